@@ -36,7 +36,7 @@ check: setup build ## what a commit needs, in a few minutes
 
 test-all: test ## the same and the long runs: load tests, failover drills, 100,000 malformed requests
 	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --ignore-default-filter \
-	  --filterset 'test(/^(fuzz|rehearsal)::/) | test(alerts::drill)'
+	  --filterset 'test(/^(fuzz|load_test)::/) | test(alerts::drill)'
 
 bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins

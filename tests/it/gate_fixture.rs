@@ -69,7 +69,7 @@ macro_rules! function {
         #[cfg(target_os = "linux")]
         mod function {
             $crate::gate_fixture::tests!(crate::gate_fixture::StoreSetup::function().await; $($behavior)+);
-            $($crate::gate_fixture::tests!(crate::gate_fixture::StoreSetup::function().await.by_https(); $($secure)+);)?
+            $($crate::gate_fixture::tests!(crate::gate_fixture::StoreSetup::function().await.with_https(); $($secure)+);)?
             $($(const _: crate::functions::Difference = crate::functions::Difference::$difference;)+)?
         }
     };

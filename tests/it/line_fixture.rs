@@ -221,7 +221,7 @@ impl LineFixture<'_> {
     /// Somebody new comes, and comes back with the ticket an instant later.
     pub(crate) async fn join_and_confirm(&self) -> TestVisitor {
         let mut guest = self.join().await;
-        self.pass_micros(1);
+        self.advance_micros(1);
         self.visit(&mut guest).await;
         guest
     }
@@ -230,7 +230,7 @@ impl LineFixture<'_> {
     pub(crate) async fn arrivals(&self, count: usize) -> Vec<TestVisitor> {
         let mut guests = Vec::new();
         for _ in 0..count {
-            guests.push(self.arrive().await);
+            guests.push(self.join_and_confirm().await);
         }
         guests
     }

@@ -1,9 +1,9 @@
-//! The audit log: who changed what, when, from what to what, with which request. No secret ever gets here: entries are
-//! made of settings, names and numbers only.
+//! The audit log: who changed what, when, and with which request. Events consist of settings, names and numbers and never
+//! contain secrets.
 //!
-//! It is kept in several streams, so that nobody can displace what others did: one for superusers and for what is changed
-//! beside the API, one for each tenant's operators, one for sign-ins. An operator's changes in a day are limited as well. The
-//! process' own log has every event, for a log store that only takes additions.
+//! Several capped logs keep operators from displacing each other's events: one for superusers and for changes outside the
+//! API, one for each tenant, one for sign-ins. The changes of an operator in a day are limited as well. The log of the process
+//! has every event, too, for an append-only log store.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,9 +19,9 @@ use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
 
-/// What actions of accounts begin with.
+/// Prefix of account actions.
 const OF_ACCOUNTS: &str = "account.";
-/// Most bytes of a value in an entry; what is longer is cut, so that a hundred rules don't fill the log.
+/// Maximum size of a value in an event in bytes; longer values are truncated.
 const VALUE_MAX: usize = 2000;
 
 /// An event of the audit log.
@@ -151,13 +151,13 @@ impl AuditEventBuilder {
         self
     }
 
-    /// A part of it was done, then the store stopped responding.
+    /// Marks the action as incomplete: the store stopped responding.
     pub(crate) fn incomplete(mut self) -> Self {
         self.0.outcome = AuditOutcome::Incomplete;
         self
     }
 
-    /// Writes the event of a write that failed, if it may have been carried out all the same. Returns the problem.
+    /// Writes the event of a failed write if it may have been applied. Returns the problem.
     pub(crate) async fn failed(mut self, admin: &Admin, problem: Problem) -> Problem {
         if let Problem::OutcomeUnknown(_) = problem {
             self.0.outcome = AuditOutcome::Unknown;
@@ -166,12 +166,12 @@ impl AuditEventBuilder {
         problem
     }
 
-    /// Writes the event of a write of the store.
+    /// Writes the event of a write to the store.
     pub(crate) async fn written<T>(self, admin: &Admin, result: Result<T, StoreError>) -> Result<T, Problem> {
         self.concluded(admin, result.map_err(Problem::of_write)).await
     }
 
-    /// Writes the event of what was done, or may have been.
+    /// Writes the event of an action that succeeded or may have.
     pub(crate) async fn concluded<T>(self, admin: &Admin, result: Result<T, Problem>) -> Result<T, Problem> {
         match result {
             Ok(value) => {
@@ -182,7 +182,7 @@ impl AuditEventBuilder {
         }
     }
 
-    /// Writes the entry. What was done stays done if the log can't be written; then the process' own log has it.
+    /// Writes the event. If the audit log cannot be written, the action stays, and the log of the process has the event.
     pub(crate) async fn log(self, admin: &Admin) {
         let Self(entry, stream) = self;
         if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
@@ -196,7 +196,7 @@ impl AuditEventBuilder {
     }
 }
 
-/// The instant before which events are kept no longer.
+/// The time before which events are dropped.
 pub(crate) const fn before(now: Micros, days: u64) -> Micros {
     Micros(now.0.saturating_sub(days * 86_400 * MICROS_PER_SECOND))
 }
@@ -211,7 +211,7 @@ async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent)
     }
 }
 
-/// Audits that a queue was created, changed or removed beside the API; `None` where there was or is none.
+/// Audits that a queue was created, changed or removed outside the API; `None` if it did not or does not exist.
 pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
     let Some(queue) = after.or(before) else { return };
     let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
@@ -220,7 +220,7 @@ pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Se
     beside(records, via, "queue", &queue.tenant, entry, &value(before), &value(after)).await;
 }
 
-/// Audits that a tenant was created, changed or removed beside the API; `None` where there was or is none.
+/// Audits that a tenant was created, changed or removed outside the API; `None` if it did not or does not exist.
 pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
@@ -250,7 +250,7 @@ async fn beside(
     append(records, &LogName::Audit, &entry).await;
 }
 
-/// Audits that an operator was made beside the API.
+/// Audits that an operator was created outside the API.
 pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
     let entry = AuditEvent { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
     append(records, &LogName::Audit, &entry).await;

@@ -1,4 +1,4 @@
-//! The texts of the backoffice by their codes: problems, wrong fields, confirmations, and why a queue gets a request.
+//! The texts of the backoffice by code: problems, field errors, confirmations and reasons of URL tests.
 
 use vestibule_core::wordings;
 
@@ -42,7 +42,7 @@ wordings! {
         RevisionConflict("revision_conflict", "Changed by someone else; the current revision is {revision}."),
         RevisionRequired("revision_required", "Send the ETag as If-Match, or * for any revision."),
         ConfirmationRequired("confirmation_required", "{consequence} Repeat the request with the header X-Vestibule-Confirm to proceed."),
-        StreamingUnavailable("streaming_unavailable", "StatsStream updates are not available in this deployment; poll /api/v1/stats."),
+        StreamingUnavailable("streaming_unavailable", "Live updates are not available in this deployment; poll /api/v1/stats."),
         TooManyStreams("too_many_streams", "Too many open streams; poll /api/v1/stats."),
         ThemeStorageNotConfigured("theme_storage_not_configured", "Theme storage is not configured. Set VESTIBULE_THEMES."),
         ThemeInvalid("theme_invalid", "The theme is invalid."),

@@ -1,5 +1,4 @@
-//! The document of the API, and a page to read it on. The page is made here from the document: it needs no script and
-//! nothing from anywhere else.
+//! The OpenAPI document and its page, which is generated from it and needs no scripts.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -96,7 +95,7 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     html
 }
 
-/// The component that a value refers to, or the value itself.
+/// Resolves a reference.
 fn named<'a>(document: &'a Value, kind: &str, value: &'a Value) -> &'a Value {
     let name = value["$ref"].as_str().and_then(|name| name.rsplit('/').next());
     name.map_or(value, |name| &document["components"][kind][name])

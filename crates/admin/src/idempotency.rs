@@ -1,4 +1,4 @@
-//! A request with an idempotency key is carried out once: whoever repeats it is told what the first one did.
+//! Idempotency keys: a repeated request is not executed again and gets the first response.
 
 use http::HeaderMap;
 use serde::Serialize;
@@ -17,20 +17,20 @@ use crate::state::Admin;
 
 /// Header that carries the key.
 pub(crate) const IDEMPOTENCY_HEADER: &str = "idempotency-key";
-/// Seconds for which a key is remembered.
+/// Seconds for which a key is stored.
 const KEPT: u64 = 86_400;
-/// Longest key.
+/// Maximum length of a key.
 const LONGEST: usize = 128;
 
-/// A request that names a key.
+/// A request with a key.
 pub(crate) struct Idempotency {
     key: EphemeralKey,
-    /// Hash of what is asked for: a key is not reused for something else.
+    /// Hash of the request: a key cannot be used for another one.
     request: String,
 }
 
 impl Idempotency {
-    /// Reads the key of an operator's request; `request` names all that is asked for.
+    /// Parses the key of an operator's request; `request` describes the request completely.
     pub(crate) fn of(headers: &HeaderMap, principal: &Principal, request: &str) -> Result<Option<Self>, Problem> {
         let Some(key) = headers.get(IDEMPOTENCY_HEADER) else { return Ok(None) };
         let key = key.to_str().unwrap_or_default();
@@ -42,8 +42,8 @@ impl Idempotency {
         Ok(Some(Self { key: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
     }
 
-    /// What the first request with this key was answered; `None` if there was none. One that is under way, or that broke
-    /// off, may or may not have been carried out.
+    /// The response to the first request with this key; `None` if there was none. A request that is in progress or was
+    /// aborted may or may not have been executed.
     pub(crate) async fn answered<T: DeserializeOwned>(&self, admin: &Admin) -> Result<Option<T>, Problem> {
         let Some(text) = admin.records.get_ephemeral(&self.key).await? else { return Ok(None) };
         let (request, answer) = text.split_once(' ').unwrap_or((&text, ""));
@@ -58,12 +58,12 @@ impl Idempotency {
         }
     }
 
-    /// Claims the key. `false` if another request has it already.
+    /// Reserves the key. Returns `false` if another request has it already.
     pub(crate) async fn begin(&self, admin: &Admin) -> Result<bool, Problem> {
         Ok(admin.records.set_ephemeral_if_absent(&self.key, &self.request, KEPT).await?)
     }
 
-    /// Keeps the answer for those who repeat the request.
+    /// Stores the response for repeated requests.
     pub(crate) async fn end(&self, admin: &Admin, answer: &impl Serialize) {
         let text = format!("{} {}", self.request, serde_json::json!(answer));
         if let Err(error) = admin.records.set_ephemeral(&self.key, &text, KEPT).await {

@@ -1,18 +1,19 @@
-//! The backoffice: the API with which operators run a sale, and the people and scripts who may use it.
+//! The backoffice: the API with which operators and scripts manage queues, and the dashboard.
 //!
-//! Its one idea: whatever an operator does is one request that is checked once, written over the very revision that was
-//! looked at, and told to the audit log; whatever can't be undone is asked for twice. The dashboard has no other way in
-//! than scripts have.
+//! Its one idea: every action of an operator is one request that is validated completely, written over the revision that
+//! the operator saw, and recorded in the audit log. Destructive actions need a confirmation. The dashboard uses the same
+//! API as scripts.
 //!
-//! [`router`] serves it, as a Lambda or in the stand-alone program; [`bootstrap`] makes the first superuser. The
-//! document of the API is made from the code: [`openapi_json`], browsable at `/api/docs`.
+//! [`router`] serves it, as a Lambda function or in the stand-alone program; [`bootstrap`] creates the first superuser.
+//! [`openapi_json`] is generated from the code and can be browsed at `/api/docs`.
 //!
-//! - `access`: operators, sign-ins, API tokens, roles, and what slows down who guesses passwords.
-//! - `api`: one file an operation: what it takes, what it answers, what it does.
-//! - `provider`: signing in through an identity provider.
+//! - `api`: the operations, one file or folder per resource.
+//! - `body`, `describe`: bodies and queries made of `vestibule_core::fields`, and their schemas.
+//! - `access`: operators, sign-ins, API tokens, roles, and the limits of sign-in attempts.
+//! - `oidc`: single sign-on.
 //! - `dashboard`: the files of the dashboard.
-//! - `themes`: whose a theme is, uploads and previews.
-//! - `problem`: the one table of errors; `wording`: all that is said to people.
+//! - `themes`: owners of themes, uploads and previews.
+//! - `problem`: all errors; `codes`: all texts.
 //!
 //! Try it: `cargo nextest run -p vestibule-tests admin::`; the document is `openapi.json` at the root.
 

@@ -1,4 +1,4 @@
-//! Changes of documents: what differs, and how a patch is laid over one.
+//! Differences of documents, and JSON merge patches.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub(crate) struct FieldChange {
     pub(crate) to: Value,
 }
 
-/// The fields in which two documents differ; `revision` is none.
+/// The fields in which two documents differ, except `revision`.
 pub(crate) fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     let none = Map::new();
     let (before, after) = (before.as_object().unwrap_or(&none), after.as_object().unwrap_or(&none));
@@ -28,8 +28,7 @@ pub(crate) fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     changes.filter(|change| change.from != change.to && change.field != "revision").collect()
 }
 
-/// Lays a patch over a document: RFC 7396, a member that is `null` is removed, an object is laid over an object, all else
-/// replaces what was there.
+/// Applies a JSON merge patch (RFC 7396): `null` removes a member, objects are merged, other values replace the old one.
 pub(crate) fn merge(document: &mut Value, patch: &Value) {
     let Some(patch) = patch.as_object() else {
         *document = patch.clone();
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_listed_by_field() {
+    fn differences_are_listed_by_field() {
         let (before, after) = (json!({"a":1,"b":2,"revision":1}), json!({"a":1,"b":3,"c":null,"d":4,"revision":2}));
         let changes = differences(&before, &after);
         let told: Vec<_> = changes.iter().map(|change| (change.field.as_str(), &change.from, &change.to)).collect();

@@ -22,7 +22,7 @@ use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
 use crate::themes::DraftTemplate;
 
-/// What the response that all operations share stands for.
+/// Description of the response that all operations share.
 const PROBLEM: &str = "A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without \
     permission, 404 for what does not exist or is not accessible, 413 if the body is too large, 422 if a field or parameter is \
     invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which \
@@ -98,7 +98,7 @@ fn complete(document: &mut OpenApi) {
     }
 }
 
-/// Adds the problem that every operation can answer, and the body of those that an operation describes itself.
+/// Adds the default response, and the body of the problems that an operation describes itself.
 fn add_problems(operation: &mut Operation) {
     let responses = &mut operation.responses.responses;
     for (status, response) in responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5'])) {
@@ -158,7 +158,7 @@ fn share(document: &mut Value, kind: &str, parts: impl for<'a> Fn(&'a mut Value)
     let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
     let operations = |paths: &mut Value, visit: &mut dyn FnMut(String, &mut Value)| {
         for operation in
-            paths.as_object_mut().into_iter().flatten().flat_map(|(_, item)| item.as_object_mut()).flatten()
+            paths.as_object_mut().into_iter().flatten().filter_map(|(_, item)| item.as_object_mut()).flatten()
         {
             for (name, part) in parts(operation.1) {
                 visit(name, part);

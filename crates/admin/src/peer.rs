@@ -1,8 +1,8 @@
-//! Who a connection comes from.
+//! The address of the peer.
 
 use std::net::IpAddr;
 
-/// Among a request's extensions: the address that the connection came from, as the server saw it. Failed sign-ins are
-/// counted by it, unless a trusted proxy names another.
+/// An extension of requests: the remote address of the connection. Failed sign-ins are counted by it, unless a trusted
+/// proxy states another one.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub Option<IpAddr>);

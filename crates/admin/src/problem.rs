@@ -189,7 +189,7 @@ impl Problem {
         }
     }
 
-    /// The status, and the sentence whose code is the problem's.
+    /// The status and the message; its code is that of the problem.
     fn response(&self) -> (StatusCode, Message) {
         match self {
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, Code::NotSignedIn.into()),
@@ -244,7 +244,7 @@ impl Problem {
         }
     }
 
-    /// Every wrong field, where fields are wrong.
+    /// All invalid fields.
     fn field_errors(&self) -> &[FieldError] {
         match self {
             Self::ValidationFailed(wrong)

@@ -1,4 +1,4 @@
-//! Every request has an id: the principal's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
+//! Request IDs and security headers. A request ID is the client's or a new one; the logs and the response contain it.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -10,13 +10,13 @@ use crate::secret::random_hex;
 use crate::state::Admin;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What a load balancer of AWS names a request by.
+/// The request ID of an AWS load balancer.
 const TRACE_ID: HeaderName = HeaderName::from_static("x-amzn-trace-id");
-/// Browsers come by https only, for a year after the last answer.
+/// Browsers use https only, for a year after the last response.
 const HSTS: &str = "max-age=31536000";
-/// Longest id that is taken over.
+/// Maximum length of a client's request ID.
 const LONGEST: usize = 128;
-/// Bytes of a new id.
+/// Bytes of a new request ID.
 const BYTES: usize = 8;
 
 /// The id of a request.
@@ -34,8 +34,8 @@ impl RequestId {
     }
 }
 
-/// Gives a request its id, and every answer what browsers are to keep to. Over https they are to stay there: the cookie of a
-/// sign-in must never go over plain http.
+/// Sets the request ID and the security headers. Over https that includes HSTS: the cookie of a sign-in must never be sent
+/// over plain http.
 pub(crate) async fn set_security_headers(State(admin): State<Admin>, mut request: Request, next: Next) -> Response {
     let https = request_origin(request.headers(), None, admin.trusted_proxies).https;
     let id = RequestId::of(request.headers());

@@ -1,4 +1,4 @@
-//! Random secrets, and the hashes by which they are known afterwards.
+//! Random secrets and their hashes.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// Bytes of a secret that is given to a browser or a script.
+/// Bytes of a secret.
 const SECRET_BYTES: usize = 32;
 
-/// `N` random bytes. Without randomness nothing here may go on.
+/// `N` random bytes.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[expect(clippy::expect_used, reason = "a system without randomness can't give out secrets, and must not try")]
@@ -36,18 +36,17 @@ pub(crate) fn salt() -> [u8; 16] {
     random()
 }
 
-/// A new secret of 256 random bits. It is shown to whom it is for, and only its hash is kept.
+/// A new secret of 256 random bits. It is shown once; only its hash is stored.
 pub(crate) fn new_secret() -> String {
     URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES>())
 }
 
-/// The SHA-256 of a text in hexadecimal digits. Enough for secrets of 256 random bits, which nobody can guess; never for
-/// passwords.
+/// The SHA-256 of a text in hexadecimal digits. For secrets of 256 random bits, never for passwords.
 pub(crate) fn hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// Whether a secret has this hash, in a time that does not tell how near it was.
+/// Whether a secret has this hash, compared in constant time.
 pub(crate) fn has_hash(secret: &str, expected: &str) -> bool {
     hash(secret).as_bytes().ct_eq(expected.as_bytes()).into()
 }

@@ -1,4 +1,4 @@
-//! What every operation works with.
+//! The state that all operations share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use crate::stats::StatsSources;
 use crate::stats_stream::StatsStream;
 use crate::themes::{PreviewCache, RenderLimiter, Unpacking};
 
-/// What the backoffice is made of.
+/// The parts of the backoffice.
 pub struct AdminParts {
-    /// Keeps the lines, the queues and the tenants.
+    /// The lines, the queues and the tenants.
     pub store: Arc<dyn Store>,
-    /// Keeps operators, tokens, sign-ins, the audit log and the history.
+    /// Operators, tokens, sign-ins, the audit log and the history.
     pub records: Arc<dyn RecordStore>,
-    /// Which queues stand in front of a host: of a gate in the same process, or one of its own.
+    /// The cache of queues: that of a gate in the same process, or a separate one.
     pub directory: Arc<Directory>,
-    /// How many proxies in front are believed when they say where a request came from.
+    /// Number of trusted proxies in front.
     pub trusted_proxies: usize,
-    /// The identity provider that operators may sign in through.
+    /// The identity provider for single sign-on.
     pub provider: Option<ProviderConfig>,
-    /// Where themes are kept; `None` if nowhere.
+    /// Theme storage; `None` if it is not configured.
     pub themes: Option<ThemeVersions>,
-    /// Days for which audit events are kept; [`AUDIT_DAYS`](crate::AUDIT_DAYS) unless somebody says otherwise.
+    /// Days for which audit events are kept; [`AUDIT_DAYS`](crate::AUDIT_DAYS) by default.
     pub audit_days: u64,
     /// Which operators need TOTP to sign in with a password.
     pub require_totp: RequireTotp,
-    /// Whether answers can be streamed, so that numbers can be followed. A function's answers can't.
+    /// Whether responses can be streamed; those of a Lambda function cannot.
     pub streams: bool,
 }
 
@@ -77,7 +77,7 @@ impl Admin {
         self.records.now().await
     }
 
-    /// Takes note in this process of what was written; others find it by its revision, and so does this one if the store
+    /// Reloads a queue that was written. Other processes find the change by its revision, and so does this one if the store
     /// does not respond now.
     pub(crate) async fn changed(&self, queue: &QueueId) {
         if let Err(error) = self.directory.reload(queue).await {
@@ -85,7 +85,7 @@ impl Admin {
         }
     }
 
-    /// Reads the index of queues again after a write, and goes on where that fails: it is read every few seconds anyway.
+    /// Reloads the index of queues after a write. A failure is ignored: the index is read every few seconds anyway.
     pub(crate) async fn refreshed(&self) {
         if let Err(error) = self.directory.refresh().await {
             warn!(%error, "a change was written, but the index of queues could not be read again yet");

@@ -1,4 +1,4 @@
-//! A queue's numbers now.
+//! Current statistics of queues.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use vestibule_core::Store;
 use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 
-/// How many queues are asked about at once: they share one connection.
+/// How many queues are read at once: they share one connection.
 const AT_ONCE: usize = 64;
 
 /// Where statistics come from.
@@ -83,7 +83,7 @@ impl Wait {
 }
 
 impl QueueStats {
-    /// Asks the store.
+    /// Reads them from the store.
     pub(crate) async fn of(sources: &StatsSources, settings: &Settings) -> Result<Self, StoreError> {
         let stats = sources.store.stats(&settings.id).await?;
         let rates = rates(&*sources.records, &settings.id, &stats).await?;
@@ -118,14 +118,14 @@ impl QueueStats {
 
 const NO_WAIT: WaitSeconds = WaitSeconds { p50: 0, p90: 0 };
 
-/// Whether whoever joins now is admitted by that very request.
+/// Whether a visitor who joins now is admitted by the same request.
 fn admits_at_once(stats: &Stats) -> bool {
     let rules = &stats.rules;
     let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
     unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota
 }
 
-/// The numbers of all queues that are wanted, by id. One that is gone meanwhile is left out.
+/// The statistics of all wanted queues, by ID. A queue that was removed meanwhile is left out.
 pub(crate) async fn all_stats(
     sources: &StatsSources,
     wanted: impl Fn(&Settings) -> bool,
@@ -140,7 +140,7 @@ pub(crate) async fn all_stats(
     there.collect()
 }
 
-/// How many waited in each of the last minutes, for each of these queues.
+/// Waiting visitors in each of the last minutes, for each of these queues.
 pub(crate) async fn recent(
     sources: &StatsSources,
     queues: &[QueueStats],

@@ -1,10 +1,10 @@
-//! Writes a document of tables as TOML: what settings are made of, and nothing else.
+//! Writes a settings document as TOML.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// The order in which tables and their members are written: that of the README. What is not named follows by name.
+/// The order of tables and their members, as in the docs. Others follow by name.
 const ORDER: [&str; 35] = [
     "tenants",
     "queues",
@@ -50,8 +50,7 @@ fn ordered(table: &Map<String, Value>) -> Vec<(&String, &Value)> {
     members
 }
 
-/// The document `{ name: [table, ..], .. }` as TOML. What is `null` is left out: TOML has no such thing, and the readers
-/// of settings take both for the same.
+/// The document `{ name: [table, ..], .. }` as TOML, without members that are `null`.
 pub(crate) fn to_toml(document: &Value) -> String {
     let mut text = String::new();
     for (name, tables) in document.as_object().map(ordered).into_iter().flatten() {
@@ -63,7 +62,7 @@ pub(crate) fn to_toml(document: &Value) -> String {
     text
 }
 
-/// Members first, then the tables among them, each a table of its own.
+/// Writes plain members first, then nested tables.
 fn write_table(text: &mut String, path: &str, table: &Map<String, Value>) {
     let members = ordered(table);
     for (name, value) in members.iter().filter(|(_, value)| !is_tables(value) && !value.is_null()) {

@@ -38,6 +38,7 @@ pub trait Field {
         Json::Null
     }
     /// The value of an absent member; `None` if the member is required.
+    #[must_use]
     fn absent() -> Option<Self::Value> {
         None
     }

@@ -1135,7 +1135,7 @@ export interface components {
             applied: boolean;
             /** @description The planned changes. */
             plan: components["schemas"]["Plan"];
-            /** @description Queues that somebody else changed meanwhile, and that were skipped as they are. */
+            /** @description Queues that were skipped because someone else changed them. */
             skipped: string[];
         };
         /** @description A text by its code and the values of its placeholders. */
@@ -2933,8 +2933,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
-                /** @description `next` of the previous page. Default: 0. */
-                from?: number;
+                /** @description `next` of the previous page. */
+                from?: string;
                 /** @description Maximum number of results. Default: 50. */
                 limit?: components["parameters"]["QueryLimit"];
             };

@@ -100,8 +100,8 @@ async fn lambda_starts_while_the_store_is_unavailable() {
 #[tokio::test]
 async fn invalid_variable_is_named_without_its_secret() {
     for (name, value, says) in [
-        ("VESTIBULE_ADMIN_BOOTSTRAP", "root:s3cret", "VESTIBULE_ADMIN_BOOTSTRAP takes name:password"),
-        ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL takes"),
+        ("VESTIBULE_ADMIN_BOOTSTRAP", "root:s3cret", "VESTIBULE_ADMIN_BOOTSTRAP must be name:password"),
+        ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL must be"),
         ("VESTIBULE_REDIS_URL", "", "VESTIBULE_REDIS_URL is not set"),
         ("VESTIBULE_OIDC_ISSUER", "https://id.example.com", "VESTIBULE_OIDC_CLIENT_ID is not set"),
         ("VESTIBULE_TRUSTED_PROXIES", "many", "VESTIBULE_TRUSTED_PROXIES takes a whole number"),

@@ -44,8 +44,8 @@ impl Target {
 
     /// Names of what there is, for the variables of paths.
     async fn names(&self) -> [(&'static str, String); 7] {
-        let session = self.office.join("tour", 3).await[2].support_code();
-        let mut root = self.office.root();
+        let session = self.backoffice.join("tour", 3).await[2].support_code();
+        let mut root = self.backoffice.root();
         let theme = json!({ "files": [{ "path": "a.txt", "base64": "YQ==" }] });
         let version = root.create("/themes/acme/versions", theme).await;
         let spare = json!({ "name": "spare", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
@@ -71,7 +71,7 @@ impl Target {
         let (seed, seconds) = (variable("VESTIBULE_FUZZ_SEED", "7"), variable("VESTIBULE_FUZZ_SECONDS", SECONDS));
         let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/schemathesis"));
         command
-            .args(["run", &format!("http://{}/api/v1/openapi.json", self.office.admin.address())])
+            .args(["run", &format!("http://{}/api/v1/openapi.json", self.backoffice.admin.address())])
             .args(["--header", &format!("Authorization: Bearer {}", self.token)])
             .args(["--generation-with-security-parameters", "false", "--generation-database", "none"])
             .args(["--phases", "coverage,fuzzing", "--checks", CHECKS, "--seed", &seed, "--max-time", &seconds])
@@ -93,7 +93,7 @@ impl Target {
 
     /// It was somebody who may, to the end.
     async fn assert_asked_to_the_end(&self) {
-        let mut script = self.office.admin.client().with_token(&self.token);
+        let mut script = self.backoffice.admin.client().with_token(&self.token);
         let answer = script.get("/tokens").await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }

@@ -68,18 +68,18 @@ impl Breaking {
 
     /// Freezes the server at the script `nth` from here on, the first being 1.
     fn freeze_at(&self, nth: i64) {
-        self.wire.left.store(nth, Ordering::SeqCst);
+        self.tcp_proxy.left.store(nth, Ordering::SeqCst);
     }
 
     async fn newest_event(&mut self) -> Value {
-        self.wire.redis.thaw();
+        self.tcp_proxy.redis.thaw();
         self.root.get("/audit?limit=1").await.json()["events"][0].clone()
     }
 }
 
 impl Drop for Breaking {
     fn drop(&mut self) {
-        self.wire.redis.thaw();
+        self.tcp_proxy.redis.thaw();
     }
 }
 

@@ -241,7 +241,7 @@ async fn first_superuser_is_created_once(backoffice: Backoffice) {
     assert_eq!(backoffice.root().get("/operators/eve").await.status, 404);
     for wrong in ["", "root", "root:short", "Root:a long password", ":a long password"] {
         let error = wrong.parse::<NewOperator>().unwrap_err().to_string();
-        assert!(error.starts_with("takes name:password"), "{error}");
+        assert!(error.starts_with("must be name:password"), "{error}");
     }
 }
 

@@ -59,7 +59,7 @@ async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeF
 
     assert!(theme_fixture.shown().await.contains("Published"), "no visitor sees it");
     assert_eq!(theme_fixture.versions().await.len(), 1, "and it is kept nowhere");
-    let log = theme_fixture.deeds().await;
+    let log = theme_fixture.audit_events().await;
     assert_eq!(log, ["theme.activate", "theme.upload"], "nothing was changed");
 }
 
@@ -133,7 +133,7 @@ async fn many_at_once_are_all_drawn() {
 #[tokio::test]
 async fn preview_frame_runs_only_its_own_script() {
     let theme_fixture = ThemeFixture::folder().await;
-    let mut anybody = Visitor::new(theme_fixture.office.admin.address(), "admin.example.com");
+    let mut anybody = Visitor::new(theme_fixture.backoffice.admin.address(), "admin.example.com");
     let frame = anybody.request(Request::get("/api/v1/preview-frame"), "").await;
     assert_eq!((frame.status.as_u16(), frame.header("x-frame-options")), (200, Some("SAMEORIGIN")));
     let policy = frame.header("content-security-policy").unwrap().to_owned();

@@ -43,7 +43,7 @@ impl ThemeFixture {
         let version = self.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
         let version = version["id"].as_str().unwrap().to_owned();
         assert_eq!(self.publish(&version).await.status, 200);
-        self.office.pass(1);
+        self.backoffice.pass(1);
         version
     }
 

@@ -40,9 +40,9 @@ async fn deactivated_theme_can_be_activated_again(mut theme_fixture: ThemeFixtur
     );
     assert_eq!(entry["changes"], json!([{ "field": "live", "from": version, "to": null }]));
 
-    let before = theme_fixture.deeds().await.len();
+    let before = theme_fixture.audit_events().await.len();
     assert_eq!(theme_fixture.unpublish().await.status, 204, "it is down already");
-    assert_eq!(theme_fixture.deeds().await.len(), before);
+    assert_eq!(theme_fixture.audit_events().await.len(), before);
 
     assert_eq!(theme_fixture.publish(&version).await.json()["live"], true);
     assert!(theme_fixture.shown().await.contains("<h1>Summer</h1>"), "and back again");
@@ -51,7 +51,7 @@ async fn deactivated_theme_can_be_activated_again(mut theme_fixture: ThemeFixtur
 async fn theme_in_use_cannot_be_removed(mut theme_fixture: ThemeFixture) {
     theme_fixture.published("First").await;
     theme_fixture.published("Second").await;
-    theme_fixture.office.queue("tour", "acme", json!({ "theme": "acme-summer" })).await;
+    theme_fixture.backoffice.queue("tour", "acme", json!({ "theme": "acme-summer" })).await;
 
     let refused = theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (409, "theme_in_use".to_owned()));
@@ -70,7 +70,7 @@ async fn theme_in_use_cannot_be_removed(mut theme_fixture: ThemeFixture) {
     assert_eq!(theme_fixture.zoe.confirmed(Method::DELETE, THEME, None).await.status, 204);
     assert!(theme_fixture.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!((theme_fixture.listed().await, theme_fixture.versions().await), (vec![], vec![]));
-    assert_eq!(theme_fixture.deeds().await[0], "theme.remove");
+    assert_eq!(theme_fixture.audit_events().await[0], "theme.remove");
     assert_eq!(theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await.status, 404, "it is gone");
     assert_eq!(theme_fixture.unpublish().await.status, 404, "it is gone");
     assert_eq!(theme_fixture.listed().await, [], "asking for what is not there makes nothing");
@@ -83,19 +83,19 @@ async fn theme_in_use_cannot_be_removed(mut theme_fixture: ThemeFixture) {
 async fn theme_of_another_tenant_is_not_accessible(mut theme_fixture: ThemeFixture) {
     theme_fixture.published("First").await;
     let foreign = json!({ "theme": "acme-summer" });
-    let mut root = theme_fixture.office.root();
+    let mut root = theme_fixture.backoffice.root();
     let refused = root.post("/queues", queue("blues", "blue", foreign.clone())).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
     assert!(refused.wrong_fields()[0].starts_with("theme: \"acme-summer\" is not a theme of the tenant"));
-    let mut blues = Settings::from_value(&theme_fixture.office.queue("blues", "blue", json!({})).await).unwrap();
-    let mut bob = theme_fixture.office.operator("bob", "operator", &["blue"]).await;
+    let mut blues = Settings::from_value(&theme_fixture.backoffice.queue("blues", "blue", json!({})).await).unwrap();
+    let mut bob = theme_fixture.backoffice.operator("bob", "operator", &["blue"]).await;
     assert_eq!(bob.patch("/queues/blues", foreign).await.status, 422);
     assert_eq!(bob.patch("/queues/blues", json!({ "theme": "shared" })).await.status, 422, "it is nobody's");
     assert_eq!(bob.patch("/queues/blues", json!({ "theme": "default" })).await.status, 200);
     assert_eq!(root.patch("/queues/blues", json!({ "theme": "shared" })).await.status, 200);
 
     blues.theme = Some("acme-summer".parse().unwrap());
-    theme_fixture.office.store.put_settings(&blues, PutMode::Always).await.unwrap();
+    theme_fixture.backoffice.store.put_settings(&blues, PutMode::Always).await.unwrap();
     assert_eq!(
         theme_fixture.zoe.confirmed(Method::DELETE, THEME, None).await.status,
         204,
@@ -118,7 +118,7 @@ async fn logo_must_be_in_an_active_theme(mut theme_fixture: ThemeFixture) {
     );
     assert_eq!(theme_fixture.zoe.patch("/tenants/acme", patch("img/a.svg")).await.status, 200);
     let blue = json!({ "id": "blue-2", "name": "Blue", "logo": "img/a.svg" });
-    assert_eq!(theme_fixture.office.root().post("/tenants", blue).await.status, 201, "it has no theme yet");
+    assert_eq!(theme_fixture.backoffice.root().post("/tenants", blue).await.status, 201, "it has no theme yet");
 }
 
 async fn every_theme_change_is_audited(mut theme_fixture: ThemeFixture) {

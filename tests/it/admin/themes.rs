@@ -94,7 +94,7 @@ async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, show
     assert_eq!(publish(&mut studio.zoe, &first).await.json()["live"], true);
     assert!(shown(&studio).await.contains("First"));
 
-    studio.office.pass(60);
+    studio.backoffice.pass(60);
     let second = uploaded(&mut studio.zoe, "Second").await;
     assert_eq!(publish(&mut studio.zoe, &second).await.status, 200);
     assert!(shown(&studio).await.contains("Second"));
@@ -103,7 +103,7 @@ async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, show
     assert_eq!((told(0, "id"), told(0, "live"), told(0, "operator")), (json!(second), json!(true), json!("zoe")));
     assert_eq!(
         (told(1, "id"), told(1, "live"), told(1, "at")),
-        (json!(first), json!(false), json!(studio.office.now() - 60))
+        (json!(first), json!(false), json!(studio.backoffice.now() - 60))
     );
 
     assert_eq!(publish(&mut studio.zoe, &first).await.status, 200);
@@ -240,7 +240,7 @@ async fn preview_has_no_access_to_the_backoffice() {
     let text = frame.text().replace("&#x2f;", "/");
     let base = text.split("src=\"").nth(1).unwrap().split("img/a.svg").next().unwrap();
     // The frame has no origin, so no cookie goes with what it loads.
-    let mut anybody = Visitor::new(studio.office.admin.address(), "admin.example.com");
+    let mut anybody = Visitor::new(studio.backoffice.admin.address(), "admin.example.com");
     let picture = anybody.request(Request::get(format!("{base}img/a.svg")), "").await;
     assert_eq!((picture.status.as_u16(), picture.header("content-type")), (200, Some("image/svg+xml")));
     let policy = picture.header("content-security-policy").unwrap();
@@ -255,17 +255,17 @@ async fn preview_has_no_access_to_the_backoffice() {
 
     // Another process has the token's note and the files, and nothing else.
     let publisher = ThemeVersions::at(ThemesAddress::Folder(studio.folder.path().to_owned()));
-    let other = studio.office.another_process(publisher).await;
+    let other = studio.backoffice.another_process(publisher).await;
     let mut elsewhere = Visitor::new(other.address(), "admin.example.com");
     assert_eq!(elsewhere.request(Request::get(format!("{base}img/a.svg")), "").await.body, evil.as_bytes());
-    studio.office.pass(600);
+    studio.backoffice.pass(600);
     assert_eq!(anybody.request(Request::get(format!("{base}img/a.svg")), "").await.status, 404, "it lapses");
 }
 
 #[tokio::test]
 async fn tenant_owns_themes_with_its_prefix() {
     let mut studio = Studio::open().await;
-    let mut root = studio.office.root();
+    let mut root = studio.backoffice.root();
     for theme in ["acme", "acme-summer", "blue-night", "default"] {
         let made = root.post(&format!("/themes/{theme}/versions"), upload(&[("queue.html", &page(theme))])).await;
         assert_eq!(made.status, 201, "{theme}: {}", made.text());
@@ -283,7 +283,7 @@ async fn tenant_owns_themes_with_its_prefix() {
             studio.zoe.post(&format!("/themes/{foreign}/versions"), upload(&[("queue.html", &page("x"))])).await;
         assert_eq!(answer.status, 404, "{foreign}: {}", answer.text());
     }
-    let mut viewer = studio.office.operator("vic", "viewer", &["acme"]).await;
+    let mut viewer = studio.backoffice.operator("vic", "viewer", &["acme"]).await;
     assert_eq!(viewer.get(VERSIONS).await.status, 200);
     assert_eq!(viewer.post(VERSIONS, upload(&[("queue.html", &page("x"))])).await.code(), "permission_denied");
 }
@@ -293,8 +293,8 @@ async fn gate_shows_an_activated_theme_within_seconds() {
     let mut studio = Studio::open().await;
     let options = vestibule_tests::GateOptions { themes: Some(studio.folder.path().to_owned()), ..Default::default() };
     let none = json!({ "tenants": [], "queues": [] });
-    let gate = GateUnderTest::start_with(studio.office.store.clone(), &none, options).await;
-    studio.office.root().patch("/queues/tour/controls", json!({ "quota": 0 })).await;
+    let gate = GateUnderTest::start_with(studio.backoffice.store.clone(), &none, options).await;
+    studio.backoffice.root().patch("/queues/tour/controls", json!({ "quota": 0 })).await;
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     assert!(visitor.navigate("/").await.text().contains("Summer tour"), "the built-in page");
     let version = uploaded(&mut studio.zoe, "From the backoffice").await;

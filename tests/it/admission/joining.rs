@@ -60,7 +60,7 @@ async fn other_requests_renew_the_session(keeper: StoreSetup) {
     visitor.navigate("/").await;
     visitor.fetch("/").await;
     for (what, request) in no_navigations() {
-        fixture.pass_seconds(20);
+        fixture.advance_seconds(20);
         visitor.request(request, "").await;
         assert_eq!(fixture.counts().await, (1, 0), "{what} did not keep the place");
     }
@@ -81,7 +81,7 @@ async fn a_bot_without_cookies_holds_a_slot_for_seconds(keeper: StoreSetup) {
     let mut second = fixture.visitor();
     second.navigate("/").await;
     assert_eq!(second.fetch("/").await.json()["position"], 1);
-    fixture.pass_seconds(21);
+    fixture.advance_seconds(21);
     assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
 }
 

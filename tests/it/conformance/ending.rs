@@ -73,7 +73,7 @@ pub(super) async fn rule_08_operator_ends_a_present_session(bench: &StoreFixture
 
 pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.away(&guest).await;
     assert_eq!(fixture.end(&guest).await, Removed::Absent);
     assert_eq!(fixture.stats().await.counters.ended, 0, "it was counted when it went away");
@@ -82,7 +82,7 @@ pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture
 
 pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.pass(100);
     fixture.purge().await;
     assert_eq!(fixture.leave(&guest).await, Removed::Absent);
@@ -92,15 +92,15 @@ pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreF
 pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &StoreFixture) {
     for (hold_ttl, active_ttl) in [(700, 60), (60, 700)] {
         let fixture = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
-        let guest = fixture.arrive().await;
+        let guest = fixture.join_and_confirm().await;
         fixture.leave(&guest).await;
         for _ in 0..7 {
-            fixture.pass_micros(100_000_000 - 1);
+            fixture.advance_micros(100_000_000 - 1);
             fixture.purge().await;
             assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
         }
         assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
-        fixture.pass_micros(7);
+        fixture.advance_micros(7);
         assert_eq!(fixture.state(&guest).await, None, "the tombstone is no longer needed");
         assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
     }
@@ -108,7 +108,7 @@ pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &StoreFixt
 
 pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.end(&guest).await;
     fixture.pass(500);
     fixture.end(&guest).await;
@@ -136,7 +136,7 @@ pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(be
 
 pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     let before = fixture.expires_in(&guest).await;
     assert_eq!(fixture.away(&guest).await, Removed::Absent);
     assert!(fixture.is_in(&guest).await);

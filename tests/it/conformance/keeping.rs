@@ -47,7 +47,7 @@ pub(super) async fn revision_prevents_lost_updates(bench: &StoreFixture) {
 
 pub(super) async fn changed_settings_apply_to_the_next_request(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.visit(&mut guest).await.revision, 1);
     fixture.change(|settings| settings.line.quota = 6).await;
     let answer = fixture.visit(&mut guest).await;
@@ -85,7 +85,7 @@ async fn assert_unknown(bench: &StoreFixture, queue: &QueueId) {
 
 pub(super) async fn unknown_queue_error_names_the_queue(bench: &StoreFixture) {
     let fixture = bench.open(json!({})).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     let queue = random_queue_id();
     assert_unknown(bench, &queue).await;
     for error in [
@@ -125,7 +125,7 @@ pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &StoreFix
 
 pub(super) async fn queues_are_isolated(bench: &StoreFixture) {
     let (one, other) = (bench.open(json!({ "quota": 1 })).await, bench.open(json!({ "quota": 1 })).await);
-    let guest = one.arrive().await;
+    let guest = one.join_and_confirm().await;
     assert_eq!((one.counts().await, other.counts().await), ((0, 1), (0, 0)));
     assert_eq!(other.state(&guest).await, None);
     other.store().reset(&other.queue).await.unwrap();
@@ -188,7 +188,7 @@ pub(super) async fn next_page_continues_after_the_previous_one(bench: &StoreFixt
         fixture.store().page(&fixture.queue, Micros(0), 9).await.unwrap(),
         vestibule_core::line::LinePage::default()
     );
-    let guests = fixture.joiners(PAGE_MAX + 7).await;
+    let guests = fixture.join_many(PAGE_MAX + 7).await;
     let page = |from, limit| fixture.store().page(&fixture.queue, from, limit);
     let first = page(Micros(0), 3).await.unwrap();
     assert_eq!(first.entries.iter().map(|entry| entry.session).collect::<Vec<_>>(), sessions(&guests[..3]));
@@ -227,7 +227,7 @@ pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &StoreFixture)
     let mut sum_us = 0;
     for seconds in [1, 2, 30, 31, 3000] {
         let next = fixture.join().await;
-        fixture.pass_micros(seconds * 1_000_000 - fixture.now().since(next.arrival));
+        fixture.advance_micros(seconds * 1_000_000 - fixture.now().since(next.arrival));
         sum_us += fixture.now().since(next.arrival);
         fixture.leave(&last).await;
         last = next;
@@ -260,7 +260,7 @@ pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &StoreFixt
 
 pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
-    let guests = fixture.joiners(300).await;
+    let guests = fixture.join_many(300).await;
     assert_eq!(fixture.stats().await.pace, Pace::default(), "no session is admitted");
     fixture.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
     assert_eq!(
@@ -288,7 +288,7 @@ pub(super) async fn pace_counts_departures_and_returns(bench: &StoreFixture) {
     assert_eq!(gone().await, 2);
     fixture.leave(&guests[0]).await;
     assert_eq!(gone().await, 2, "the admitted session was not waiting");
-    fixture.joiners(2).await;
+    fixture.join_many(2).await;
     fixture.pass(30);
     fixture.visit(&mut guests[2]).await;
     assert_eq!(fixture.stats().await.counters.expired_waiting, 2);
@@ -306,7 +306,7 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
     fixture.visit_as(inside.session).await;
     assert_eq!(confirmed().await, 0, "an id without a ticket does not confirm");
     for count in 1..=2 {
-        fixture.pass_micros(1);
+        fixture.advance_micros(1);
         fixture.visit(&mut inside).await;
         assert_eq!(confirmed().await, 1, "{count}");
     }
@@ -318,7 +318,7 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
     assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Restored);
     assert_eq!(confirmed().await, 3, "a session that was away has a ticket too");
     fixture.away(&late).await;
-    fixture.pass_micros(1);
+    fixture.advance_micros(1);
     fixture.visit(&mut late).await;
     assert_eq!(confirmed().await, 3);
     fixture.keepalive(&first).await;
@@ -335,11 +335,11 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
 
 pub(super) async fn pace_drops_data_older_than_two_windows(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
-    let guests = fixture.joiners(5).await;
+    let guests = fixture.join_many(5).await;
     let start = fixture.stats().await.pace.window;
     let mut counts = Vec::new();
     for (guest, seconds) in guests.iter().zip([0, PACE_WINDOW, 2 * PACE_WINDOW, 4 * PACE_WINDOW]) {
-        fixture.pass_micros(start.add_seconds(seconds).since(fixture.now()));
+        fixture.advance_micros(start.add_seconds(seconds).since(fixture.now()));
         fixture.leave(guest).await;
         let pace = fixture.stats().await.pace;
         counts.push((pace.window.since(start) / 1_000_000 / PACE_WINDOW, pace.current, pace.previous));

@@ -39,7 +39,7 @@ pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &StoreFixture)
 
 pub(super) async fn rule_09_paused_accepts_joins_without_admission(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 2 })).await;
-    let inside = fixture.arrive().await;
+    let inside = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Paused).await;
     let waiting = fixture.arrivals(3).await;
     assert_eq!(fixture.counts().await, (3, 1));
@@ -83,8 +83,8 @@ pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &S
 
 pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let inside = fixture.arrive().await;
-    let (mut away, waiting) = (fixture.arrive().await, fixture.arrive().await);
+    let inside = fixture.join_and_confirm().await;
+    let (mut away, waiting) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     fixture.away(&away).await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     assert_eq!(fixture.visit(&mut away).await.kind, VisitKind::Restored);
@@ -95,8 +95,8 @@ pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &StoreFixtu
 
 pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
-    let mut inside = fixture.arrive().await;
-    let gone = fixture.arrive().await;
+    let mut inside = fixture.join_and_confirm().await;
+    let gone = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.purge().await;
     fixture.away(&gone).await;
@@ -120,7 +120,7 @@ pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &St
 
 pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.away(&guest).await;
     fixture.purge().await;
@@ -162,7 +162,7 @@ pub(super) async fn rule_09_canceled_drain_starts_over(bench: &StoreFixture) {
 
 pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.purge().await;
     fixture.lose(PutMode::Restore).await;
@@ -198,7 +198,7 @@ pub(super) async fn rule_10_release_does_not_consume_the_rate(bench: &StoreFixtu
 
 pub(super) async fn rule_10_release_skips_expired_sessions(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    fixture.joiners(50).await;
+    fixture.join_many(50).await;
     let mut present = fixture.arrivals(3).await;
     fixture.pass(29);
     fixture.visit_all(&mut present).await;
@@ -211,7 +211,7 @@ pub(super) async fn rule_10_release_skips_expired_sessions(bench: &StoreFixture)
 
 pub(super) async fn rule_10_one_release_admits_at_most_500(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    fixture.joiners(RELEASE_BATCH + 3).await;
+    fixture.join_many(RELEASE_BATCH + 3).await;
     assert_eq!(fixture.release(u64::MAX).await, RELEASE_BATCH as u64);
     assert_eq!(fixture.counts().await, (3, RELEASE_BATCH as u64));
 }
@@ -245,7 +245,8 @@ pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Sto
 
 pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let (gone, away, lapsed) = (fixture.arrive().await, fixture.arrive().await, fixture.join().await);
+    let (gone, away, lapsed) =
+        (fixture.join_and_confirm().await, fixture.join_and_confirm().await, fixture.join().await);
     fixture.leave(&gone).await;
     fixture.away(&away).await;
     fixture.pass(30);
@@ -262,7 +263,7 @@ pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &Store
 pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(3).await;
-    let gone = fixture.arrive().await;
+    let gone = fixture.join_and_confirm().await;
     fixture.leave(&gone).await;
     fixture.pass(5);
     let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
@@ -305,9 +306,9 @@ pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(bench: 
 
 pub(super) async fn rule_11_reset_epoch_survives_a_lost_state(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let old = fixture.arrive().await;
+    let old = fixture.join_and_confirm().await;
     fixture.store().reset(&fixture.queue).await.unwrap();
-    let new = fixture.arrive().await;
+    let new = fixture.join_and_confirm().await;
     fixture.lose(PutMode::Restore).await;
     assert_eq!(fixture.keepalive(&old).await.kind, VisitKind::Absent);
     assert_eq!(fixture.keepalive(&new).await.kind, VisitKind::Restored);

@@ -13,17 +13,17 @@ use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let start = fixture.now();
-    let arrivals: Vec<u64> = fixture.joiners(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
+    let arrivals: Vec<u64> = fixture.join_many(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
     assert_eq!(arrivals, [0, 1, 2, 3, 4], "all at one instant");
-    fixture.pass_micros(2);
+    fixture.advance_micros(2);
     assert_eq!(fixture.join().await.arrival.since(start), 5, "the clock is behind the last arrival");
-    fixture.pass_micros(100);
+    fixture.advance_micros(100);
     assert_eq!(fixture.join().await.arrival.since(start), 102, "the clock is ahead of it");
 }
 
 pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guests = fixture.joiners(40).await;
+    let guests = fixture.join_many(40).await;
     assert_eq!(fixture.line().await, sessions(&guests));
     for (index, guest) in guests.iter().enumerate() {
         assert_eq!(fixture.position(guest).await, Some(index as u64 + 1));
@@ -49,7 +49,7 @@ pub(super) async fn repeated_first_visit_is_the_same_session(bench: &StoreFixtur
     for (rank, how) in [(0, "let in"), (1, "in line")] {
         let session = SessionId::random();
         let first = fixture.visit_as(session).await;
-        fixture.pass_micros(10);
+        fixture.advance_micros(10);
         let again = fixture.visit_as(session).await;
         assert_eq!(again.place, first.place, "{how}");
         assert_eq!((again.place.unwrap().position, again.kind), (rank, VisitKind::Renewed), "{how}");
@@ -85,7 +85,7 @@ pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &StoreFixtur
 
 pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
-    let (first, mut second) = (fixture.arrive().await, fixture.arrive().await);
+    let (first, mut second) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     fixture.pass(30);
     fixture.visit(&mut second).await;
     fixture.pass(15);
@@ -97,7 +97,7 @@ pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixtu
 
 pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
-    let guests = fixture.joiners(3).await;
+    let guests = fixture.join_many(3).await;
     assert_eq!(fixture.counts().await, (2, 1), "slots are free, but the rate allows no admission");
     fixture.pass(1);
     let newcomer = fixture.join().await;
@@ -108,7 +108,7 @@ pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &
 /// One active session in the only slot, one waiting session with a recent visit. The active session
 /// expires if `lapse` is set.
 async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisitor, TestVisitor) {
-    let (inside, mut next) = (fixture.arrive().await, fixture.arrive().await);
+    let (inside, mut next) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     if lapse {
         fixture.pass(45);
         fixture.visit(&mut next).await;
@@ -138,7 +138,7 @@ pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &Store
 
 pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    fixture.joiners(300).await;
+    fixture.join_many(300).await;
     let batch = ADVANCE_BATCH as u64;
     fixture.change(|settings| settings.line.quota = 1000).await;
     assert_eq!(fixture.counts().await, (300 - batch, batch));
@@ -151,8 +151,8 @@ pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &StoreFixtur
 
 pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    fixture.joiners(REAP_BATCH * 2 + 10).await;
-    let mut behind = fixture.arrive().await;
+    fixture.join_many(REAP_BATCH * 2 + 10).await;
+    let mut behind = fixture.join_and_confirm().await;
     fixture.pass(29);
     fixture.visit(&mut behind).await;
     fixture.pass(2);
@@ -163,7 +163,7 @@ pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &St
 
 pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guests = fixture.joiners(101).await;
+    let guests = fixture.join_many(101).await;
     fixture.change(|settings| settings.line.quota = 100).await;
     assert_eq!(fixture.line().await, [guests[100].session]);
 }
@@ -171,7 +171,7 @@ pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &Sto
 pub(super) async fn rule_03_quota_is_never_exceeded(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 7 })).await;
     for index in 1..=20_u64 {
-        fixture.arrive().await;
+        fixture.join_and_confirm().await;
         assert_eq!(fixture.counts().await, (index.saturating_sub(7), index.min(7)));
     }
 }
@@ -214,13 +214,13 @@ async fn admitted_now(fixture: &LineFixture<'_>) -> u64 {
 
 pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &StoreFixture) {
     let fixture = patient(bench, 600).await;
-    fixture.joiners(100).await;
+    fixture.join_many(100).await;
     open_door(&fixture).await;
     assert_eq!(fixture.counts().await.1, 10, "the bucket is full");
     assert_eq!(admitted_now(&fixture).await, 0);
-    fixture.pass_micros(99_999);
+    fixture.advance_micros(99_999);
     assert_eq!(admitted_now(&fixture).await, 0);
-    fixture.pass_micros(1);
+    fixture.advance_micros(1);
     assert_eq!(admitted_now(&fixture).await, 1, "a tenth of a second buys one");
     fixture.pass(1800);
     assert_eq!(admitted_now(&fixture).await, 10, "half an hour of quiet is worth one second");
@@ -228,7 +228,7 @@ pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &S
 
 pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture) {
     let fixture = patient(bench, 2).await;
-    fixture.joiners(5).await;
+    fixture.join_many(5).await;
     open_door(&fixture).await;
     let mut admitted = vec![fixture.counts().await.1];
     for _ in 0..9 {
@@ -240,11 +240,11 @@ pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture)
 
 pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &StoreFixture) {
     let fixture = patient(bench, 120).await;
-    fixture.joiners(400).await;
+    fixture.join_many(400).await;
     open_door(&fixture).await;
     let mut admitted = vec![fixture.counts().await.1];
     for _ in 0..150 {
-        fixture.pass_micros(MICROS_PER_SECOND);
+        fixture.advance_micros(MICROS_PER_SECOND);
         admitted.push(admitted_now(&fixture).await);
     }
     assert_eq!(admitted, [2; 151]);
@@ -252,7 +252,7 @@ pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &StoreFixture) 
 
 pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &StoreFixture) {
     let fixture = patient(bench, 1).await;
-    fixture.joiners(100).await;
+    fixture.join_many(100).await;
     open_door(&fixture).await;
     assert_eq!(fixture.counts().await.1, 1);
     fixture.change(|settings| settings.line.admissions_per_minute = Some(600)).await;

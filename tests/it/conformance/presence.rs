@@ -12,7 +12,7 @@ const fn seconds(count: u64) -> u64 {
 
 pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(60));
     fixture.pass(59);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed);
@@ -28,7 +28,7 @@ pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &StoreFixture
 
 pub(super) async fn rule_05_active_visit_lasts_active_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(600));
     fixture.pass(599);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Renewed);
@@ -70,7 +70,7 @@ pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &StoreFix
 
 pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    for guest in fixture.joiners(2).await {
+    for guest in fixture.join_many(2).await {
         fixture.pass(10);
         let before = fixture.expires_in(&guest).await;
         fixture.visit_as(guest.session).await;
@@ -80,7 +80,7 @@ pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(benc
 
 pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "max_session": 100 })).await;
-    let (mut guest, next) = (fixture.arrive().await, fixture.join().await);
+    let (mut guest, next) = (fixture.join_and_confirm().await, fixture.join().await);
     fixture.pass(20);
     fixture.visit(&mut guest).await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(80) - 1, "no visit lasts longer than the session may");
@@ -96,7 +96,7 @@ pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &Sto
 
 pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.pass(50);
     fixture.visit(&mut guest).await;
     fixture.lose(vestibule_core::PutMode::Restore).await;
@@ -111,11 +111,11 @@ pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench
 pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 160 })).await;
     for (ttl, still_far) in [(160, 10), (60, 30)] {
-        let mut guest = fixture.arrive().await;
+        let mut guest = fixture.join_and_confirm().await;
         fixture.pass(still_far);
         fixture.visit(&mut guest).await;
         assert_eq!(fixture.expires_in(&guest).await, seconds(ttl - still_far), "far ahead");
-        fixture.pass_micros(1);
+        fixture.advance_micros(1);
         fixture.visit(&mut guest).await;
         assert_eq!(fixture.expires_in(&guest).await, seconds(ttl), "no longer distant");
     }
@@ -137,14 +137,14 @@ pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Sto
         fixture.pass(2);
         for _ in 0..30 {
             assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed, "claim_ttl {claim_ttl}");
-            fixture.pass_micros(seconds(20) - 1);
+            fixture.advance_micros(seconds(20) - 1);
         }
     }
 }
 
 /// Lets this many waiting sessions expire without a purge.
 async fn lapsed(fixture: &LineFixture<'_>, count: usize) {
-    fixture.joiners(count).await;
+    fixture.join_many(count).await;
     fixture.pass(30);
 }
 
@@ -178,9 +178,9 @@ pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Stor
 
 pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 50 })).await;
-    fixture.joiners(50).await;
+    fixture.join_many(50).await;
     fixture.pass(20);
-    fixture.joiners(60).await;
+    fixture.join_many(60).await;
     fixture.pass(10);
     let report = fixture.store().purge(&fixture.queue, 40).await.unwrap();
     assert_eq!((report.expired, report.admitted, report.more), (40, 40, true));
@@ -195,10 +195,10 @@ pub(super) async fn rule_06_purge_removes_old_tombstones(bench: &StoreFixture) {
     for guest in &guests {
         fixture.leave(guest).await;
     }
-    fixture.pass_micros(seconds(700) - 1);
+    fixture.advance_micros(seconds(700) - 1);
     let early = fixture.store().purge(&fixture.queue, 500).await.unwrap();
     assert_eq!((early.tombstones, fixture.state(&guests[0]).await), (0, Some(SessionLocation::Ended)));
-    fixture.pass_micros(1);
+    fixture.advance_micros(1);
     let report = fixture.store().purge(&fixture.queue, 2).await.unwrap();
     assert_eq!((report.tombstones, report.more), (2, true));
     let report = fixture.store().purge(&fixture.queue, 2).await.unwrap();
@@ -208,8 +208,8 @@ pub(super) async fn rule_06_purge_removes_old_tombstones(bench: &StoreFixture) {
 
 pub(super) async fn expired_unpurged_session_is_restored_by_a_visit(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    fixture.joiners(REAP_BATCH).await;
-    fixture.pass_micros(REAP_BATCH as u64);
+    fixture.join_many(REAP_BATCH).await;
+    fixture.advance_micros(REAP_BATCH as u64);
     let mut guest = fixture.join().await;
     fixture.pass(30);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed);

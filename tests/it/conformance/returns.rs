@@ -26,7 +26,7 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFi
 
 pub(super) async fn rule_07_keepalive_restores_a_session(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.pass(100);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Restored);
     assert_eq!(fixture.line().await, [guest.session]);
@@ -34,11 +34,11 @@ pub(super) async fn rule_07_keepalive_restores_a_session(bench: &StoreFixture) {
 
 pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     let session = guest.session;
     let old = guest.clone();
     for _ in 0..3 {
-        fixture.pass_micros(600_000_000 - 1);
+        fixture.advance_micros(600_000_000 - 1);
         assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     }
     fixture.pass(600);
@@ -67,10 +67,10 @@ pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &StoreFixture
 
 /// An admitted session that has expired.
 async fn admitted_and_gone(fixture: &LineFixture<'_>) -> TestVisitor {
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.pass(550);
     fixture.visit(&mut guest).await;
-    fixture.pass_micros(600_000_000 - 1);
+    fixture.advance_micros(600_000_000 - 1);
     fixture.lose(PutMode::Always).await;
     guest
 }
@@ -90,14 +90,14 @@ pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &S
 pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
     let mut guest = admitted_and_gone(&fixture).await;
-    fixture.pass_micros(1);
+    fixture.advance_micros(1);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
 pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     let arrival = guest.arrival;
     let others = fixture.arrivals(3).await;
     fixture.pass(38);
@@ -123,7 +123,7 @@ pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(ben
 
 pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let (first, mut second) = (fixture.arrive().await, fixture.arrive().await);
+    let (first, mut second) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     let old = second.clone();
     fixture.leave(&first).await;
     fixture.visit(&mut second).await;
@@ -139,7 +139,7 @@ pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
     fixture.visit_all(&mut guests).await;
     fixture.lose(PutMode::Restore).await;
     assert!(fixture.stats().await.recovering);
-    let newcomer = fixture.arrive().await;
+    let newcomer = fixture.join_and_confirm().await;
     assert_eq!(fixture.position(&newcomer).await, Some(1), "no newcomer is admitted");
     let mut shuffled: Vec<TestVisitor> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
     fixture.visit_all(&mut shuffled).await;
@@ -150,18 +150,18 @@ pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
 
 pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 5 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.lose(PutMode::Restore).await;
     let state_since = fixture.now();
-    let mut newcomer = fixture.arrive().await;
+    let mut newcomer = fixture.join_and_confirm().await;
     assert_eq!(fixture.stats().await.state_since, state_since);
-    fixture.pass_micros(20_000_000);
+    fixture.advance_micros(20_000_000);
     assert!(fixture.visit(&mut newcomer).await.recovering);
     fixture.visit(&mut guest).await;
-    fixture.pass_micros(40_000_000 - 2);
+    fixture.advance_micros(40_000_000 - 2);
     assert!(fixture.visit(&mut newcomer).await.recovering);
     assert_eq!(fixture.counts().await, (1, 1));
-    fixture.pass_micros(1);
+    fixture.advance_micros(1);
     let answer = fixture.visit(&mut newcomer).await;
     assert!(!answer.recovering && fixture.is_in(&newcomer).await);
 }
@@ -190,12 +190,12 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &
 
 pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.pass(1);
     fixture.store().reset(&fixture.queue).await.unwrap();
     fixture.pass(1);
     assert!(!fixture.keepalive(&guest).await.recovering, "it is of another epoch");
-    let mut newcomer = fixture.arrive().await;
+    let mut newcomer = fixture.join_and_confirm().await;
     fixture.pass(1);
     assert!(!fixture.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
@@ -226,7 +226,7 @@ pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(benc
 
 pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let mut guests = fixture.joiners(50).await;
+    let mut guests = fixture.join_many(50).await;
     fixture.lose(PutMode::Restore).await;
     fixture.visit(&mut guests[49]).await;
     let newcomer = fixture.join().await;
@@ -237,7 +237,7 @@ pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &
 
 pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = fixture.arrive().await;
+    let mut guest = fixture.join_and_confirm().await;
     fixture.lose(PutMode::Always).await;
     fixture.change(|settings| settings.line.mode = Mode::Paused).await;
     fixture.visit(&mut guest).await;
@@ -320,7 +320,7 @@ pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &St
 pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (fixture.join().await, fixture.join().await);
-    let mut steady = fixture.arrive().await;
+    let mut steady = fixture.join_and_confirm().await;
     fixture.pass(25);
     fixture.visit(&mut steady).await;
     fixture.pass(20);
@@ -340,7 +340,7 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &StoreF
     fixture.leave(&guests[0]).await;
     fixture.visit_all(&mut guests[1..]).await;
     assert!(fixture.is_in(&guests[1]).await);
-    let newest = fixture.arrive().await;
+    let newest = fixture.join_and_confirm().await;
     fixture.pass(1);
     bench.roll_back(&fixture.queue);
     let answer = fixture.keepalive(&newest).await;
@@ -378,10 +378,10 @@ pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &StoreFixt
 
 pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let guest = fixture.arrive().await;
+    let guest = fixture.join_and_confirm().await;
     fixture.leave(&guest).await;
     fixture.pass(1);
-    fixture.arrive().await;
+    fixture.join_and_confirm().await;
     fixture.pass(3600);
     let witness = Witness { unserved: Witness::STARTED, census: None };
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
@@ -402,7 +402,7 @@ pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &StoreF
     fixture.pass(1);
     fixture.leave(&guests[1]).await;
     assert!(fixture.is_in(&guests[2]).await);
-    assert!(fixture.arrive().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
+    assert!(fixture.join_and_confirm().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
 }
 
 pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFixture) {
@@ -413,7 +413,7 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
     bench.lose(&fixture.queue);
     let put = async |settings| fixture.store().put_settings(settings, PutMode::Restore).await.unwrap();
     assert_eq!(put(&old).await, PutOutcome::Stored(1), "an idle gate comes first");
-    fixture.arrive().await;
+    fixture.join_and_confirm().await;
     assert_eq!(put(&new).await, PutOutcome::Stored(2), "another knows better");
     assert_eq!(put(&old).await, PutOutcome::Conflict(2));
     assert_eq!(fixture.settings().await.line.quota, 2);
@@ -430,7 +430,7 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
 pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let old = fixture.settings().await;
-    let void = fixture.arrive().await;
+    let void = fixture.join_and_confirm().await;
     fixture.pass(1);
     let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
     let mut guests = fixture.arrivals(2).await;
@@ -446,7 +446,7 @@ pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench:
 
 pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
-    let hoarded = fixture.joiners(3).await;
+    let hoarded = fixture.join_many(3).await;
     fixture.pass(30);
     fixture.lose(PutMode::Restore).await;
     for guest in &hoarded {

@@ -35,7 +35,7 @@ async fn an_ended_session_has_a_reason(keeper: StoreSetup) {
     younger.leave(queue).await;
     let mut asleep = fixture.visitor();
     asleep.navigate("/").await;
-    fixture.pass_seconds(2000);
+    fixture.advance_seconds(2000);
     assert_eq!(asleep.keepalive(queue).await.json()["reason"], json!("expired"));
 }
 
@@ -44,7 +44,7 @@ async fn a_keepalive_renews_the_session(keeper: StoreSetup) {
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     for _ in 0..5 {
-        fixture.pass_seconds(25);
+        fixture.advance_seconds(25);
         let answer = visitor.keepalive(fixture.queue.as_str()).await;
         assert_eq!(answer.status, StatusCode::OK);
         assert_eq!(answer.json()["state"], "admitted");

@@ -79,7 +79,7 @@ async fn status_requests_join_and_renew_the_session(keeper: StoreSetup) {
     let first = visitor.status(fixture.queue.as_str()).await;
     assert_eq!(fixture.counts().await, (1, 0));
     for _ in 0..6 {
-        fixture.pass_seconds(15);
+        fixture.advance_seconds(15);
         let again = visitor.status(fixture.queue.as_str()).await;
         assert_eq!(session_in(&again), session_in(&first));
         assert_eq!(again.json()["joined_at"], first.json()["joined_at"]);

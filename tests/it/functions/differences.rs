@@ -63,7 +63,7 @@ async fn path_and_query_arrive_undecoded_in_any_name_order() {
 /// Instead of `the_ticket_cookie_is_secure_over_https`.
 #[tokio::test]
 async fn the_listener_decides_whether_cookies_are_secure() {
-    for (keeper, secure) in [(StoreSetup::function().await, false), (StoreSetup::function().await.by_https(), true)] {
+    for (keeper, secure) in [(StoreSetup::function().await, false), (StoreSetup::function().await.with_https(), true)] {
         let fixture = GateFixture::open(keeper, json!({})).await;
         for claimed in ["https", "http"] {
             let answer = fixture.visitor().with_header("x-forwarded-proto", claimed).navigate("/").await;
@@ -105,7 +105,7 @@ async fn largest_body_reaches_the_origin_once_and_complete() {
     let fixture = open(json!({ "quota": 9 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
-    let body: Vec<u8> = (0..LARGEST_REQUEST).map(|n| (n % 251) as u8).collect();
+    let body: Vec<u8> = (0..MAX_REQUEST).map(|n| (n % 251) as u8).collect();
     let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
     assert_eq!(answer.status, StatusCode::CREATED);
     let posts = || fixture.origin.requests().into_iter().filter(|request| request.method == "POST").collect::<Vec<_>>();

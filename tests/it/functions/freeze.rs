@@ -49,39 +49,39 @@ impl Frozen {
 #[tokio::test]
 async fn a_thawed_process_reuses_a_live_connection() {
     let mut frozen = Frozen::open().await;
-    let opened = frozen.wire.opened();
+    let opened = frozen.tcp_proxy.opened();
     for _ in 0..5 {
         frozen.assert_thaws().await;
     }
-    assert_eq!(frozen.wire.opened(), opened, "no new connection");
+    assert_eq!(frozen.tcp_proxy.opened(), opened, "no new connection");
 }
 
 #[tokio::test]
 async fn a_reset_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
-    let opened = frozen.wire.opened();
-    frozen.wire.reset();
+    let opened = frozen.tcp_proxy.opened();
+    frozen.tcp_proxy.reset();
     frozen.assert_thaws().await;
-    assert_eq!(frozen.wire.opened(), opened + 1);
+    assert_eq!(frozen.tcp_proxy.opened(), opened + 1);
 }
 
 #[tokio::test]
 async fn a_closed_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
-    let opened = frozen.wire.opened();
-    frozen.wire.close();
+    let opened = frozen.tcp_proxy.opened();
+    frozen.tcp_proxy.close();
     frozen.assert_thaws().await;
-    assert_eq!(frozen.wire.opened(), opened + 1);
+    assert_eq!(frozen.tcp_proxy.opened(), opened + 1);
 }
 
 #[tokio::test]
 async fn a_silent_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
-    let opened = frozen.wire.opened();
-    frozen.wire.silence();
+    let opened = frozen.tcp_proxy.opened();
+    frozen.tcp_proxy.silence();
     sleep(CONNECTING).await;
     frozen.assert_thaws().await;
-    assert_eq!(frozen.wire.opened(), opened + 1);
+    assert_eq!(frozen.tcp_proxy.opened(), opened + 1);
     frozen.assert_thaws().await;
 }
 

@@ -28,7 +28,7 @@ fn documented() -> Vec<[String; 3]> {
 /// A router with everything to say.
 async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
     let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
-    fixture.joiners(2).await;
+    fixture.join_many(2).await;
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
     router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), super::TOKEN.parse().unwrap())
 }

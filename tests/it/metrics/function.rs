@@ -46,7 +46,7 @@ async fn function_and_router_report_the_same() {
     let redis = Redis::start().await;
     let bench = StoreFixture::at(&redis.url());
     let fixture = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
-    fixture.joiners(5).await;
+    fixture.join_many(5).await;
     let here = scrape(&metrics_of(&bench.store)).await;
 
     let balancer = behind_a_balancer(deployed(&redis).emulated().await).await;

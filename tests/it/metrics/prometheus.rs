@@ -56,7 +56,7 @@ async fn prometheus_scrapes_the_function() {
     let redis = Redis::start().await;
     let bench = StoreFixture::at(&redis.url());
     let fixture = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
-    fixture.joiners(5).await;
+    fixture.join_many(5).await;
     let balancer = behind_a_balancer(deployed(&redis).instances(2).await).await;
     let prometheus = Prometheus::scraping("function", balancer.address(), TOKEN).await;
     until(&prometheus, "up", 1.0).await;

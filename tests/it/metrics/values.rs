@@ -35,9 +35,9 @@ async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
         fixture.visit(&mut back).await;
     }
     fixture.purge().await;
-    fixture.joiners(8).await;
-    fixture.pass_micros(1_500_000);
-    room
+    fixture.join_many(8).await;
+    fixture.advance_micros(1_500_000);
+    fixture
 }
 
 /// What the metrics must say of a queue, by the words of the store.

@@ -22,7 +22,7 @@ impl AdminClient {
     }
 
     async fn apply(&self, more: &[&str]) -> (i32, String) {
-        let url = format!("http://{}/", self.office.admin.address());
+        let url = format!("http://{}/", self.backoffice.admin.address());
         self.apply_to(&url, &self.token, more).await
     }
 
@@ -41,7 +41,7 @@ impl AdminClient {
     }
 
     async fn tour(&self) -> Value {
-        self.office.root().get("/queues/tour").await.json()
+        self.backoffice.root().get("/queues/tour").await.json()
     }
 }
 
@@ -52,7 +52,7 @@ async fn apply_shows_the_plan_and_writes_it_once() {
         let (status, said) = client.apply(&[flag]).await;
         assert_eq!(status, 0, "{said}");
         assert!(said.contains("+ tenant acme") && said.contains("+ queue tour"), "{said}");
-        assert_eq!(client.office.root().get("/queues/tour").await.status, 404, "{flag}");
+        assert_eq!(client.backoffice.root().get("/queues/tour").await.status, 404, "{flag}");
     }
     let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!((status, said.contains("queue tour: written")), (0, true), "{said}");
@@ -64,7 +64,7 @@ async fn apply_shows_the_plan_and_writes_it_once() {
     let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("~ queue tour") && said.contains("quota: 500 -> 700"), "{said}");
-    let log = client.office.root().get("/audit?action=settings.import&limit=1").await.json();
+    let log = client.backoffice.root().get("/audit?action=settings.import&limit=1").await.json();
     assert_eq!(log["events"][0]["operator"], "root", "{log}");
     assert!(log["events"][0]["token"].is_string(), "{log}");
 }
@@ -73,27 +73,27 @@ async fn apply_shows_the_plan_and_writes_it_once() {
 async fn queues_not_in_the_file_stay_unless_remove_is_given() {
     let client = AdminClient::with("quota = 1").await;
     client.apply(&["--yes"]).await;
-    client.office.queue("old", "acme", json!({})).await;
+    client.backoffice.queue("old", "acme", json!({})).await;
     client.change("quota = 2");
     let (_, said) = client.apply(&["--yes"]).await;
     assert!(said.contains("queue old is not in the file and stays"), "{said}");
-    assert_eq!(client.office.root().get("/queues/old").await.status, 200);
+    assert_eq!(client.backoffice.root().get("/queues/old").await.status, 200);
     let (status, said) = client.apply(&["--yes", "--remove"]).await;
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("- queue old, with all its visitors"), "{said}");
-    assert_eq!(client.office.root().get("/queues/old").await.status, 404);
+    assert_eq!(client.backoffice.root().get("/queues/old").await.status, 404);
 }
 
 #[tokio::test]
 async fn rejected_import_writes_nothing() {
     let client = AdminClient::with("quota = 1").await;
-    let at = format!("http://{}", client.office.admin.address());
+    let at = format!("http://{}", client.backoffice.admin.address());
     let (status, said) = client.apply(&[]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("stdin is not a terminal"), "{said}");
 
-    client.office.tenant("blue").await;
-    let mut zoe = client.office.operator("zoe", "operator", &["blue"]).await;
+    client.backoffice.tenant("blue").await;
+    let mut zoe = client.backoffice.operator("zoe", "operator", &["blue"]).await;
     let weak = json!({ "name": "weak", "role": "operator", "tenants": ["blue"], "expires_in": 600 });
     let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
@@ -107,10 +107,10 @@ async fn rejected_import_writes_nothing() {
         let (status, said) = client.apply_to(to, token, &["--yes"]).await;
         assert_eq!((status, said.contains(says)), (1, true), "{to}: {said}");
     }
-    client.office.tenant("acme").await;
-    client.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
+    client.backoffice.tenant("acme").await;
+    client.backoffice.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
     let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("the backoffice rejected the file:\n  tour.hosts[0]: never applies"), "{said}");
-    assert_eq!(client.office.root().get("/queues/tour").await.status, 404);
+    assert_eq!(client.backoffice.root().get("/queues/tour").await.status, 404);
 }

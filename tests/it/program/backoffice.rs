@@ -95,7 +95,7 @@ async fn invalid_bootstrap_stops_startup_without_printing_it() {
     let bootstrap = ["--admin-listen", "127.0.0.1:0", "--admin-bootstrap", "root:short"];
     let (status, said) = run(&[&arguments[..], &bootstrap].concat()).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("--admin-bootstrap takes name:password"), "{said}");
+    assert!(said.contains("--admin-bootstrap must be name:password"), "{said}");
     assert!(!said.contains("root:short"), "{said}");
 }
 
@@ -152,7 +152,7 @@ async fn create_user_reports_invalid_input() {
     let redis = Redis::start().await;
     for (arguments, password, why) in [
         (&["Zoe"][..], "a long enough password", "the name takes"),
-        (&["zoe"], "short", "the password takes 12 to 256"),
+        (&["zoe"], "short", "the password must be 12 to 256"),
         (&["zoe", "--role", "viewer"], "a long enough password", "name a tenant"),
         (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has access to all"),
         (&["zoe", "--role", "king"], "a long enough password", "superuser, operator, viewer"),

@@ -44,7 +44,7 @@ impl Step<'_> {
         self.state_is_whole()?;
         self.counters_add_up(admitted.len() as u64)?;
         self.arrivals_increase(memory)?;
-        self.nobody_overtakes(&admitted)?;
+        self.no_inversions(&admitted)?;
         self.quota_holds()?;
         self.rate_holds(memory)?;
         self.closes_when_drained(memory)?;

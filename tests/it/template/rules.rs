@@ -93,11 +93,11 @@ fn backoffice_is_limited_to_host_and_networks() {
     let stack = Stack::deploy_all(&[("AdminCidr", "10.0.0.0/8,192.168.0.0/16")]);
     let backoffice = Request { host: "admin.example.com", from: "10.1.2.3", ..Request::of("/") };
     for path in ["/", "/api/v1/queues", "/metrics", "/_vestibule/status"] {
-        assert_eq!(target(&stack, Request { path, ..office }), "admin", "{path}");
+        assert_eq!(target(&stack, Request { path, ..backoffice }), "admin", "{path}");
     }
-    assert_eq!(target(&stack, Request { from: "192.168.1.1", ..office }), "admin");
-    assert_eq!(target(&stack, Request { from: "203.0.113.9", ..office }), "gate");
-    assert_eq!(target(&stack, Request { host: "tour.tickets.example.com", ..office }), "gate");
+    assert_eq!(target(&stack, Request { from: "192.168.1.1", ..backoffice }), "admin");
+    assert_eq!(target(&stack, Request { from: "203.0.113.9", ..backoffice }), "gate");
+    assert_eq!(target(&stack, Request { host: "tour.tickets.example.com", ..backoffice }), "gate");
     assert_eq!(target(&Stack::deploy(&[]), backoffice), "gate");
 }
 

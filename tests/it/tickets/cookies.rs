@@ -39,7 +39,7 @@ async fn cookies_of_other_hosts_do_not_replace_the_ticket() {
     let mut visitor = with_https(&fixture);
     visitor.navigate("/").await;
     let own = session_in(&visitor.fetch("/").await);
-    fixture.pass_seconds(1);
+    fixture.advance_seconds(1);
     let mut attacker = fixture.visitor();
     attacker.navigate("/").await;
     visitor.set_cookie(&fixture.cookie_name(), attacker.cookie(&fixture.cookie_name()).unwrap());

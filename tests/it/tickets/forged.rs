@@ -115,9 +115,9 @@ async fn tickets_older_than_hold_ttl_are_rejected(keeper: StoreSetup) {
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
-    fixture.pass_seconds(99);
+    fixture.advance_seconds(99);
     assert_eq!(session_in(&visitor.fetch("/").await), session, "within hold_ttl the place is theirs");
-    fixture.pass_seconds(101);
+    fixture.advance_seconds(101);
     visitor.navigate("/").await;
     assert_ne!(session_in(&visitor.fetch("/").await), session);
 }
@@ -184,7 +184,7 @@ async fn latest_of_two_tickets_is_used(keeper: StoreSetup) {
     let fixture = GateFixture::open(keeper, json!({})).await;
     let (mut old, mut new) = (fixture.visitor(), fixture.visitor());
     old.navigate("/").await;
-    fixture.pass_seconds(5);
+    fixture.advance_seconds(5);
     new.navigate("/").await;
     let name = fixture.cookie_name();
     let latest = session_in(&new.fetch("/").await);

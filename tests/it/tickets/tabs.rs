@@ -41,7 +41,7 @@ async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup)
     assert_eq!(sessions_of_tabs(&visitor).await, 1);
     assert_eq!(fixture.counts().await, (1, 0));
 
-    fixture.pass_seconds(700);
+    fixture.advance_seconds(700);
     assert_eq!(sessions_of_tabs(&visitor).await, 1, "a ticket that was held too long");
 }
 

@@ -1,4 +1,4 @@
-//! Operators that are made beside the API: the first superuser, and those that somebody at the program makes.
+//! Operators that are created outside the API: the first superuser, and those of the command line.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Who asks, and what they may.
+//! Operators, sign-ins, tokens and permissions.
 
 mod bootstrap;
 mod change_limit;

@@ -1,4 +1,4 @@
-//! Operators: the people who may sign in.
+//! Operators and their records.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpSt
 use crate::codes::{Code, NAME_FORMAT};
 use crate::problem::Problem;
 
-/// Longest name.
+/// Maximum length of a name.
 const NAME_MAX: usize = 63;
-/// What the record of every superuser contains, and of nobody else: names and hashes have no quotes.
+/// A text in the records of superusers only: names and hashes contain no quotes.
 const OF_SUPERUSERS: &str = "\"role\":\"superuser\"";
 
 /// The name that an operator signs in with.
@@ -60,14 +60,13 @@ impl fmt::Display for OperatorName {
     }
 }
 
-/// An operator as kept. The password is there as its Argon2id hash only, and not at all for one who signs in through the
-/// identity provider.
+/// An operator as stored. The password is stored as its Argon2id hash; operators with single sign-on have none.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Operator {
     #[serde(flatten)]
     pub(crate) scope: Scope,
     pub(crate) password: Option<String>,
-    /// When the password was set, or the operator made without one. A sign-in that began under another one is good no more.
+    /// When the password was set, or the operator created without one. A new password ends older sign-ins.
     pub(crate) password_at: Micros,
     pub(crate) created_at: Micros,
     /// The second factor of a sign-in with the password.
@@ -106,7 +105,7 @@ impl Operator {
         written(records, name, DocumentChange { text: Some(&text), over, needs_other: None }).await
     }
 
-    /// Writes the operator in place of `before`. Refuses to make the last superuser anything else.
+    /// Writes the operator in place of `before`, unless that leaves no superuser.
     pub(crate) async fn replace(
         &self,
         records: &dyn RecordStore,

@@ -10,13 +10,13 @@ use crate::access::CODE_MAX;
 use crate::codes::Code;
 use crate::secret::salt;
 
-/// Shortest and longest password, in characters and in bytes.
+/// Minimum length of a password in characters, and maximum length in bytes.
 pub(crate) const PASSWORD_MIN: usize = 12;
 pub(crate) const PASSWORD_MAX: usize = 256;
 
 /// Memory in KiB, passes and lanes of a hash: <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>
 const COST: (u32, u32, u32) = (19_456, 2, 1);
-/// How many are hashed at once: each takes as much memory as its cost says.
+/// How many passwords are hashed at once: each hash needs the memory of its cost.
 const AT_ONCE: usize = 2;
 
 /// Whether a text may be a password.
@@ -37,7 +37,7 @@ text_kind! {
         |text| (text.len() <= CODE_MAX).then(|| text.to_owned()), SECRET;
 }
 
-/// Hashes passwords without holding other requests up.
+/// Hashes passwords without blocking other requests.
 pub(crate) struct PasswordHasher {
     free: Semaphore,
 }
@@ -55,7 +55,7 @@ impl PasswordHasher {
         self.work(move || hash(&password)).await
     }
 
-    /// Whether a password has this hash. Without one it takes as long, and says no.
+    /// Whether a password has this hash. Without a hash, returns `false` after the same time.
     pub(crate) async fn matches(&self, password: &str, expected: Option<String>) -> Result<bool, StoreError> {
         let password = password.to_owned();
         self.work(move || match expected {

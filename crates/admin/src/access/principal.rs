@@ -1,4 +1,4 @@
-//! Who asks: found by a token or by the cookie of a sign-in, with what they may.
+//! The principal of a request: an operator, identified by a token or by the cookie of a sign-in, with permissions.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -13,23 +13,23 @@ use crate::problem::Problem;
 use crate::response_headers::RequestId;
 use crate::state::Admin;
 
-/// Methods that change nothing.
+/// Methods without side effects.
 pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
-/// A page of another site can't send a header of its own here, so whoever sends this one is no such page.
+/// Pages of other sites cannot send custom headers, so this one rules out cross-site request forgery.
 const REQUEST_HEADER: &str = "x-vestibule-request";
 
-/// Seconds after a password was given for which it holds for managing operators.
+/// Seconds for which a confirmed password allows managing operators.
 const PROOF_TTL: u64 = 300;
-/// All that a token for settings may ask for.
+/// The endpoints of a token for settings.
 const SETTINGS_PATHS: [&str; 2] = ["/settings", "/sign-in"];
-/// All that a sign-in may ask for that must set up TOTP first.
+/// The endpoints of a sign-in that must set up TOTP first.
 const TOTP_PATHS: [&str; 2] = ["/sign-in", "/sign-in/totp"];
 
-/// Somebody who may ask.
+/// An authenticated operator.
 #[derive(Debug, Clone)]
 pub(crate) struct Principal {
     pub(crate) operator: OperatorName,
-    /// The token that they ask with; `None` for a browser's sign-in.
+    /// ID of the API token; `None` for a sign-in.
     pub(crate) token: Option<String>,
     pub(crate) sign_in: Option<SignIn>,
     pub(crate) role: Role,
@@ -39,12 +39,12 @@ pub(crate) struct Principal {
 }
 
 impl Principal {
-    /// Whether they may look at what is this tenant's.
+    /// Whether they can view objects of this tenant.
     pub(crate) fn can_view(&self, tenant: &TenantId) -> bool {
         self.tenants.include(tenant)
     }
 
-    /// Whether they may change what is this tenant's.
+    /// Checks that they can edit objects of this tenant.
     pub(crate) fn can_edit(&self, tenant: &TenantId) -> Result<(), Problem> {
         if !self.can_view(tenant) {
             return Err(Problem::NotFound(Code::ATenant));
@@ -56,13 +56,13 @@ impl Principal {
         self.role == Role::Superuser
     }
 
-    /// Refuses all but superusers who signed in and gave their password a short while ago.
+    /// Requires a superuser who signed in or confirmed the password a short while ago.
     pub(crate) fn manages_operators(&self, now: Micros) -> Result<(), Problem> {
         self.at_least(Role::Superuser)?;
         self.gave_password(now)
     }
 
-    /// Refuses all but operators who signed in and gave their password a short while ago.
+    /// Requires an operator who signed in or confirmed the password a short while ago.
     pub(crate) fn gave_password(&self, now: Micros) -> Result<(), Problem> {
         let sign_in = self.sign_in.as_ref().ok_or(Problem::PermissionDenied(Code::SignedInOperator))?;
         if now >= sign_in.proved_at.add_seconds(PROOF_TTL) {
@@ -71,7 +71,7 @@ impl Principal {
         Ok(())
     }
 
-    /// Refuses those below a role.
+    /// Requires at least this role.
     pub(crate) fn at_least(&self, role: Role) -> Result<(), Problem> {
         if self.role >= role {
             return Ok(());
@@ -112,7 +112,7 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> 
         return Err(Problem::CredentialInvalid);
     };
     let owner = Operator::load(records, &token.operator).await?;
-    // A name that was removed and given to somebody else brings no old token back.
+    // Tokens of a removed operator stay invalid if the name is used again.
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::CredentialInvalid);
     };
@@ -125,7 +125,7 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> 
     Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
 }
 
-/// Whether a request is for one of these paths behind [`PREFIX`]. A router within another one sees the rest of the path.
+/// Whether a request is for one of these paths below [`PREFIX`], which a nested router does not see.
 fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }
@@ -141,7 +141,7 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<P
     let Some((operator, _)) = found.filter(|(operator, _)| operator.password_at == sign_in.password_at) else {
         return Err(Problem::CredentialInvalid);
     };
-    // It began before TOTP was set up, with the password alone.
+    // The sign-in is older than TOTP.
     if operator.totp.is_some() && sign_in.method == SignInMethod::Password {
         return Err(Problem::CredentialInvalid);
     }

@@ -1,4 +1,4 @@
-//! Roles, and the tenants that they hold for.
+//! Roles and their tenants.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,7 +7,7 @@ use vestibule_core::{TenantId, word_field};
 
 use crate::codes::Code;
 
-/// Most tenants that an operator or a token is given.
+/// Maximum number of tenants of an operator or a token.
 const TENANTS_MAX: usize = 100;
 
 /// A role; each includes the permissions of the previous one.
@@ -27,12 +27,12 @@ word_field!(Role { Viewer = "viewer", Operator = "operator", Superuser = "superu
 /// The tenants of an operator or a token in a request.
 pub(crate) type TenantIds = List<TenantId, 0, TENANTS_MAX>;
 
-/// The tenants that a role holds for.
+/// The tenants of a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tenants {
-    /// All there are.
+    /// All tenants.
     All,
-    /// These.
+    /// These tenants.
     These(Vec<TenantId>),
 }
 
@@ -45,7 +45,7 @@ impl Tenants {
     }
 }
 
-/// A role and what it holds for, as it is kept.
+/// A role and its tenants, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Scope {
     pub(crate) role: Role,
@@ -58,7 +58,7 @@ impl Scope {
         if self.role == Role::Superuser { Tenants::All } else { Tenants::These(self.tenants.clone()) }
     }
 
-    /// What is left of this scope in the hands of somebody whose own is `owner`.
+    /// This scope limited to the scope of its owner.
     pub(crate) fn within(&self, owner: &Self) -> (Role, Tenants) {
         let role = self.role.min(owner.role);
         let tenants = match (self.tenants(), owner.tenants()) {

@@ -1,4 +1,4 @@
-//! Sign-ins: the cookie that a browser was given, and what is kept of it.
+//! Sign-ins: the cookie of a browser and its record.
 
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub(crate) fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
-/// The header that gives the cookie to a browser, or with `None` takes it away.
+/// The header that sets the cookie, or with `None` removes it.
 pub(crate) fn set_cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
     let (value, lasts) = secret.map_or(("", 0), |secret| (secret, LONGEST));

@@ -1,4 +1,4 @@
-//! API tokens: for scripts. Shown once, kept as a hash.
+//! API tokens for scripts. A token is shown once and stored as a hash.
 
 use serde::{Deserialize, Serialize};
 use tracing::warn;
@@ -10,7 +10,7 @@ use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;
 use crate::secret::{has_hash, hash, new_secret, random_hex};
 
-/// What every token begins with, so that one that leaked is recognised.
+/// Prefix of all tokens, by which secret scanners recognize them.
 const PREFIX: &str = "vestibule_";
 /// Seconds within which a token's use is written once.
 const USE_KEPT_EVERY: u64 = 60;
@@ -27,7 +27,7 @@ pub(crate) enum TokenLimit {
 
 vestibule_core::word_field!(TokenLimit { Settings = "settings" });
 
-/// A token as kept.
+/// A token as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Token {
     pub(crate) name: String,

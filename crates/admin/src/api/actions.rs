@@ -1,4 +1,4 @@
-//! What operators do in the heat of a sale: in force on the next request.
+//! Actions during a sale, effective from the next request.
 
 use axum::Json;
 use axum::extract::State;
@@ -72,9 +72,9 @@ fn reject_unknown_controls(body: &Map<String, Value>) -> Result<(), Problem> {
     }
 }
 
-/// Most that one release admits.
+/// Maximum number of visitors of one release.
 const RELEASE_MAX: u64 = 100_000;
-/// Up to this many are released without a confirmation.
+/// Releases of more visitors need a confirmation.
 const UNCONFIRMED_MAX: u64 = 100;
 
 fields! {
@@ -159,8 +159,8 @@ pub(crate) async fn release(
     Ok(Json(answer))
 }
 
-/// Admits batch after batch, until all are admitted, nobody waits any more, or the store stops responding. Returns how many
-/// were admitted for certain.
+/// Admits batch after batch until all are admitted, the line is empty, or the store stops responding. Returns the number
+/// of confirmed admissions.
 async fn release_batches(admin: &Admin, queue: &QueueId, count: u64) -> (u64, Option<StoreError>) {
     let mut released = 0;
     while released < count {
@@ -206,7 +206,7 @@ pub(crate) async fn reset_queue(
     let changes = differences(&before.to_value(), &after.to_value());
     numbers(event.queue(&after).changes(changes)).log(&admin).await;
     admin.changed(&before.id).await;
-    // What others changed at the same moment is in the answer too, if the store still responds.
+    // The response contains concurrent changes, too, if the store still responds.
     let after = find_visible(&admin, &principal, before.id.as_str()).await.unwrap_or(after);
     Ok(QueueSettings(after))
 }

@@ -1,10 +1,10 @@
-//! The audit log: looking things up in it, and taking it along.
+//! Search and export of the audit log.
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
 use serde_json::json;
@@ -94,7 +94,7 @@ fields! {
 describe!(query AuditQuery, AuditExportQuery);
 
 impl Filter {
-    /// Whether an entry is wanted, and the principal's to see: their own deeds, and what was done with their tenants.
+    /// Whether an event matches, and the principal can view it: their own actions and changes to their tenants.
     fn takes(&self, principal: &Principal, entry: &AuditEvent) -> bool {
         let own = entry.operator.as_deref() == Some(principal.operator.as_str());
         let visible =
@@ -123,9 +123,9 @@ fn json(entry: &AuditEvent) -> String {
     serde_json::json!(entry).to_string()
 }
 
-/// Most entries of a page.
+/// Maximum number of events of a page.
 const PAGE_MAX: u64 = 200;
-/// Most events that one search looks through.
+/// Maximum number of events that one search scans.
 const LOOKED_MAX: usize = 5000;
 
 /// A page of the audit log.
@@ -169,7 +169,7 @@ pub(crate) async fn search_audit(
 }
 
 const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes,outcome,via\r\n";
-/// Bytes that are sent at once.
+/// Size of a chunk of an export in bytes.
 const CHUNK: usize = 65_536;
 
 /// Export the audit log
@@ -193,10 +193,11 @@ pub(crate) async fn export_audit(
     ];
     let export = Export { reader: Some(reader), principal, filter, csv, begun: false };
     let lines = stream::unfold(export, |export| async move { export.lines().await });
-    Ok((head, Body::from_stream(lines)).into_response())
+    // Compression polls a body again after its end.
+    Ok((head, Body::from_stream(lines.fuse())).into_response())
 }
 
-/// What is still to be exported.
+/// The rest of an export.
 struct Export {
     /// `None` at the end.
     reader: Option<AuditReader>,
@@ -207,7 +208,7 @@ struct Export {
 }
 
 impl Export {
-    /// Some lines, and what comes after them.
+    /// The next lines, and the rest.
     async fn lines(mut self) -> Option<(Result<String, StoreError>, Self)> {
         let mut reader = self.reader.take()?;
         let mut text = if self.csv && !self.begun { COLUMNS.to_owned() } else { String::new() };
@@ -220,7 +221,7 @@ impl Export {
                     }
                 }
                 Ok(_) => return Some((Ok(text), self)),
-                // A half that ends in an error can't be taken for the whole.
+                // An aborted response cannot be mistaken for a complete one.
                 Err(error) => return Some((Err(error), self)),
             }
         }
@@ -250,7 +251,7 @@ fn row(entry: &AuditEvent) -> String {
     fields.map(|field| quoted(&field)).join(",") + "\r\n"
 }
 
-/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula gets a mark in front.
+/// A field of CSV (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe in front.
 fn quoted(field: &str) -> String {
     let mark = if field.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     format!("\"{mark}{}\"", field.replace('"', "\"\""))

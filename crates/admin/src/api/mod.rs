@@ -1,4 +1,4 @@
-//! The operations, one file each.
+//! The operations, one file or folder per resource.
 
 pub(crate) mod account;
 pub(crate) mod actions;
@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::Admin;
 
-/// All of them.
+/// All operations.
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .merge(account::routes())

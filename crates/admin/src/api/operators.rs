@@ -1,5 +1,5 @@
-//! Operators: who may sign in. All of this is for superusers. To change anything they must have signed in, and given their
-//! password a short while ago: a token or a cookie that was stolen must not become an account.
+//! Operators. Only superusers manage them, and only after signing in or confirming the password a short while ago: a stolen
+//! token or cookie must not become an account.
 
 use axum::Json;
 use axum::extract::State;
@@ -62,7 +62,7 @@ impl OperatorView {
         }
     }
 
-    /// What the audit log is told of the scope.
+    /// The scope as recorded in the audit log.
     fn scope(operator: Option<&Operator>) -> Value {
         operator.map_or(Value::Null, |it| serde_json::json!({ "role": it.scope.role, "tenants": it.scope.tenants }))
     }
@@ -75,7 +75,7 @@ async fn find(admin: &Admin, name: &str) -> Result<(OperatorName, Operator, u64)
     Ok((name, operator, revision))
 }
 
-/// Whether there is another superuser. A hint before something is confirmed; the write itself makes sure of it.
+/// Checks that there is another superuser, before a confirmation is asked for. The write checks it again atomically.
 async fn not_the_last(admin: &Admin, name: &OperatorName) -> Result<(), Problem> {
     let all = Operator::all(&*admin.records).await?;
     if all.iter().any(|(other, operator, _)| other != name && operator.is_superuser()) {
@@ -256,7 +256,7 @@ pub(crate) async fn remove_operator(
     let event = AuditEventBuilder::of(&principal, "operator.remove").subject(&name).with("tokens", tokens.len());
     event.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
     for (id, _) in &tokens {
-        // A token whose owner is gone is worth nothing, whether or not its record goes now.
+        // A token without an owner is invalid, whether or not its record is removed.
         if let Err(error) = admin.records.remove_document(DocumentKind::Tokens, id).await {
             warn!(%error, token = id, "the token of a removed operator could not be removed");
         }

@@ -1,17 +1,18 @@
-//! Sessions: who stands where.
+//! Visitor sessions.
 
 use axum::Json;
 use axum::extract::State;
 use http::HeaderMap;
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields;
-use vestibule_core::fields::Bounded;
+use vestibule_core::fields::{Bounded, Field, Reader};
 use vestibule_core::line::{LocatedSession, PAGE_MAX, Removed, SessionLocation};
-use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, SessionId};
+use vestibule_core::settings::{FieldWording, Settings};
+use vestibule_core::{Message, Micros, SessionId};
 
 use crate::access::Principal;
 use crate::api::queues::service::{find_editable, find_visible};
@@ -31,7 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(admit_session))
 }
 
-/// A session by its id, or by the support code that its visitor reads out.
+/// Parses a session ID or the support code on the queue page.
 fn session(text: &str) -> Result<SessionId, Problem> {
     let found = text.trim().parse().ok().or_else(|| SessionId::from_support_code(text));
     found.ok_or(Problem::NotFound(Code::ASession))
@@ -59,11 +60,31 @@ struct Waiting {
     expires_at: f64,
 }
 
+/// Start of a page of the line. It is an opaque text to clients.
+struct PageStart;
+
+impl Field for PageStart {
+    type Value = u64;
+
+    fn expected() -> Message {
+        FieldWording::WholeNumber.with("least", 0_u64).with("most", 1_u64 << 53)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[0-9]{1,16}$" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<u64> {
+        let start = value.as_str().and_then(|text| text.parse().ok()).filter(|start| *start <= 1 << 53);
+        reader.accept::<Self>(value, start)
+    }
+}
+
 fields! {
     /// A page of the line.
     pub(crate) struct SessionsQuery {
         /// `next` of the previous page.
-        from: Bounded<0, { 1 << 53 }> = 0,
+        from: PageStart = 0,
         /// Maximum number of results.
         limit: Bounded<1, { PAGE_MAX as u64 }> = 50,
     }
@@ -166,7 +187,7 @@ pub(crate) async fn find_session(
     }))
 }
 
-/// A visit sets the expiry a whole time ahead, so the expiry tells the visit; but never before it came.
+/// A visit sets the expiry one TTL ahead, so the expiry tells the time of the visit, but never before the arrival.
 fn last_seen(settings: &Settings, found: LocatedSession) -> Option<Micros> {
     let (since, ttl) = match found.state {
         SessionLocation::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),

@@ -1,4 +1,4 @@
-//! How it goes, and how it went.
+//! Statistics and history.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;

@@ -9,7 +9,7 @@ use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 use crate::access::cookie_of;
 use crate::secret::{hash, new_secret};
 
-/// Seconds within which somebody comes back from the provider.
+/// Seconds within which a browser must return from the provider.
 pub(crate) const AUTH_REQUEST_TTL: u64 = 600;
 /// Name of the cookie that ties an attempt to the browser that began it.
 const COOKIE: &str = "vestibule_sign_in";
@@ -21,7 +21,7 @@ pub(crate) struct AuthRequest {
     state: String,
     /// Comes back in the proof.
     pub(super) nonce: String,
-    /// Shows the provider that whoever redeems its code is who asked for it (PKCE).
+    /// Proves to the provider that the code is exchanged by the client that requested it (PKCE).
     pub(super) verifier: String,
 }
 
@@ -56,7 +56,7 @@ fn key(secret: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::SignInAttempt, hash(secret))
 }
 
-/// The header that gives the cookie to a browser, or with `None` takes it away. It must be sent when the provider's page
+/// The header that sets the cookie, or with `None` removes it. It must be sent when the provider's page
 /// leads back here, so it is `Lax` where the sign-in's own is `Strict`.
 pub(crate) fn cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };

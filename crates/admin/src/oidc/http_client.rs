@@ -1,4 +1,4 @@
-//! The HTTP client in the form that `openidconnect` takes.
+//! The HTTP client in the form that `openidconnect` expects.
 
 use std::pin::Pin;
 

@@ -1,4 +1,4 @@
-//! Leading somebody to the provider, and what they prove when they come back.
+//! Sends browsers to the provider, and verifies what they return with.
 
 use std::error::Error;
 
@@ -22,7 +22,7 @@ use crate::oidc::http_client::ProviderClient;
 type Client =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
-/// Why somebody does not get in through the provider. The code is for the sign-in page; the cause is for the log.
+/// Why single sign-on failed. The code is for the sign-in page, the cause for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OidcError {
     #[error("there is no identity provider")]
@@ -80,7 +80,7 @@ impl OidcError {
     ];
 }
 
-/// Who somebody is, as the provider proved it.
+/// An identity that the provider has proved.
 #[derive(Debug)]
 pub(crate) struct Identity {
     /// The name in the claim as the provider wrote it.
@@ -147,7 +147,7 @@ impl Provider {
             }
         }
         match self.named_in(claims) {
-            // Some providers put less into the ID token than they tell whoever asks with the access token.
+            // Some providers put fewer claims into the ID token than into the user info.
             Err(OidcError::Nameless(_)) => self.asked_for(&client, &answer, claims).await,
             named => named,
         }
@@ -198,8 +198,8 @@ fn exactly(told: &str) -> Identity {
     Identity { told: told.to_owned(), name: told.parse().ok() }
 }
 
-/// Whoever may write any address into their profile is nobody until the provider says that it is theirs. Capitals of an
-/// address tell nobody apart.
+/// An email address counts only if the provider has verified it, because users may enter any address. Addresses are
+/// compared without case.
 fn email(told: Option<&str>, verified: Option<bool>) -> Result<Identity, OidcError> {
     let told = told.ok_or(OidcError::Nameless("it has no email"))?;
     if verified != Some(true) {

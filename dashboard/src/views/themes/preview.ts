@@ -94,7 +94,7 @@ function draftOf({ files, states, language }: PreviewInput): ThemeDraft {
     templates: all.filter(([path]) => isTemplate(path)).map(([path, content]) => ({ path, text: textOf(content) })),
     assets: all.map(([path]) => path).filter((path) => !isTemplate(path)),
     states: [...states],
-    language,
+    language: language as ThemeDraft['language'],
   }
 }
 

@@ -11,7 +11,7 @@ enableAutoUnmount(afterEach)
 
 async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn()) {
   signInAs(role)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
   mountApp(TokenForm, { open: true, onCreated: created })
   await flushPromises()
   return created

@@ -82,7 +82,7 @@ fields! {
 
 describe!(request Credentials, PasswordConfirmation, PasswordChange);
 
-/// Where a request came from.
+/// The client of a request.
 pub(crate) struct ClientInfo {
     address: Option<IpAddr>,
     https: bool,
@@ -156,7 +156,7 @@ pub(crate) async fn sign_in(
             audit_failure(&admin, &client, Some(&name)).await;
             return Err(Problem::WrongCode);
         }
-        // Of two sign-ins with the same code at once, one finds that the record has changed.
+        // Of two concurrent sign-ins with the same code, one finds that the record has changed.
         operator.store(records, &name, revision).await?;
     }
     throttle.succeeded(records).await?;
@@ -173,8 +173,8 @@ pub(crate) async fn sign_in(
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }
 
-/// Audits a sign-in that failed: the first of an hour under a name, the tenth, the hundredth and so on, so that strangers
-/// can't fill the log. Under names that nobody has they are counted together, and what was typed is kept nowhere.
+/// Audits failed sign-ins: the first, tenth, hundredth and so on within an hour and for one name, so that strangers cannot
+/// fill the log. Unknown names are counted together and never stored.
 async fn audit_failure(admin: &Admin, client: &ClientInfo, name: Option<&OperatorName>) {
     let id = hash(name.map_or("", OperatorName::as_str));
     let count = admin.records.increment(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;

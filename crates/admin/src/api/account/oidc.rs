@@ -1,5 +1,5 @@
-//! Signing in through the identity provider. Both operations are visited by browsers, which are led on whatever happens:
-//! to the provider, to the dashboard, or to its sign-in page with a word that says why not.
+//! Single sign-on. Browsers visit both operations and are always redirected: to the provider, to the dashboard, or to its
+//! sign-in page with an error code.
 
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse};
@@ -15,7 +15,7 @@ use crate::oidc::{AuthRequest, Identity, OidcError, Provider, auth_request_cooki
 use crate::problem::Problem;
 use crate::state::Admin;
 
-/// Most characters of a name that the audit log is told.
+/// Maximum length of a name in the audit log, in characters.
 const LOGGED_NAME_MAX: usize = 120;
 
 /// Where a browser is sent, with cookies.
@@ -106,7 +106,7 @@ async fn redeemed(
     provider.exchange_code(attempt, code, admin.now().await?).await
 }
 
-/// What the provider sent along. It may add more, which says nothing here.
+/// The parameters of the provider's redirect. Others are ignored.
 #[derive(Default)]
 struct Answer {
     code: Option<String>,

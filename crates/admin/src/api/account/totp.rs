@@ -1,4 +1,4 @@
-//! TOTP of the operator who signed in: set up, confirmed and turned off.
+//! TOTP of the signed-in operator.
 
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +24,7 @@ use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
 
-/// Seconds within which a set-up must be confirmed.
+/// Seconds within which a setup must be confirmed.
 const SETUP_TTL: u64 = 600;
 
 /// A secret for an authenticator app, not active yet.
@@ -156,7 +156,7 @@ pub(crate) async fn remove_own_totp(State(admin): State<Admin>, principal: Princ
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The operator who asks, if they signed in, have a password and have no TOTP yet.
+/// The signed-in operator, if they have a password and no TOTP yet.
 async fn without_totp(admin: &Admin, principal: &Principal) -> Result<(Operator, u64), Problem> {
     if principal.sign_in.is_none() {
         return Err(Problem::PermissionDenied(Code::SignedInOperator));

@@ -1,4 +1,4 @@
-//! How queues are found, checked and written: what every operation on them shares.
+//! Finds, checks and writes queues for all operations on them.
 
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
@@ -16,31 +16,31 @@ use crate::problem::{Problem, RevisionConflict};
 use crate::state::Admin;
 use crate::themes::theme_refusal;
 
-/// How often a change without a revision is laid over what somebody else wrote in between.
+/// Attempts to apply a change without a revision over concurrent changes.
 const ATTEMPTS: usize = 5;
-/// Seconds for which nobody else creates a queue of the same id.
+/// Seconds for which an ID is reserved while its queue is created.
 const CREATION: u64 = 10;
 
-/// The settings of a queue that the principal may see.
+/// The settings of a queue that the principal can view.
 pub(crate) async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<Settings, Problem> {
     let unknown = || Problem::NotFound(Code::AQueue);
     let id: QueueId = id.parse().map_err(|_| unknown())?;
     admin.store.settings(&id).await?.filter(|settings| principal.can_view(&settings.tenant)).ok_or_else(unknown)
 }
 
-/// The settings of a queue that the principal may change.
+/// The settings of a queue that the principal can edit.
 pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str) -> Result<Settings, Problem> {
     let settings = find_visible(admin, principal, id).await?;
     principal.at_least(Role::Operator)?;
     Ok(settings)
 }
 
-/// Which revision a change is meant for.
+/// The precondition of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMatch {
-    /// Whatever is there.
+    /// Any revision.
     Any,
-    /// This one.
+    /// This revision.
     Revision(u64),
 }
 
@@ -53,7 +53,7 @@ impl IfMatch {
         }
     }
 
-    /// Reads `If-Match`, without which nothing is changed.
+    /// Parses `If-Match`, which is required.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let value = headers.get(header::IF_MATCH).ok_or(Problem::RevisionRequired)?;
         let text = value.to_str().unwrap_or_default().trim();
@@ -66,7 +66,7 @@ impl IfMatch {
     }
 }
 
-/// Refuses a queue that contradicts another.
+/// Rejects a queue that conflicts with another one.
 pub(crate) async fn consistent(admin: &Admin, principal: &Principal, candidate: &Settings) -> Result<(), Problem> {
     admin.directory.refresh().await?;
     let all = admin.directory.queues();
@@ -75,8 +75,8 @@ pub(crate) async fn consistent(admin: &Admin, principal: &Principal, candidate: 
     if found.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(found)) }
 }
 
-/// Refuses what the queue's tenant, or whoever asks, may not use: hosts, origin, cookie domain and theme. Values that
-/// `before` has are not asked about again.
+/// Rejects hosts, origin, cookie domain and theme that the tenant or the principal may not use. Values unchanged from
+/// `before` are accepted.
 async fn allowed(
     admin: &Admin,
     principal: &Principal,
@@ -93,8 +93,7 @@ async fn allowed(
     if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
 }
 
-/// Reads the settings of a new queue, whose tenant there must be. Of `original`, which it may be a clone of, it may have
-/// what that one has.
+/// Parses and checks the settings of a new queue. A clone may keep the values of `original`.
 pub(crate) async fn draft(
     admin: &Admin,
     principal: &Principal,
@@ -103,7 +102,7 @@ pub(crate) async fn draft(
 ) -> Result<Settings, Problem> {
     body.remove("revision");
     if body.get("epoch").is_none_or(Value::is_null) {
-        // An epoch that no ticket has find_visible, should there have been a queue of this name before.
+        // A new epoch, in case there was a queue with this ID before.
         body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     }
     let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
@@ -111,7 +110,7 @@ pub(crate) async fn draft(
         Problem::NotFound(_) => no_tenant(&settings.tenant),
         other => other,
     })?;
-    // A clone for another tenant has nothing that is its own yet.
+    // A clone for another tenant is checked completely.
     let original = original.filter(|original| original.tenant == settings.tenant);
     allowed(admin, principal, &settings, original).await?;
     if admin.store.settings(&settings.id).await?.is_some() {
@@ -157,13 +156,13 @@ fn with_revision(mut settings: Settings, revision: u64) -> Settings {
     settings
 }
 
-/// What a patch would make of a queue.
+/// The result of a patch.
 pub(crate) struct Patched {
     pub(crate) settings: Settings,
     pub(crate) changes: Vec<FieldChange>,
 }
 
-/// Lays a patch over settings.
+/// Applies a merge patch to settings.
 pub(crate) async fn patched(
     admin: &Admin,
     principal: &Principal,
@@ -190,14 +189,14 @@ pub(crate) async fn patched(
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
         allowed(admin, principal, &settings, Some(current)).await?;
     }
-    // Only these decide who meets a queue.
+    // Only these decide which requests are queued.
     if changes.iter().any(|change| ["hosts", "rules"].contains(&change.field.as_str())) {
         consistent(admin, principal, &settings).await?;
     }
     Ok(Patched { settings, changes })
 }
 
-/// Changes a queue by a patch, over the revision of `If-Match`.
+/// Applies a merge patch to a queue over the revision of `If-Match`.
 pub(crate) async fn change(
     admin: &Admin,
     principal: &Principal,

@@ -25,9 +25,9 @@ use crate::message::MessageView;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-/// Longest address that is tested.
+/// Maximum length of a tested URL.
 const URL_MAX: usize = 8192;
-/// Most headers or cookies of a tested request.
+/// Maximum number of headers, and of cookies, of a tested request.
 const PAIRS_MAX: usize = 100;
 
 fields! {
@@ -167,7 +167,7 @@ pub(crate) async fn test_url(
     Ok(Json(met(&principal, &test, &queues)))
 }
 
-/// Host and path of an address, with or without its scheme.
+/// Host and path of a URL, with or without a scheme.
 fn split(url: &str) -> Option<(String, String)> {
     if url.len() > URL_MAX {
         return None;
@@ -219,8 +219,8 @@ fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTe
     }
 }
 
-/// Why a queue takes the request or does not. One that `takes` it although no rule says so has not read the path in every
-/// way.
+/// Why a queue takes the request or does not. If it `takes` the request although no rule says so, the path has too many
+/// readings.
 fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> EvaluatedQueue {
     let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
     let reason: Message = match (action_of(&settings.rules, facts, path), rule) {

@@ -114,7 +114,7 @@ pub(crate) struct ImportResult {
     plan: Plan,
     /// Whether the plan was applied.
     applied: bool,
-    /// Queues that somebody else changed meanwhile, and that were skipped as they are.
+    /// Queues that were skipped because someone else changed them.
     skipped: Vec<String>,
 }
 

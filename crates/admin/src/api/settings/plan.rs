@@ -1,4 +1,4 @@
-//! What taking a document over would change: made before anything is written, so that it can be read first.
+//! The changes of an import, planned before anything is written.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub(crate) struct PlannedChange {
     changes: Vec<FieldChange>,
 }
 
-/// What the plan is carried out with.
+/// The work of a plan.
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) tenants: Vec<(Tenant, Vec<FieldChange>)>,
@@ -55,7 +55,7 @@ pub(super) struct QueueWork {
 }
 
 impl Plan {
-    /// Compares a document with what there is.
+    /// Compares a document with the stored settings.
     pub(super) async fn of(admin: &Admin, document: Document, removes: bool) -> Result<Self, Problem> {
         admin.directory.refresh().await?;
         let now = admin.now().await?;
@@ -65,7 +65,7 @@ impl Plan {
         let mut after: Vec<Settings> = Vec::new();
         for mut settings in document.queues {
             let stored = there.iter().map(|queue| &queue.settings).find(|it| it.id == settings.id);
-            // A document that names no epoch has the lowest: a new queue begins now, and nobody goes back before a reset.
+            // Without an epoch in the document, a new queue starts with the current time; an import never undoes a reset.
             let least = stored.map_or(now.seconds(), |stored| stored.line.epoch);
             settings.line.epoch = settings.line.epoch.max(least);
             let replaces = stored.map(|stored| stored.line.revision);
@@ -113,7 +113,7 @@ impl Plan {
         self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
     }
 
-    /// What a confirmation is for: the plan, but for the epochs of new queues, which are the moment of asking.
+    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time.
     pub(super) fn subject(&self) -> String {
         let mut plan = json!(self);
         for queue in plan["queues"].as_array_mut().into_iter().flatten().filter(|it| it["created"] == true) {
@@ -144,7 +144,7 @@ async fn changed_tenants(admin: &Admin, tenants: Vec<Tenant>) -> Result<Vec<(Ten
     Ok(compared.filter(|(_, changes)| !changes.is_empty()).collect())
 }
 
-/// Refuses themes of other tenants, and lists of a tenant that leave out a queue which the document does not name.
+/// Rejects themes of other tenants, and lists of a tenant that do not allow one of its queues.
 async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), Problem> {
     let mut tenants = admin.store.tenants().await?;
     tenants.retain(|stored| work.tenants.iter().all(|(tenant, _)| tenant.id != stored.id));
@@ -161,7 +161,7 @@ async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), P
     if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
 }
 
-/// Refuses a document after which queues would contradict each other.
+/// Rejects a document after which queues would conflict.
 fn consistent(work: &Work, after: &[Settings]) -> Result<(), Problem> {
     let mut errors = Vec::new();
     for QueueWork { settings, .. } in &work.queues {

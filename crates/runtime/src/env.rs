@@ -37,7 +37,7 @@ pub fn variable(name: &'static str) -> Option<String> {
 /// # Errors
 /// It is not set, or empty.
 pub fn required(name: &'static str, takes: &str) -> Result<String, EnvError> {
-    variable(name).ok_or_else(|| EnvError::new(name, format!("is not set; it takes {takes}")))
+    variable(name).ok_or_else(|| EnvError::new(name, format!("is not set; it must be {takes}")))
 }
 
 /// A number from a variable; `default` if it is not set.
@@ -47,7 +47,8 @@ pub fn required(name: &'static str, takes: &str) -> Result<String, EnvError> {
 pub fn number(name: &'static str, range: std::ops::RangeInclusive<u64>, default: u64) -> Result<u64, EnvError> {
     let Some(text) = variable(name) else { return Ok(default) };
     let number = text.trim().parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| EnvError::new(name, format!("takes a whole number from {} to {}", range.start(), range.end())))
+    number
+        .ok_or_else(|| EnvError::new(name, format!("must be a whole number from {} to {}", range.start(), range.end())))
 }
 
 /// Where the store is, and how long it may take.

@@ -33,7 +33,7 @@ impl std::str::FromStr for LogFormat {
         match text {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
-            _ => Err("takes text or json".to_owned()),
+            _ => Err("must be text or json".to_owned()),
         }
     }
 }
@@ -46,7 +46,7 @@ impl std::str::FromStr for LogFormat {
 pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
     let levels = parsed(&with_default(levels)).map_err(|directive| {
         format!(
-            "takes levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
+            "must be levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
         )
     })?;
     let registry = tracing_subscriber::registry().with(levels).with(NoTracePayloads);

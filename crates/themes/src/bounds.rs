@@ -213,8 +213,8 @@ fn capitalized(text: &str) -> String {
 }
 
 fn short(value: &Value) -> Result<&str, Error> {
-    let text = value.as_str().ok_or_else(|| refused("the filter takes a text"))?;
-    if text.len() > FILTERED_MAX { Err(refused("the filter takes at most 64 KiB")) } else { Ok(text) }
+    let text = value.as_str().ok_or_else(|| refused("the filter needs a text"))?;
+    if text.len() > FILTERED_MAX { Err(refused("the filter accepts at most 64 KiB")) } else { Ok(text) }
 }
 
 fn refused(detail: impl Into<std::borrow::Cow<'static, str>>) -> Error {

@@ -22,7 +22,7 @@ pub struct Color([u8; 3]);
 
 /// An invalid color.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("takes a color as #rrggbb")]
+#[error("must be a color as #rrggbb")]
 pub struct ColorError;
 
 impl Default for Color {

@@ -104,8 +104,8 @@ async fn invalid_variable_is_named_without_its_secret() {
         ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL must be"),
         ("VESTIBULE_REDIS_URL", "", "VESTIBULE_REDIS_URL is not set"),
         ("VESTIBULE_OIDC_ISSUER", "https://id.example.com", "VESTIBULE_OIDC_CLIENT_ID is not set"),
-        ("VESTIBULE_TRUSTED_PROXIES", "many", "VESTIBULE_TRUSTED_PROXIES takes a whole number"),
-        ("VESTIBULE_REQUIRE_TOTP", "all", "VESTIBULE_REQUIRE_TOTP takes nobody, superusers or everybody"),
+        ("VESTIBULE_TRUSTED_PROXIES", "many", "VESTIBULE_TRUSTED_PROXIES must be a whole number"),
+        ("VESTIBULE_REQUIRE_TOTP", "all", "VESTIBULE_REQUIRE_TOTP must be nobody, superusers or everybody"),
         ("AWS_LAMBDA_RUNTIME_API", "", "AWS_LAMBDA_RUNTIME_API is not set"),
     ] {
         let launch = Program::named("admin", &[]).env("VESTIBULE_REDIS_URL", "redis://:s3cret@127.0.0.1:9");

@@ -147,6 +147,6 @@ async fn invalid_file_is_rejected_by_line() {
     let shared = Shared::with("quota = \"many\"").await;
     let (status, said) = shared.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("queues[0].quota: takes"), "{said}");
+    assert!(said.contains("queues[0].quota: must be"), "{said}");
     assert!(shared.store.settings(&tour()).await.unwrap().is_none());
 }

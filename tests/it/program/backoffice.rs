@@ -151,7 +151,7 @@ async fn create_user_creates_and_replaces_operators() {
 async fn create_user_reports_invalid_input() {
     let redis = Redis::start().await;
     for (arguments, password, why) in [
-        (&["Zoe"][..], "a long enough password", "the name takes"),
+        (&["Zoe"][..], "a long enough password", "the name must be"),
         (&["zoe"], "short", "the password must be 12 to 256"),
         (&["zoe", "--role", "viewer"], "a long enough password", "name a tenant"),
         (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has access to all"),
@@ -237,7 +237,7 @@ async fn invalid_oidc_flags_are_reported() {
     let (origin, issuer) = (Origin::start(), ["--oidc-issuer", "https://id.example.com"]);
     for (flags, said) in [
         (&["--oidc-ca", "/nothing.pem"][..], "VESTIBULE_OIDC_CA can't be read"),
-        (&["--oidc-claim", "groups"], "VESTIBULE_OIDC_CLAIM takes email"),
+        (&["--oidc-claim", "groups"], "VESTIBULE_OIDC_CLAIM must be email"),
     ] {
         let mut program = with_provider(("127.0.0.1:0", "127.0.0.1:0"), &origin, &[&issuer, flags].concat());
         assert!(!program.end().await.success());

@@ -27,7 +27,7 @@ async fn invalid_file_keeps_the_current_settings() {
     visitor.navigate("/").await;
     served.file.write(&settings(&served.origin.url(), "quota = \"none\""));
     served.program.signal("HUP");
-    served.program.until_logged("queues[0].quota: takes").await;
+    served.program.until_logged("queues[0].quota: must be").await;
     assert!(served.program.log().contains("the current settings stay in effect"));
     assert!(visitor.navigate("/").await.text().contains("origin /"));
     served.file.write(&settings(&served.origin.url(), "quota = 2"));

@@ -39,10 +39,10 @@ pub(crate) fn variables(function: &str) -> BTreeSet<String> {
 pub(crate) fn uses_of_s3(function: &str) -> BTreeSet<String> {
     let program = program(function);
     let mut uses = BTreeSet::new();
-    if program.contains("Themes::at") {
+    if program.contains("themes.open(") {
         uses.extend(["cache", "assets", "refresh", "live", "version"].into_iter().flat_map(uses_in));
     }
-    if program.contains("ThemeVersions::at") {
+    if program.contains("themes.open_versions(") {
         uses.extend(["versions", "live", "version"].into_iter().flat_map(uses_in));
     }
     uses

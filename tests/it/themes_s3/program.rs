@@ -219,7 +219,11 @@ async fn function_refuses_an_invalid_recheck_time() {
             .env("VESTIBULE_THEMES_RECHECK", seconds)
             .start();
         assert!(!gate.end().await.success(), "{seconds}");
-        assert!(gate.log().contains("VESTIBULE_THEMES_RECHECK takes a whole number from 1 to 3600"), "{}", gate.log());
+        assert!(
+            gate.log().contains("VESTIBULE_THEMES_RECHECK must be a whole number from 1 to 3600"),
+            "{}",
+            gate.log()
+        );
     }
 }
 

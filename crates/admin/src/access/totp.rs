@@ -53,7 +53,7 @@ impl FromStr for RequireTotp {
             "nobody" => Ok(Self::Nobody),
             "superusers" => Ok(Self::Superusers),
             "everybody" => Ok(Self::Everybody),
-            _ => Err("takes nobody, superusers or everybody"),
+            _ => Err("must be nobody, superusers or everybody"),
         }
     }
 }

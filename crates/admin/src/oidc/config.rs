@@ -129,12 +129,12 @@ impl ProviderConfig {
 }
 
 fn refuse(name: &'static str, takes: &str) -> EnvError {
-    EnvError::new(name, format!("takes {takes}"))
+    EnvError::new(name, format!("must be {takes}"))
 }
 
 fn given<'a>(name: &'static str, text: &'a str, takes: &str) -> Result<&'a str, EnvError> {
     let text = text.trim();
-    if text.is_empty() { Err(EnvError::new(name, format!("is not set; it takes {takes}"))) } else { Ok(text) }
+    if text.is_empty() { Err(EnvError::new(name, format!("is not set; it must be {takes}"))) } else { Ok(text) }
 }
 
 fn name(text: &str) -> Result<String, EnvError> {
@@ -221,7 +221,7 @@ mod tests {
         }
         for wrong in ["id.example.com", "http://id.example.com", "ftp://id.example.com", "https://id.example.com?a=1"] {
             let refused = config(wrong, "https://admin.example.com").unwrap_err();
-            assert!(refused.starts_with("VESTIBULE_OIDC_ISSUER takes an address"), "{wrong}: {refused}");
+            assert!(refused.starts_with("VESTIBULE_OIDC_ISSUER must be an address"), "{wrong}: {refused}");
         }
         let refused = config("https://id.example.com", "http://admin.example.com").unwrap_err();
         assert!(refused.starts_with("VESTIBULE_ADMIN_URL takes"), "{refused}");
@@ -233,12 +233,12 @@ mod tests {
         let refused = |texts: ProviderTexts| ProviderConfig::of(&texts).err().unwrap().to_string();
         assert!(ProviderConfig::of(&ProviderTexts { issuer: String::new(), ..whole.clone() }).unwrap().is_none());
         let no_secret = refused(ProviderTexts { client_secret: " ".to_owned(), ..whole.clone() });
-        assert!(no_secret.starts_with("VESTIBULE_OIDC_CLIENT_SECRET is not set; it takes"), "{no_secret}");
+        assert!(no_secret.starts_with("VESTIBULE_OIDC_CLIENT_SECRET is not set; it must be"), "{no_secret}");
         let groups = refused(ProviderTexts { claim: "groups".to_owned(), ..whole.clone() });
-        assert_eq!(groups, "VESTIBULE_OIDC_CLAIM takes email, preferred_username or sub");
+        assert_eq!(groups, "VESTIBULE_OIDC_CLAIM must be email, preferred_username or sub");
         for (ca, said) in [
             ("/nothing.pem", "can't be read"),
-            ("/dev/null", "takes a PEM file with certificates"),
+            ("/dev/null", "must be a PEM file with certificates"),
             ("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", "can't be read"),
         ] {
             let refused = refused(ProviderTexts { ca: ca.to_owned(), ..whole.clone() });

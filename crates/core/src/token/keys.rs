@@ -23,11 +23,11 @@ pub const PASS_KEY_LEN: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The list is not of the form `kid:base64,kid:base64`.
-    #[error("takes 1 to {KEYS_MAX} keys as kid:base64,kid:base64; entry {0} is not of that form")]
+    #[error("must be 1 to {KEYS_MAX} keys as kid:base64,kid:base64; entry {0} is not of that form")]
     Form(usize),
     /// A key is too short or too long.
     #[error(
-        "key \"{0}\" has the wrong length: a ticket key takes {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}"
+        "key \"{0}\" has the wrong length: a ticket key has {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}"
     )]
     Length(String),
     /// Two keys have the same id.

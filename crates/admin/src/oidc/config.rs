@@ -224,7 +224,7 @@ mod tests {
             assert!(refused.starts_with("VESTIBULE_OIDC_ISSUER must be an address"), "{wrong}: {refused}");
         }
         let refused = config("https://id.example.com", "http://admin.example.com").unwrap_err();
-        assert!(refused.starts_with("VESTIBULE_ADMIN_URL takes"), "{refused}");
+        assert!(refused.starts_with("VESTIBULE_ADMIN_URL must be"), "{refused}");
     }
 
     #[test]

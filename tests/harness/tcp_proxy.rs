@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 /// Most bytes that are swallowed at once.
 const LOAD: usize = 64 * 1024;
 
-/// A tcp_proxy to a server on 127.0.0.1, which a test can cut, or make swallow what is said into it.
+/// A TCP proxy in front of a server on 127.0.0.1. A test can cut its connections, or have it discard what it receives.
 pub struct TcpProxy {
     port: u16,
     opened: Arc<AtomicU64>,
@@ -35,7 +35,7 @@ enum How {
 }
 
 impl TcpProxy {
-    /// A tcp_proxy to this port, over which everything passes.
+    /// A proxy to this port that forwards everything.
     ///
     /// # Panics
     ///

@@ -250,7 +250,7 @@ async fn during(work: impl Future<Output = ()>, until: impl Future<Output = ()>)
     }
 }
 
-/// More come than fit; then there is fixture for all of them.
+/// More visitors than the quota come; then the quota is raised for all of them.
 async fn a_rush(watch: &Watch, site: &Site) {
     let rush = put(&site.store, "rush", json!({ "quota": 1, "waiting_ttl": 300, "claim_ttl": 100 })).await;
     let growing = async {

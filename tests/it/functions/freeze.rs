@@ -13,7 +13,7 @@ use crate::gate_fixture::{TIMEOUT, session_in};
 /// A connection younger than this is not taken for dead: the store's own measure, which goes by the machine's clock.
 const CONNECTING: Duration = Duration::from_secs(2);
 
-/// A function of one instance that freezes, and reaches Redis over a tcp_proxy that can be cut.
+/// A function of one instance that freezes, and reaches Redis over a proxy that can be cut.
 struct Frozen {
     site: Site,
     tcp_proxy: TcpProxy,

@@ -14,7 +14,7 @@ use super::Lapsed;
 use super::function::deployed;
 use crate::gate_fixture::TIMEOUT;
 
-/// A way to Redis on which so many commands that purge join_and_confirm, and the answer to the last of them is never heard.
+/// A proxy to Redis that forwards this many purge commands and drops the reply to the last of them.
 struct Cut {
     port: u16,
     purges: Arc<AtomicU64>,

@@ -17,7 +17,7 @@ struct Hour {
     waiting_ttl: u64,
     node: String,
     requests: f64,
-    /// Requests in the busiest second: those of everybody who waits, and of those who join_and_confirm.
+    /// Requests in the busiest second: those of all waiting visitors, and of those who join.
     peak: f64,
     concurrency: u64,
     memory: f64,

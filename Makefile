@@ -24,7 +24,7 @@ demo: demo-notice dashboard/dist/index.html ## a shop, a crowd in front of it, a
 
 demo-notice:
 	@test -x target/debug/vestibule || \
-	  echo "The first run builds the dashboard and the program, which takes 4 to 8 minutes on two cores. Later runs start in seconds."
+	  echo "The first run builds the dashboard and the program, which takes 5 to 8 minutes on two cores. Later runs start in seconds."
 
 test: setup lint build rust-tests dashboard-tests browser-tests ## all checks and tests; installs what they need
 

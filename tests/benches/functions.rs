@@ -215,7 +215,7 @@ async fn print_drops(redis: &Redis) {
         ("left alone", |_| ()),
         ("reset", TcpProxy::reset),
         ("closed", TcpProxy::close),
-        ("silent, nobody was told", TcpProxy::silence),
+        ("silent, without notice", TcpProxy::silence),
     ];
     println!("\n## Thaw: first request after the connection to Redis was ..., {DROPS} times, in milliseconds\n");
     println!("| connection | median, p90 | connections made |\n| --- | ---: | ---: |");

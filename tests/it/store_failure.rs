@@ -177,7 +177,7 @@ impl Failing {
             .await;
         }
         inside.leave(&queue).await;
-        wait_until("all were let in", TIMEOUT * 2, async || {
+        wait_until("all are admitted", TIMEOUT * 2, async || {
             for (index, visitor) in
                 waiting.iter_mut().enumerate().filter(|(index, _)| !order.contains(index)).collect::<Vec<_>>()
             {

@@ -67,7 +67,7 @@ async fn poll(sources: StatsSources, shared: Arc<Shared>) {
         tokio::time::sleep(EVERY).await;
         if shared.sender.receiver_count() == 0 {
             shared.polling.store(false, Ordering::SeqCst);
-            // Whoever subscribed in between found it polling, and must not wait in vain.
+            // A subscriber that came in between saw it polling, and would wait for nothing.
             if shared.sender.receiver_count() == 0 || shared.polling.swap(true, Ordering::SeqCst) {
                 return;
             }

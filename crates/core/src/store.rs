@@ -1,5 +1,5 @@
 //! The store interface, in one trait for each kind of user: [`VisitStore`] for the gate,
-//! [`SettingsStore`] for whoever reads or changes queues, [`OperationsStore`] for operators,
+//! [`SettingsStore`] for code that reads or changes queues, [`OperationsStore`] for operators,
 //! monitoring and scheduled cleanup. [`Store`] is all three.
 
 use async_trait::async_trait;

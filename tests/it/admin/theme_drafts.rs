@@ -58,7 +58,7 @@ async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeF
     assert!(!one["pages"][0]["html"].as_str().unwrap().contains("logo.svg"), "it is not said to be there");
 
     assert!(theme_fixture.shown().await.contains("Published"), "no visitor sees it");
-    assert_eq!(theme_fixture.versions().await.len(), 1, "and it is kept nowhere");
+    assert_eq!(theme_fixture.versions().await.len(), 1, "and it is not stored");
     let log = theme_fixture.audit_events().await;
     assert_eq!(log, ["theme.activate", "theme.upload"], "nothing was changed");
 }

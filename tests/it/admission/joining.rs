@@ -64,7 +64,7 @@ async fn other_requests_renew_the_session(keeper: StoreSetup) {
         visitor.request(request, "").await;
         assert_eq!(fixture.counts().await, (1, 0), "{what} did not keep the place");
     }
-    assert_eq!(fixture.stats().await.counters.returned, 0, "the session lapsed on the way");
+    assert_eq!(fixture.stats().await.counters.returned, 0, "the session expired meanwhile");
 }
 
 async fn browsers_without_fetch_metadata_join_by_a_page(keeper: StoreSetup) {

@@ -90,7 +90,7 @@ pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixtu
     fixture.visit(&mut second).await;
     fixture.pass(15);
     let newcomer = fixture.join().await;
-    assert_eq!(fixture.state(&first).await, None, "it lapsed");
+    assert_eq!(fixture.state(&first).await, None, "it expired");
     assert!(fixture.is_in(&second).await);
     assert_eq!(fixture.position(&newcomer).await, Some(1));
 }

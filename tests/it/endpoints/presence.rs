@@ -30,7 +30,7 @@ async fn an_ended_session_has_a_reason(keeper: StoreSetup) {
     assert_eq!((&lost["session"], &lost["reason"]), (&Value::Null, &json!("ended")));
     let page = elsewhere.navigate("/").await;
     assert!(page.text().contains("Your previous session has ended"), "{}", page.text());
-    assert_eq!(elsewhere.fetch("/").await.json()["reason"], Value::Null, "it is told once");
+    assert_eq!(elsewhere.fetch("/").await.json()["reason"], Value::Null, "it is sent once");
 
     younger.leave(queue).await;
     let mut asleep = fixture.visitor();

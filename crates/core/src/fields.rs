@@ -24,8 +24,12 @@ pub trait Field {
     const SECRET: bool = false;
     /// Whether an invalid item is left out of a stored list. Otherwise the whole list is invalid.
     const DROPPED_IF_INVALID: bool = false;
+    /// Whether an invalid stored value is an error. Otherwise what is absent stands for it, if there is such a value.
+    const NEVER_IGNORED: bool = false;
     /// Whether a written value can be `null`.
     const NULLABLE: bool = false;
+    /// Whether a member can be left out of what is written.
+    const OMISSIBLE: bool = false;
 
     /// What is accepted, as the rest of "must be ..".
     fn expected() -> Message;
@@ -75,6 +79,10 @@ impl<F: Field> Member for F {
 
     fn describe(name: &'static str, description: &str, default: Option<F::Value>, schema: &mut ObjectSchema) {
         let is_required = default.is_none() && F::absent().is_none();
+        let is_required = match schema.usage {
+            Usage::Response => !F::OMISSIBLE,
+            _ => is_required,
+        };
         schema.add(name, F::schema(), description, default.as_ref().map(F::to_json), (is_required, F::NULLABLE));
     }
 }
@@ -125,7 +133,7 @@ impl ObjectSchema {
                 values.push(Json::Null);
             }
         }
-        if self.usage == Usage::Response || (is_required && self.usage != Usage::Patch) {
+        if is_required && self.usage != Usage::Patch {
             self.required.push(name);
         }
         self.properties.insert(name.to_owned(), schema);
@@ -337,22 +345,26 @@ macro_rules! text_kind {
 }
 
 /// Implements [`Field`] for an enum of words, and `as_str`. `else Variant` is what a stored word of
-/// another version means.
+/// another version means. The words after `only shown` are written but never read.
 #[macro_export]
 macro_rules! word_field {
-    ($name:ident { $($variant:ident = $word:literal),+ $(,)? } $(else $unknown:ident)?) => {
+    (
+        $name:ident { $($variant:ident = $word:literal),+ $(,)? } $(else $unknown:ident)?
+        $(only shown { $($shown:ident = $shown_word:literal),+ $(,)? })? $(, $constant:ident)?
+    ) => {
         impl $name {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
             /// The value as a word.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+                match self { $(Self::$variant => $word,)+ $($(Self::$shown => $shown_word,)+)? }
             }
         }
 
         impl $crate::fields::Field for $name {
             type Value = Self;
+            $(const $constant: bool = true;)?
 
             fn expected() -> $crate::Message {
                 $crate::fields::one_of(Self::WORDS.iter().map(|(word, _)| *word))

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::settings::FieldWording;
 
-/// Maximum length of a tenant, queue or theme id, in bytes.
+/// Maximum length of a tenant, queue, event or theme id, in bytes.
 pub const ID_MAX: usize = 63;
 /// The two bytes of a random UUID that hold the version and variant, and their indexes. RFC 9562,
 /// section 5.4.
@@ -92,6 +92,10 @@ id! {
     /// The id of a queue: `acme-tour`. It is part of store keys, cookie names and URLs, so few
     /// characters are allowed.
     QueueId
+}
+id! {
+    /// The id of an event of a queue: `spring-sale`.
+    EventId
 }
 id! {
     /// The id of a theme and the name of its folder: `acme-summer`.

@@ -26,6 +26,7 @@
 //! ```
 
 pub mod cookie;
+mod draw;
 pub mod fields;
 mod id;
 mod last_purge;
@@ -39,15 +40,18 @@ mod time;
 mod token;
 mod visitor_status;
 
-pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
+pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32, SALE_KEY_LEN, SaleKeys};
+pub use fields::FieldError;
+pub use id::{EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use last_purge::LastPurge;
 pub use line::Ticket;
 pub use message::{Message, Param, placeholders};
-pub use poll::{confirm_after, poll_after};
+pub use poll::{NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, confirm_after, draw_after, full_after, lobby_after, poll_after};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
-pub use time::{Clock, MICROS_PER_SECOND, ManualClock, Micros, SystemClock};
+pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
+pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
-    Key, KeyError, KeyList, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims, PassSigner, ShownEstimate, TICKET_KEY_MIN,
-    TICKET_MAX, TicketError, TicketSigner, verify_pass,
+    Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims, PassSigner, ShownEstimate,
+    TICKET_KEY_MIN, TICKET_MAX, TicketError, TicketSigner, verify_pass,
 };
-pub use visitor_status::{EndReason, VisitorState, VisitorStatus, WaitSeconds};
+pub use visitor_status::{EndReason, EventStatus, VisitorState, VisitorStatus, WaitSeconds};

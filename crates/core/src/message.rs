@@ -1,5 +1,5 @@
-//! Translatable messages: a code, an English text and its parameters. Each text is written once, in
-//! English, next to the code that produces it; a client can translate it by its code.
+//! Translatable messages: a code, an English text and its parameters. This is the type only. Each text
+//! is written once, in English, in the crate that reports it; a client can translate it by its code.
 
 use std::fmt;
 
@@ -34,7 +34,11 @@ impl Message {
     /// Sets the placeholder `name`.
     #[must_use]
     pub fn with(mut self, name: &'static str, param: impl Into<Param>) -> Self {
-        debug_assert!(placeholders(self.english).any(|gap| gap == name), "{} has no gap {name}", self.code);
+        debug_assert!(
+            placeholders(self.english).any(|placeholder| placeholder == name),
+            "{} has no placeholder {name}",
+            self.code
+        );
         self.params.push((name, param.into()));
         self
     }
@@ -52,7 +56,7 @@ impl Message {
         let value = |param: &Param| match param {
             Param::Number(number) => json!(number),
             Param::Text(text) => json!(text),
-            Param::Message(phrase) => json!({ "code": phrase.code, "params": phrase.params() }),
+            Param::Message(message) => json!({ "code": message.code, "params": message.params() }),
         };
         self.params.iter().map(|(name, param)| ((*name).to_owned(), value(param))).collect()
     }
@@ -61,14 +65,14 @@ impl Message {
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.english;
-        while let Some((before, name, after)) = next_gap(rest) {
+        while let Some((before, name, after)) = next_placeholder(rest) {
             f.write_str(before)?;
             let param = self.params.iter().find(|(known, _)| *known == name).map(|(_, param)| param);
-            debug_assert!(param.is_some(), "nothing fills the gap {name} of {}", self.code);
+            debug_assert!(param.is_some(), "the placeholder {name} of {} has no value", self.code);
             match param {
                 Some(Param::Number(number)) => write!(f, "{number}")?,
                 Some(Param::Text(text)) => f.write_str(text)?,
-                Some(Param::Message(phrase)) => phrase.fmt(f)?,
+                Some(Param::Message(message)) => message.fmt(f)?,
                 None => {}
             }
             rest = after;
@@ -82,13 +86,13 @@ impl fmt::Display for Message {
 pub fn placeholders(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (_, name, after) = next_gap(rest)?;
+        let (_, name, after) = next_placeholder(rest)?;
         rest = after;
         Some(name)
     })
 }
 
-fn next_gap(text: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
+fn next_placeholder(text: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     text.match_indices('{').find_map(|(start, _)| {
         let (name, after) = text[start + 1..].split_once('}')?;
@@ -121,8 +125,8 @@ impl From<&str> for Param {
 }
 
 impl From<Message> for Param {
-    fn from(phrase: Message) -> Self {
-        Self::Message(phrase)
+    fn from(message: Message) -> Self {
+        Self::Message(message)
     }
 }
 
@@ -132,7 +136,7 @@ macro_rules! wordings {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident($code:literal, $english:expr),)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        $visibility enum $name { $(#[doc = concat!("The phrase `", $code, "`.")] $variant,)+ }
+        $visibility enum $name { $(#[doc = concat!("The message `", $code, "`.")] $variant,)+ }
 
         impl $name {
             /// All messages, each with its code and English text.
@@ -146,14 +150,14 @@ macro_rules! wordings {
         }
 
         impl From<$name> for $crate::Message {
-            fn from(wording: $name) -> Self {
-                match wording { $($name::$variant => Self::new($code, $english),)+ }
+            fn from(message: $name) -> Self {
+                match message { $($name::$variant => Self::new($code, $english),)+ }
             }
         }
 
         impl From<$name> for $crate::Param {
-            fn from(wording: $name) -> Self {
-                Self::Message(wording.into())
+            fn from(message: $name) -> Self {
+                Self::Message(message.into())
             }
         }
     };
@@ -173,12 +177,12 @@ mod tests {
 
     #[test]
     fn message_has_an_english_text_and_a_code() {
-        let phrase = Wording::Takes.with("what", Wording::Numbers.with("least", 1_u64).with("most", 5_u64));
-        let phrase = phrase.with("given", "{most}");
-        assert_eq!(phrase.to_string(), "takes a number from 1 to 5, not {most}");
+        let message = Wording::Takes.with("what", Wording::Numbers.with("least", 1_u64).with("most", 5_u64));
+        let message = message.with("given", "{most}");
+        assert_eq!(message.to_string(), "takes a number from 1 to 5, not {most}");
         let what = json!({ "code": "numbers", "params": { "least": 1, "most": 5 } });
         assert_eq!(
-            (phrase.code(), Value::Object(phrase.params())),
+            (message.code(), Value::Object(message.params())),
             ("takes", json!({ "what": what, "given": "{most}" }))
         );
         assert_eq!(Message::from(Wording::Table).to_string(), "{ kind, origin }");

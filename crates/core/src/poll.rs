@@ -3,11 +3,11 @@
 use crate::time::Micros;
 
 /// Poll interval near the head of the line, in seconds.
-const POLL_NEAR: u64 = 2;
+pub const POLL_NEAR: u64 = 2;
 /// Positions that count as near the head, however slow the line moves.
-const NEAR_FRONT: u64 = 10;
+pub const NEAR_FRONT: u64 = 10;
 /// Polls per expected wait: a visitor with an hour to wait need not poll every two seconds.
-const POLLS_PER_WAIT: u64 = 20;
+pub const POLLS_PER_WAIT: u64 = 16;
 
 /// Seconds until the visitor should poll again: 2 near the head, more further back. The interval is
 /// jittered to spread the load, and is at most a third of the presence TTL (`full`), or two thirds
@@ -34,9 +34,77 @@ pub const fn confirm_after(now: Micros) -> u64 {
     POLL_NEAR + now.0 % 3
 }
 
+/// Interval in seconds at which a newcomer tries again to join a full line.
+const FULL_RETRY: u64 = 60;
+
+/// Rule 22: seconds until a newcomer who found the line full should try again: 60 less up to a quarter,
+/// jittered to spread the load.
+#[must_use]
+pub const fn full_after(now: Micros) -> u64 {
+    FULL_RETRY - now.0 % (FULL_RETRY / 4 + 1)
+}
+
+/// Bounds of the interval at which a visitor in the lobby asks again, in seconds.
+const LOBBY_RETRY: (u64, u64) = (20, 240);
+
+/// Rule 14: seconds until a visitor in the lobby should ask again: a quarter of the time to the start within bounds, jittered
+/// by a quarter. The last time is after the start, spread over two thirds of `draw_seconds`, in which everyone joins the line.
+/// While an operator has set another mode, the start is unknown: the lower bound applies.
+#[must_use]
+pub fn lobby_after(starts_in: Option<f64>, draw_seconds: u64, now: Micros) -> u64 {
+    let (least, most) = LOBBY_RETRY;
+    let Some(starts_in) = starts_in else { return least - now.0 % (least / 4 + 1) };
+    let left = starts_in.max(0.0).ceil() as u64;
+    if left == 0 {
+        return confirm_after(now);
+    }
+    if left <= least + least / 4 {
+        return left + now.0 % (draw_seconds * 2 / 3).max(1);
+    }
+    let longest = (left / 4).clamp(least, most);
+    longest - now.0 % (longest / 4 + 1)
+}
+
+/// Rule 15: seconds until a visitor in line should ask again while the order is drawn: after its end, jittered by a third of
+/// `waiting_ttl`, but soon enough to stay present.
+#[must_use]
+pub fn draw_after(draw_ends_in: f64, waiting_ttl: u64, left: Option<u64>, now: Micros) -> u64 {
+    let third = (waiting_ttl / 3).max(1);
+    let after = (draw_ends_in.max(0.0).ceil() as u64).saturating_add(now.0 % third);
+    after.min(third).min(left.map_or(u64::MAX, |left| left * 2 / 3)).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::LineRules;
+
+    #[test]
+    fn lobby_is_polled_rarely_and_once_after_the_start() {
+        let ask = |starts_in: Option<f64>| {
+            let polls: Vec<u64> = (0..1000).map(|micros| lobby_after(starts_in, 30, Micros(micros))).collect();
+            (*polls.iter().min().unwrap(), *polls.iter().max().unwrap())
+        };
+        let at = |starts_in: f64| ask(Some(starts_in));
+        assert_eq!([at(1800.0), at(400.0), at(60.0)], [(180, 240), (75, 100), (15, 20)]);
+        assert_eq!([at(25.0), at(0.2), at(0.0)], [(25, 44), (1, 20), (2, 4)]);
+        assert_eq!(ask(None), (15, 20));
+        let (mut left, mut polls) = (1800.0, 0);
+        while left > 0.0 {
+            left -= lobby_after(Some(left), 30, Micros(polls * 7919)) as f64;
+            polls += 1;
+        }
+        assert!((12..=22).contains(&polls), "{polls} polls in half an hour");
+        assert!(left > -21.0, "{left}");
+    }
+
+    #[test]
+    fn visitors_stay_present_while_the_order_is_drawn() {
+        let at = |ends_in, left| draw_after(ends_in, 60, left, Micros(0));
+        assert_eq!([at(12.5, Some(60)), at(300.0, Some(60)), at(300.0, Some(15))], [13, 20, 10]);
+        let spread: Vec<u64> = (0..100).map(|micros| draw_after(0.0, 60, Some(60), Micros(micros))).collect();
+        assert_eq!((spread.iter().min(), spread.iter().max()), (Some(&1), Some(&19)));
+    }
 
     #[test]
     fn polls_are_jittered_within_a_third_of_the_ttl() {
@@ -48,6 +116,22 @@ mod tests {
         assert!(far.iter().any(|seconds| *seconds != far[0]), "everyone at the same second");
         assert_eq!(poll_after(Some(900), Some(3600), 3, Some(3), Micros(0)), 1);
         assert_eq!(poll_after(None, None, 60, Some(6), Micros(0)), 4, "before the session lapses");
+    }
+
+    #[test]
+    fn far_visitors_poll_rarely() {
+        let rules = LineRules { waiting_ttl: 60, hold_ttl: 600, ..LineRules::default() };
+        let longest = |wait| {
+            let full = rules.presence_ttl(Micros(0), Some(Micros(0).add_seconds(wait)));
+            poll_after(Some(5000), Some(wait), full, Some(full), Micros(0))
+        };
+        assert_eq!([60, 480, 1200, 3600].map(longest), [3, 30, 75, 100]);
+    }
+
+    #[test]
+    fn a_full_line_is_tried_again_about_every_minute() {
+        let seconds: std::collections::BTreeSet<u64> = (0..100).map(|micros| full_after(Micros(micros))).collect();
+        assert_eq!(seconds, (45..=60).collect());
     }
 
     #[test]

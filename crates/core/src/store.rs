@@ -6,9 +6,10 @@ use async_trait::async_trait;
 
 use crate::last_purge::LastPurge;
 use crate::line::Ticket;
-use crate::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
+use crate::line::{
+    LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats, Visit, VisitAnswer,
+};
 use crate::settings::{Settings, Tenant};
-use crate::time::Micros;
 use crate::{QueueId, SessionId, TenantId};
 
 /// Errors of a store.
@@ -36,6 +37,17 @@ pub enum PutMode {
     /// revision if the store holds no such queue, or if they are newer than what another process
     /// restored. The state starts in recovery. A removed queue stays removed.
     Restore,
+}
+
+impl PutMode {
+    /// Over the revision that a plan compared with; without one the queue is new.
+    #[must_use]
+    pub const fn over(revision: Option<u64>) -> Self {
+        match revision {
+            Some(revision) => Self::IfRevision(revision),
+            None => Self::Always,
+        }
+    }
 }
 
 /// The outcome of a write of settings.
@@ -109,10 +121,18 @@ pub trait OperationsStore: Send + Sync {
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError>;
     /// The statistics of a queue.
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError>;
+    /// The line as everyone may see it. Does not change the state.
+    async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError>;
     /// Looks up a session.
     async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError>;
-    /// A page of the line, starting at an arrival.
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError>;
+    /// A page of a list of sessions, at most [`crate::line::PAGE_MAX`] of them.
+    async fn page(
+        &self,
+        queue: &QueueId,
+        list: SessionList,
+        start: PageStart,
+        limit: usize,
+    ) -> Result<SessionPage, StoreError>;
     /// Starts a new epoch: the line is emptied and older tickets become void. Returns the new
     /// epoch.
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError>;

@@ -1,9 +1,13 @@
 //! Time in whole microseconds since 1970.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chrono::DateTime;
 use serde::{Deserialize, Serialize};
+
+use crate::settings::FieldWording;
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: u64 = 1_000_000;
@@ -33,6 +37,67 @@ impl Micros {
         self.0 / MICROS_PER_SECOND
     }
 }
+
+/// An instant in whole seconds since 1970, written as RFC 3339. It is read with any offset and
+/// written in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// The error for a text that is no RFC 3339 time with an offset and whole seconds, from 1970 on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be a time with an offset in whole seconds, such as \"2027-03-04T10:00:00Z\"")]
+pub struct InvalidTimestamp;
+
+impl Timestamp {
+    /// An instant of the store's clock, without the fraction of its second.
+    #[must_use]
+    pub const fn of(instant: Micros) -> Self {
+        Self(instant.seconds().cast_signed())
+    }
+
+    /// Whole seconds since 1970.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The instant in microseconds.
+    #[must_use]
+    pub const fn micros(self) -> Micros {
+        Micros(self.seconds() * MICROS_PER_SECOND)
+    }
+
+    /// Seconds since `earlier`; 0 if `earlier` is later than this.
+    #[must_use]
+    pub const fn seconds_after(self, earlier: Self) -> u64 {
+        self.seconds().saturating_sub(earlier.seconds())
+    }
+
+    /// This many seconds earlier, at least 1970.
+    #[must_use]
+    pub const fn minus_seconds(self, seconds: u64) -> Self {
+        Self(self.seconds().saturating_sub(seconds).cast_signed())
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidTimestamp)?;
+        let is_whole = time.timestamp_subsec_nanos() == 0 && time.timestamp() >= 0;
+        is_whole.then(|| Self(time.timestamp())).ok_or(InvalidTimestamp)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The `Debug` of a time in UTC is RFC 3339.
+        write!(f, "{:?}", DateTime::from_timestamp(self.0, 0).unwrap_or_default())
+    }
+}
+
+crate::text_field! { Timestamp: FieldWording::Timestamp, { "format": "date-time" }; }
 
 impl fmt::Debug for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

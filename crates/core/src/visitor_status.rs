@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{QueueId, SessionId};
+use crate::line::{CurrentPhase, Phase};
+use crate::settings::{EventOrder, Settings};
+use crate::{EventId, Micros, QueueId, SessionId};
 
 /// The state of a visitor as the page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,8 +16,12 @@ pub enum VisitorState {
     Admitted,
     /// In the line of a queue that is paused.
     Paused,
+    /// In the lobby of an event with a draw, or in line while the order is drawn.
+    Lobby,
     /// The queue accepts no visitors.
     Closed,
+    /// The line is full, and the visitor has no position in it.
+    Full,
     /// The store is unavailable. The ticket holds the position, so it is not lost.
     Unavailable,
 }
@@ -28,7 +34,9 @@ impl VisitorState {
             Self::Waiting => "waiting",
             Self::Admitted => "admitted",
             Self::Paused => "paused",
+            Self::Lobby => "lobby",
             Self::Closed => "closed",
+            Self::Full => "full",
             Self::Unavailable => "unavailable",
         }
     }
@@ -55,14 +63,63 @@ pub struct WaitSeconds {
     pub p90: u64,
 }
 
+/// The event of a scheduled queue, as visitors see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventStatus {
+    /// ID of the event.
+    pub id: EventId,
+    /// Name of the event.
+    pub name: String,
+    /// The phase of the queue. In `idle` the event is the next one.
+    pub phase: Phase,
+    /// The order of admissions.
+    pub order: EventOrder,
+    /// When admissions begin, in seconds since 1970.
+    pub starts_at: u64,
+    /// When the sale ends, in seconds since 1970.
+    pub ends_at: u64,
+    /// Seconds until the start by the store's clock, negative afterwards.
+    pub starts_in: f64,
+    /// Seconds until the draw is complete and admissions begin, negative afterwards; `None` for an event in order of arrival.
+    #[serde(default)]
+    pub draw_ends_in: Option<f64>,
+    /// The number of the visitor's session in the draw, such as `0.855761`; `None` before the draw, and for everyone who was
+    /// not in the lobby.
+    #[serde(default)]
+    pub number: Option<String>,
+}
+
+impl EventStatus {
+    /// The event of a queue at `now`, with the settings' name of the queue for an event without one. `None` if the
+    /// queue does not follow its events, or no event takes place or follows. `waiting` says whether the line has sessions.
+    #[must_use]
+    pub fn of(settings: &Settings, now: Micros, waiting: bool) -> Option<Self> {
+        let CurrentPhase { phase, event } = settings.line.phase(now, waiting)?;
+        let event = event?;
+        Some(Self {
+            id: event.id.clone(),
+            name: event.name.as_ref().unwrap_or(&settings.name).clone(),
+            phase,
+            order: event.order,
+            starts_at: event.starts_at.seconds(),
+            ends_at: event.ends_at.seconds(),
+            starts_in: event.starts_in(now),
+            draw_ends_in: event.draw_ends_in(now),
+            number: None,
+        })
+    }
+}
+
 /// A visitor status: the JSON response of all visitor endpoints and the data of a theme. `None` is
 /// `null`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VisitorStatus {
     /// The queue.
     pub queue: QueueId,
     /// The visitor's session; `None` if they are not in the queue.
     pub session: Option<SessionId>,
+    /// The code that the visitor can tell to support.
+    pub support_code: Option<String>,
     /// The state to display.
     pub state: VisitorState,
     /// Why the visitor's earlier session ended; `None` if it did not, or if there was none.
@@ -85,4 +142,9 @@ pub struct VisitorStatus {
     pub enter_url: Option<String>,
     /// Revision of the settings that applied to this response.
     pub revision: Option<u64>,
+    /// The operator's message in the language of the request; `None` for active sessions and without a message.
+    pub message: Option<String>,
+    /// The current event of a scheduled queue, or the next one.
+    #[serde(default)]
+    pub event: Option<EventStatus>,
 }

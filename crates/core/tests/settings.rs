@@ -36,10 +36,12 @@ fn field_errors_describe_accepted_values() {
         (
             "mode",
             json!("shut"),
-            "mode: must be one of \"open\", \"bypass\", \"paused\", \"closed\", \"draining\"; got \"shut\"",
+            "mode: must be one of \"open\", \"bypass\", \"paused\", \"closed\", \"draining\", \"scheduled\"; got \"shut\"",
         ),
         ("quota", json!(1.5), "quota: must be a whole number from 0 to 10000000; got 1.5"),
         ("admissions_per_minute", json!(0), "admissions_per_minute: must be a whole number from 1"),
+        ("admissions_every", json!(3601), "admissions_every: must be a whole number from 1 to 3600"),
+        ("admissions_every", json!(15), "admissions_every: requires admissions_per_minute"),
         ("waiting_ttl", json!(2), "waiting_ttl: must be a whole number from 3 to 3600"),
         ("active_ttl", json!("600"), "active_ttl: must be a whole number"),
         ("claim_ttl", json!(19), "claim_ttl: must be at least a third of waiting_ttl"),

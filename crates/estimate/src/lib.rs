@@ -1,20 +1,25 @@
 #![doc = include_str!("../README.md")]
 
 mod quantile;
+mod quota;
 mod shown;
 mod slots;
 #[cfg(test)]
 mod tests;
 
-use vestibule_core::line::{Flow, LineRules, Observed, PACE_WINDOW};
+use vestibule_core::line::{Flow, LineRules, Mode, Observed, PACE_WINDOW, Stats};
 use vestibule_core::{Micros, WaitSeconds};
 
 use self::quantile::{NORMAL_P90, f_quantile};
+pub use self::quota::{QuotaForecast, quota_forecast};
 pub use self::shown::WaitRange;
 use self::slots::{SlotModel, prior_admission_rate};
 
 /// Longest estimate, in seconds: one week. Longer waits are reported as unknown.
 const WAIT_MAX: f64 = 604_800.0;
+/// Share of a step of `admissions_every` by which an admission is later than at an even rate, at the median and at the
+/// 0.9-quantile.
+const STEP_DELAY: (f64, f64) = (0.5, 0.9);
 /// Mean delay, in seconds, until an admitted visitor notices the admission at the next poll.
 const NOTICE_DELAY: f64 = 1.0;
 /// Share of the abandonment rate that is expected to continue. Impatient visitors leave first, so
@@ -62,8 +67,11 @@ impl Forecast {
     /// Slots are free: the line moves at the configured admission rate.
     fn limited_by_rate(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
         let expected = prior_admission_rate(rules).min(rate);
+        // A window with fewer than two steps says nothing: it may have none.
+        let is_observable = rules.admissions_every.is_none_or(|every| 2 * every <= PACE_WINDOW);
+        let (admissions, observed) = if is_observable { (admissions, seen.seconds) } else { (0.0, 0.0) };
         let shape = RATE_PRIOR_SHAPE + admissions;
-        let pace = (shape / (RATE_PRIOR_SHAPE / expected + seen.seconds)).min(rate);
+        let pace = (shape / (RATE_PRIOR_SHAPE / expected + observed)).min(rate);
         let seconds = |passed: f64| (ahead - passed) / pace;
         Self {
             seconds: (seconds(RATE_INTERVAL_PASSED.0), seconds(RATE_INTERVAL_PASSED.1)),
@@ -107,13 +115,15 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     let forecast = forecast(rules, rate, &seen, admissions, ahead);
     let leaving =
         ABANDONMENT_PERSISTENCE * seen.departures.max(0.0) / (flow.waiting as f64 * seen.seconds + ABANDONMENT_PRIOR);
-    let quantile = |z: f64, seconds: f64| {
+    let step = rules.admissions_every.unwrap_or(0) as f64;
+    let quantile = |z: f64, seconds: f64, step_delay: f64| {
         let spread = f_quantile(z, 2.0 * ahead / forecast.dispersion, 2.0 * forecast.shape / forecast.dispersion);
         let alone = (seconds * spread).max((ahead - RATE_INTERVAL_PASSED.0) / rate);
         let wait = if leaving > 0.0 { (leaving * alone).ln_1p() / leaving } else { alone };
-        (1000.0 * (wait + NOTICE_DELAY).clamp(0.0, WAIT_MAX)).round() as u64
+        (1000.0 * (wait + step * step_delay + NOTICE_DELAY).clamp(0.0, WAIT_MAX)).round() as u64
     };
-    let (p50_ms, p90_ms) = (quantile(0.0, forecast.seconds.0), quantile(NORMAL_P90, forecast.seconds.1));
+    let p50_ms = quantile(0.0, forecast.seconds.0, STEP_DELAY.0);
+    let p90_ms = quantile(NORMAL_P90, forecast.seconds.1, STEP_DELAY.1);
     Some(WaitRange { p50_ms, p90_ms: p90_ms.max(p50_ms) })
 }
 
@@ -128,4 +138,19 @@ fn above_quota(quota: f64, active: f64) -> f64 {
 #[must_use]
 pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
     expected_wait(rules, flow, now, position).map(WaitRange::seconds)
+}
+
+/// The expected wait of a visitor who joins now. Zero if the same request would admit them; `None` if
+/// nobody can join.
+#[must_use]
+pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
+    let rules = &stats.rules.in_mode(stats.mode);
+    let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
+    let at_once = unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota;
+    let wait = if at_once {
+        Some(WaitSeconds { p50: 0, p90: 0 })
+    } else {
+        wait_estimate(rules, &stats.flow(), stats.now, stats.waiting + 1)
+    };
+    wait.filter(|_| rules.mode.accepts_joins())
 }

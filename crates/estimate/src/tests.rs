@@ -1,24 +1,8 @@
 //! Tests of the factors that influence an estimate.
 
-use vestibule_core::line::{Mode, Pace, StayCounts};
+use vestibule_core::line::{Counters, Mode, Pace, StayCounts, Waits};
 
 use super::*;
-
-fn rules(quota: u64) -> LineRules {
-    LineRules {
-        mode: Mode::Open,
-        quota,
-        admissions_per_minute: None,
-        waiting_ttl: 60,
-        active_ttl: 600,
-        claim_ttl: 30,
-        hold_ttl: 600,
-        max_session: None,
-        credential_ttl: 2,
-        epoch: 1,
-        revision: 1,
-    }
-}
 
 /// A full queue whose line moved evenly for four windows.
 fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
@@ -51,14 +35,14 @@ fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
 #[test]
 fn estimate_without_history_uses_quota_and_active_ttl() {
     let full = Flow { waiting: 600, active: 600, pace: Pace::default() };
-    let wait = wait_estimate(&rules(600), &full, Micros(0), 600).unwrap();
+    let wait = wait_estimate(&LineRules::with_quota(600), &full, Micros(0), 600).unwrap();
     assert!((250..=600).contains(&wait.p50), "{wait:?}");
     assert!(wait.p90 > 2 * wait.p50 && wait.p90 < 5 * wait.p50, "{wait:?}");
-    assert_eq!(wait_estimate(&rules(0), &full, Micros(0), 1), None);
-    let shorter = LineRules { max_session: Some(300), ..rules(600) };
+    assert_eq!(wait_estimate(&LineRules::with_quota(0), &full, Micros(0), 1), None);
+    let shorter = LineRules { max_session: Some(300), ..LineRules::with_quota(600) };
     assert!(
         wait_estimate(&shorter, &full, Micros(0), 600).unwrap().p50 * 3 < wait.p50 * 2,
-        "nobody keeps a place for longer"
+        "no slot is held for longer"
     );
 }
 
@@ -66,7 +50,7 @@ fn estimate_without_history_uses_quota_and_active_ttl() {
 fn no_estimate_while_admissions_are_stopped() {
     let (flow, now) = steady(600, 300, 0);
     for (mode, is_told) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
-        let rules = LineRules { mode, ..rules(600) };
+        let rules = LineRules { mode, ..LineRules::with_quota(600) };
         assert_eq!(wait_estimate(&rules, &flow, now, 1).is_some(), is_told, "{mode:?}");
     }
 }
@@ -74,7 +58,7 @@ fn no_estimate_while_admissions_are_stopped() {
 #[test]
 fn estimate_follows_the_recent_admission_rate() {
     let (flow, now) = steady(600, 5 * PACE_WINDOW, 0);
-    let wait = wait_estimate(&rules(600), &flow, now, 1500).unwrap();
+    let wait = wait_estimate(&LineRules::with_quota(600), &flow, now, 1500).unwrap();
     assert!((285..=315).contains(&wait.p50), "{wait:?}");
     assert!((310..=350).contains(&wait.p90), "{wait:?}");
 }
@@ -83,7 +67,7 @@ fn estimate_follows_the_recent_admission_rate() {
 fn abandonment_shortens_the_wait() {
     let wait = |departures: i64, position: u64| {
         let (flow, now) = steady(600, PACE_WINDOW, departures);
-        wait_estimate(&rules(600), &flow, now, position).unwrap()
+        wait_estimate(&LineRules::with_quota(600), &flow, now, position).unwrap()
     };
     let (patient, impatient) = (wait(0, 1000), wait(300, 1000));
     assert!(impatient.p50 < patient.p50 * 4 / 5, "{impatient:?} {patient:?}");
@@ -92,7 +76,7 @@ fn abandonment_shortens_the_wait() {
 
 #[test]
 fn limiting_rate_gives_a_narrow_range() {
-    let rules = LineRules { admissions_per_minute: Some(60), ..rules(600) };
+    let rules = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(600) };
     let (flow, now) = steady(100, PACE_WINDOW, 0);
     let wait = wait_estimate(&rules, &flow, now, 600).unwrap();
     assert!(wait.p50.abs_diff(600) <= 2 && wait.p90 <= 606, "{wait:?}");
@@ -101,13 +85,30 @@ fn limiting_rate_gives_a_narrow_range() {
 }
 
 #[test]
+fn steps_add_half_a_step() {
+    let even = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(600) };
+    let (flow, now) = steady(100, PACE_WINDOW, 0);
+    let wait = |rules: &LineRules, flow: &Flow| wait_estimate(rules, flow, now, 600).unwrap();
+    for every in [1, 60, 150, 600] {
+        let stepped = LineRules { admissions_every: Some(every), ..even.clone() };
+        let (without, with) = (wait(&even, &flow), wait(&stepped, &flow));
+        assert!(with.p50.abs_diff(without.p50 + every / 2) <= 3, "{every}: {with:?} {without:?}");
+        let p90 = without.p90 + every * 9 / 10;
+        assert!(with.p90.abs_diff(p90) <= p90 / 20, "{every}: {with:?} {without:?}");
+    }
+    let between = Flow { pace: Pace { current: 0, previous: 0, ..flow.pace }, ..flow };
+    let stepped = LineRules { admissions_every: Some(600), ..even };
+    assert_eq!(wait(&stepped, &between), wait(&stepped, &flow), "no step was in the window");
+}
+
+#[test]
 fn excess_above_a_lowered_quota_ends_first() {
     let (full, now) = steady(100, PACE_WINDOW, 0);
     let above = Flow { active: 150, ..full };
-    let wait = |flow: &Flow, position| wait_estimate(&rules(100), flow, now, position).unwrap();
+    let wait = |flow: &Flow, position| wait_estimate(&LineRules::with_quota(100), flow, now, position).unwrap();
     assert!(
         wait(&above, 10).p50.abs_diff(wait(&full, 50).p50) <= 5,
-        "the fifty leave faster than fifty of a hundred do"
+        "the excess ends faster than half of the quota would"
     );
     assert!(wait(&above, 10).p50 > wait(&full, 40).p50);
 }
@@ -117,7 +118,9 @@ fn silent_share_is_estimated_before_the_first_expiry() {
     // In 200 seconds, 86 of 100 slots become free. If all visitors leave, the mean stay is 220
     // seconds, and the ended stays are the shorter ones. If the mean stay is 50 seconds, half of
     // the admitted visitors are silent.
-    let wait = |(flow, now): (Flow, Micros), position| wait_estimate(&rules(100), &flow, now, position).unwrap();
+    let wait = |(flow, now): (Flow, Micros), position| {
+        wait_estimate(&LineRules::with_quota(100), &flow, now, position).unwrap()
+    };
     let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
     assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
     assert!(wait(half_do, 300).p50 > wait(all_leave, 300).p50 * 5 / 4);
@@ -130,7 +133,7 @@ fn wait_increases_with_position_around_first_expiry() {
         let (flow, now) = young(age, short, seconds);
         let mut last = 0;
         for position in 1..=1000 {
-            let wait = expected_wait(&rules(100), &flow, now, position).unwrap();
+            let wait = expected_wait(&LineRules::with_quota(100), &flow, now, position).unwrap();
             assert!(wait.p50_ms >= last && wait.p90_ms >= wait.p50_ms, "{age} {position}: {wait:?}");
             last = wait.p50_ms;
         }
@@ -141,22 +144,22 @@ fn wait_increases_with_position_around_first_expiry() {
 fn slots_expire_if_no_session_ends() {
     let wait = |age, position| {
         let (flow, now) = young(age, 0, 0);
-        wait_estimate(&rules(100), &flow, now, position).unwrap()
+        wait_estimate(&LineRules::with_quota(100), &flow, now, position).unwrap()
     };
     for age in [60, 300, 590, 620] {
         assert!((600 - age.min(600)..1500).contains(&wait(age, 100).p50), "{age}: {:?}", wait(age, 100));
     }
     let (flow, now) = steady(100, 50, 0);
     assert!(
-        (560..640).contains(&wait_estimate(&rules(100), &flow, now, 100).unwrap().p50),
-        "each place lapses in turn"
+        (560..640).contains(&wait_estimate(&LineRules::with_quota(100), &flow, now, 100).unwrap().p50),
+        "every slot expires in turn"
     );
 }
 
 #[test]
 fn many_slots_do_not_imply_certainty() {
     let (flow, now) = steady(20_000, 100 * PACE_WINDOW, 0);
-    let wait = wait_estimate(&rules(20_000), &flow, now, 50_000).unwrap();
+    let wait = wait_estimate(&LineRules::with_quota(20_000), &flow, now, 50_000).unwrap();
     assert!(wait.p90 * 100 > wait.p50 * 105, "{wait:?}: the pace strays, however many are counted");
 }
 
@@ -165,9 +168,60 @@ fn estimate_is_finite_up_to_position_one_million() {
     let (flow, now) = steady(30_000, 50 * PACE_WINDOW, 0);
     let mut last = 0;
     for position in [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
-        let wait = wait_estimate(&rules(30_000), &flow, now, position).unwrap();
+        let wait = wait_estimate(&LineRules::with_quota(30_000), &flow, now, position).unwrap();
         assert!(wait.p50 >= last && wait.p90 >= wait.p50, "{position}: {wait:?}");
         assert!(wait.p50.abs_diff(position / 50) <= position / 500 + 1, "{position}: {wait:?}");
         last = wait.p50;
     }
+}
+
+/// The statistics of an open queue with this flow.
+fn stats_of(rules: LineRules, flow: Flow, now: Micros) -> Stats {
+    Stats {
+        now,
+        mode: rules.mode,
+        phase: None,
+        rules,
+        state_since: Micros(1),
+        recovering: false,
+        reserved: 0,
+        waiting: flow.waiting,
+        active: flow.active,
+        oldest_arrival: None,
+        lobby_tickets: 0,
+        pace: flow.pace,
+        counters: Counters::default(),
+        waits: Waits::default(),
+    }
+}
+
+#[test]
+fn larger_quota_admits_at_once_and_shortens_the_rest() {
+    let (flow, now) = steady(100, PACE_WINDOW, 0);
+    let stats = stats_of(LineRules::with_quota(100), flow, now);
+    let same = quota_forecast(&stats, 100);
+    let expected = wait_estimate(&stats.rules, &flow, now, 1000);
+    assert_eq!(same, QuotaForecast { admitted_now: 0, last_wait: expected });
+    let wait = |quota| quota_forecast(&stats, quota).last_wait.unwrap().p50;
+    let double = quota_forecast(&stats, 200);
+    assert_eq!(double.admitted_now, 100);
+    assert!((400..=500).contains(&wait(200)), "900 at twice the pace: {double:?}");
+    assert!(wait(50) > 19 * wait(100) / 10, "half of the pace: {}", wait(50));
+    assert_eq!(
+        quota_forecast(&stats, 1100),
+        QuotaForecast { admitted_now: 1000, last_wait: Some(WaitSeconds { p50: 0, p90: 0 }) }
+    );
+    assert_eq!(quota_forecast(&stats, 0), QuotaForecast { admitted_now: 0, last_wait: None });
+}
+
+#[test]
+fn forecast_keeps_the_rate_and_presumes_an_open_queue() {
+    let (flow, now) = steady(100, PACE_WINDOW, 0);
+    let limited = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(100) };
+    let forecast = quota_forecast(&stats_of(limited, flow, now), 10_000);
+    assert_eq!(forecast.admitted_now, 0);
+    assert!(forecast.last_wait.unwrap().p50.abs_diff(1000) <= 3, "{forecast:?}");
+    let paused = LineRules { mode: Mode::Paused, ..LineRules::with_quota(100) };
+    let open = quota_forecast(&stats_of(LineRules::with_quota(100), flow, now), 150);
+    assert_eq!(quota_forecast(&stats_of(paused, flow, now), 150), open);
 }

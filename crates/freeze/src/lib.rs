@@ -1,8 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod timer;
+
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
+
+pub use timer::{sleep, timeout};
 
 /// An instant by the monotonic and the wall clock.
 #[derive(Debug, Clone, Copy)]

@@ -148,6 +148,7 @@ macro_rules! wrapper {
         impl<F: Field> Field for $name<F> where $value: Default {
             type Value = $value;
             const SECRET: bool = F::SECRET;
+            const NEVER_IGNORED: bool = F::NEVER_IGNORED;
 
             fn expected() -> Message {
                 F::expected()
@@ -184,6 +185,8 @@ wrapper! {
 wrapper! {
     /// A value that can be absent and is then not written.
     Omissible: Option<F::Value>, Some, {
+        const OMISSIBLE: bool = true;
+
         fn to_json(value: &Self::Value) -> Value {
             value.as_ref().map_or(Value::Null, F::to_json)
         }
@@ -197,6 +200,8 @@ wrapper! {
 wrapper! {
     /// A list that is empty if it is absent, and is not written if it is empty.
     OrEmpty: F::Value, std::convert::identity, {
+        const OMISSIBLE: bool = true;
+
         fn to_json(value: &Self::Value) -> Value {
             F::to_json(value)
         }

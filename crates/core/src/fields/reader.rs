@@ -114,6 +114,12 @@ impl Reader {
         parsed
     }
 
+    /// Reads an entry of a map, by its name.
+    pub(crate) fn entry<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        let shown: String = name.chars().take(SHOWN_MAX).collect();
+        self.below(&format!(".{shown}"), read)
+    }
+
     /// Parses an item of a list.
     pub(super) fn item<F: Field>(&mut self, index: usize, value: &Value) -> Option<F::Value> {
         let before = self.errors.len();
@@ -188,7 +194,7 @@ impl<'a> ObjectReader<'a> {
                 reader.accept::<F>(value, None);
             }
             let is_invalid = reader.errors.len() > before;
-            if reader.is_stored() && is_invalid && fallback.is_some() {
+            if reader.is_stored() && is_invalid && fallback.is_some() && !F::NEVER_IGNORED {
                 reader.errors.truncate(before);
                 reader.has_ignored = true;
                 return fallback;

@@ -1,8 +1,8 @@
 //! Rules 2 to 4: admission.
 
-use super::ADVANCE_BATCH;
 use super::presence::Presence;
 use super::state::Line;
+use super::{ADVANCE_BATCH, Mode};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -29,16 +29,14 @@ impl Line {
 
     fn admit_next(&mut self, now: Micros, current: Option<CurrentVisit>) -> Admissions {
         let free = self.free_slots(now);
-        if !self.rules.mode.admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
+        if !self.mode(now).admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
             return Admissions::default();
         }
-        let paid = match self.rules.admissions_per_minute {
-            Some(per_minute) => self.bucket.refill(now, per_minute),
-            None => free,
-        };
+        let rate = self.rules.rate();
+        let paid = rate.map_or(free, |rate| self.bucket.refill(now, rate));
         let most = free.min(paid).min(ADVANCE_BATCH as u64) as usize;
         let admissions = self.admit_from_head(now, most, ADVANCE_BATCH, current);
-        if self.rules.admissions_per_minute.is_some() {
+        if rate.is_some() {
             self.bucket.spend(admissions.admitted);
         }
         self.counters.admitted += admissions.admitted;
@@ -46,18 +44,18 @@ impl Line {
     }
 
     /// Rule 10, for one session: admits it from any position, regardless of quota, rate and pause.
-    /// Returns whether it was waiting.
+    /// Returns whether it was waiting; `false` while the order is drawn (rule 13.9).
     pub fn admit(&mut self, now: Micros, session: SessionId) -> bool {
         self.start(now);
         self.advance(now, None);
         let Some(presence) = self.present.get(&session).copied() else { return false };
-        if presence.admitted_at().is_some() || presence.expires_at <= now {
+        if presence.admitted_at().is_some() || presence.expires_at <= now || self.mode(now) == Mode::Draw {
             return false;
         }
         self.remove(session);
         self.insert(session, Presence::admitted(now));
         self.set_expiry(session, self.unclaimed_until(now));
-        self.waits.count(presence.since(), now);
+        self.waits.count(self.rules.waits_since(now, presence.since()), now);
         self.counters.released += 1;
         true
     }
@@ -87,11 +85,11 @@ impl Line {
             let own = current.filter(|(own, _, _)| *own == session);
             self.insert(session, Presence::admitted(now));
             let expires_at = match own {
-                Some((_, confirmed, _)) => self.expiry_after_visit(now, Some(now), confirmed),
+                Some((_, confirmed, _)) => self.expiry_after_visit(now, Some(now), confirmed, None),
                 None => self.unclaimed_until(now),
             };
             self.set_expiry(session, expires_at);
-            self.waits.count(arrival, now);
+            self.waits.count(self.rules.waits_since(now, arrival), now);
             admissions.admitted += 1;
             admissions.waited += u64::from(!own.is_some_and(|(_, _, newly)| newly));
         }

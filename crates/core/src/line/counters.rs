@@ -56,6 +56,23 @@ impl Counters {
             values;
         Self { joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away }
     }
+
+    /// The events that these counters have and `before`, of the same state, did not have.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// The events of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    fn with(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
+        let (own, others) = (self.named(), other.named());
+        Self::from_values(std::array::from_fn(|index| combine(own[index].1, others[index].1)))
+    }
 }
 
 /// Upper bounds of the buckets of the wait histogram, in seconds; one more bucket holds longer
@@ -79,5 +96,33 @@ impl Waits {
         let bucket = WAIT_BUCKETS.iter().position(|bound| wait <= bound * crate::time::MICROS_PER_SECOND);
         self.buckets[bucket.unwrap_or(WAIT_BUCKETS.len())] += 1;
         self.sum_us += wait;
+    }
+
+    /// The waits that these have and `before`, of the same state, did not have.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// The waits of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    fn with(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
+        let buckets = std::array::from_fn(|index| combine(self.buckets[index], other.buckets[index]));
+        Self { buckets, sum_us: combine(self.sum_us, other.sum_us) }
+    }
+
+    /// Upper bounds of the buckets in seconds, each with the number of waits up to it; the last one, without a bound, with
+    /// the number of all waits.
+    #[must_use]
+    pub fn cumulative(&self) -> [(Option<u64>, u64); WAIT_BUCKETS.len() + 1] {
+        let mut count = 0;
+        std::array::from_fn(|index| {
+            count += self.buckets[index];
+            (WAIT_BUCKETS.get(index).copied(), count)
+        })
     }
 }

@@ -9,6 +9,7 @@ mod admit;
 mod counters;
 mod drain;
 mod pace;
+mod phase;
 mod presence;
 mod rate;
 mod recovery;
@@ -18,20 +19,23 @@ mod snapshot;
 mod state;
 mod ticket;
 mod types;
+mod view;
 
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
+pub use phase::{CurrentPhase, Phase, phase};
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
-pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
+pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_MAX};
 pub use recovery::{CLOCK_GRAIN, GAP_MIN};
-pub use rules::{LineRules, Mode};
+pub use rules::{LineRules, Mode, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
 pub use ticket::Ticket;
 pub use types::{
-    Census, Flow, LineEntry, LinePage, LocatedSession, PurgeReport, Removed, SessionLocation, SessionState, Stats,
-    Visit, VisitAnswer, VisitKind, Witness,
+    Census, Flow, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
+    SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,
 };
+pub use view::{CHECKPOINTS_EXACT, Checkpoint, LineView};
 
 /// Maximum number of sessions admitted by one operation, so that a store is never blocked for long.
 pub const ADVANCE_BATCH: usize = 128;
@@ -41,5 +45,7 @@ pub const REAP_BATCH: usize = 32;
 pub const PURGE_BATCH: usize = 500;
 /// Maximum number of sessions admitted by one release; callers repeat it for more.
 pub const RELEASE_BATCH: usize = 500;
-/// Maximum number of entries in one page of the line.
+/// Maximum number of entries in one page of a list of sessions.
 pub const PAGE_MAX: usize = 200;
+/// Maximum number of entries that a page skips.
+pub const PAGE_SKIP_MAX: u64 = 100_000;

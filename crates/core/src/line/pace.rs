@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LineRules;
 use super::presence::Presence;
 use super::state::Line;
+use super::{LineRules, Mode};
 use crate::SessionId;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -83,6 +83,18 @@ pub struct Observed {
     pub long_stays: f64,
 }
 
+/// Admissions after which the pace of a line is known, if they take less than [`PACE_WINDOW`].
+const ADMISSIONS_MIN: f64 = 10.0;
+
+impl Observed {
+    /// Whether the line was observed for long enough to tell its pace. Before that, estimates rest on `active_ttl`, and the
+    /// line may move many times faster.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.admissions >= ADMISSIONS_MIN || self.age >= PACE_WINDOW as f64
+    }
+}
+
 impl Pace {
     /// A pace that is counted from now on.
     pub(super) fn start(now: Micros) -> Self {
@@ -116,10 +128,10 @@ impl Pace {
     }
 
     /// This pace scaled to other rules: slots become free in proportion to the quota. After a
-    /// change of mode or rate the pace is unknown.
-    fn under(&self, before: &LineRules, after: &LineRules) -> Self {
-        let other = before.mode != after.mode || before.admissions_per_minute != after.admissions_per_minute;
-        if other || before.quota == 0 {
+    /// change of rate, or of its step, the pace is unknown.
+    #[must_use]
+    pub fn under(&self, before: &LineRules, after: &LineRules) -> Self {
+        if before.rate() != after.rate() || before.quota == 0 {
             return Self::default();
         }
         let scaled = |count: u64| count * after.quota / before.quota;
@@ -178,16 +190,18 @@ impl Line {
 
     /// Applies a change of rules from `before`. Admissions caused by the change itself do not count
     /// as pace.
-    pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules) {
+    /// `mode_before` was the effective mode.
+    pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules, mode_before: Mode) {
         let filling = self.free_slots(now) > 0 && self.rules.admissions_per_minute.is_none();
-        self.pace = if filling { Pace::default() } else { pace.under(before, &self.rules) };
+        let is_same_mode = self.mode(now) == mode_before;
+        self.pace = if filling || !is_same_mode { Pace::default() } else { pace.under(before, &self.rules) };
         self.start_pace(now);
     }
 
     fn start_pace(&mut self, now: Micros) {
         let rules = &self.rules;
         let limited = self.free_slots(now) == 0 || rules.admissions_per_minute.is_some();
-        let moves = rules.mode.admits() && !self.recovering(now) && !self.order.is_empty();
+        let moves = self.mode(now).admits() && !self.recovering(now) && !self.order.is_empty();
         if !self.pace.is_known() && limited && moves {
             self.pace = Pace::start(now);
         }

@@ -42,7 +42,7 @@ impl Presence {
     }
 }
 
-/// The expiry of a waiting session is rewritten only when less than half of its TTL is left.
+/// The expiry of a waiting session is rewritten only when less than half of its presence TTL is left.
 /// Visitors poll three times per TTL, so none expires because of it, and most polls of a long line
 /// do not write to the pool.
 pub const WAITING_REFRESH_SHARE: (u64, u64) = (1, 2);
@@ -92,9 +92,16 @@ impl Line {
         removed
     }
 
-    /// Rule 5: the expiry of a session that is visited now.
-    pub(super) fn expiry_after_visit(&self, now: Micros, admitted_at: Option<Micros>, confirmed: bool) -> Micros {
-        let full = if admitted_at.is_some() { self.rules.active_ttl } else { self.rules.waiting_ttl };
+    /// Rules 5 and 12: the expiry of a session that is visited now. `due` is when a waiting visitor
+    /// expects the turn.
+    pub(super) fn expiry_after_visit(
+        &self,
+        now: Micros,
+        admitted_at: Option<Micros>,
+        confirmed: bool,
+        due: Option<Micros>,
+    ) -> Micros {
+        let full = if admitted_at.is_some() { self.rules.active_ttl } else { self.rules.presence_ttl(now, due) };
         let ttl = if confirmed { full } else { full.min(self.rules.claim_ttl) };
         self.capped(now.add_seconds(ttl), admitted_at)
     }
@@ -107,11 +114,11 @@ impl Line {
         }
     }
 
-    /// Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left.
+    /// Rules 5 and 12: a visit with a ticket extends the expiry, unless most of the TTL is left.
     pub(super) fn refresh(&mut self, now: Micros, visitor: &RecognizedSession) {
-        let RecognizedSession { session, confirmed, .. } = *visitor;
+        let RecognizedSession { session, confirmed, due, .. } = *visitor;
         let Some(presence) = self.present.get(&session).copied() else { return };
-        let target = self.expiry_after_visit(now, presence.admitted_at(), confirmed);
+        let target = self.expiry_after_visit(now, presence.admitted_at(), confirmed, due);
         if visitor.kind != VisitKind::Renewed {
             self.set_expiry(session, target);
         } else if confirmed {

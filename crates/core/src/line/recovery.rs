@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LineRules;
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
 use super::types::{Census, Witness};
+use super::{LineRules, PRESENCE_SHARE};
 use crate::line::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -72,7 +72,8 @@ impl Line {
         let half = self.rules.waiting_ttl * MICROS_PER_SECOND / 2;
         let interrupted = waited && now.since(used_at).min(witness.unserved) >= half;
         self.note_use(now);
-        let lost_since = ticket.and_then(|ticket| self.lost_since(ticket));
+        // A ticket from the lobby was not signed by the store's clock, so it proves nothing about the state.
+        let lost_since = ticket.filter(|it| !it.is_new_from_lobby()).and_then(|ticket| self.lost_since(ticket));
         if let Some(counted_at) = lost_since.or(interrupted.then_some(used_at)) {
             let (active, reached) = (self.active(), self.reached);
             self.recovery = Recovery { since: now, known: active, known_at: counted_at, reached, settled: active };
@@ -138,7 +139,8 @@ impl Line {
     pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &Ticket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
-        let present = signed_at < known_at && known_at < signed_at.add_seconds(self.rules.waiting_ttl);
+        let presence_ttl = self.rules.presence_ttl(signed_at, ticket.due());
+        let present = signed_at < known_at && known_at < signed_at.add_seconds(presence_ttl);
         let exceeded_max_session = Presence::admitted(known_at).exceeded_max_session(now, self.rules.max_session);
         self.reserving(now)
             && ticket.admitted_at().is_none()
@@ -150,6 +152,12 @@ impl Line {
     /// Whether newcomers are not admitted yet, so that the order is restored first.
     pub(super) fn recovering(&self, now: Micros) -> bool {
         self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.waiting_ttl)
+    }
+
+    /// Rule 12: whether visitors far from the front may not have returned yet, so that ranks are too
+    /// small to be shown.
+    pub(super) fn restoring(&self, now: Micros) -> bool {
+        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.return_time())
     }
 
     fn reserving(&self, now: Micros) -> bool {
@@ -198,12 +206,15 @@ impl Line {
         if !self.continuity.stepped_back {
             return;
         }
-        let furthest = now.add_seconds(self.rules.waiting_ttl.max(self.rules.active_ttl));
+        let longest = self.rules.longest_presence_ttl();
+        let furthest = now.add_seconds(longest.max(self.rules.active_ttl));
         let ahead: Vec<_> =
             self.pool.iter().rev().take_while(|(due, _)| *due > furthest).take(limit).map(|(_, it)| *it).collect();
         for session in &ahead {
             let admitted_at = self.present.get(session).and_then(Presence::admitted_at);
-            self.set_expiry(*session, self.expiry_after_visit(now, admitted_at, true));
+            // The wait that was shown is not known here; the next visit shortens the expiry.
+            let due = Some(now.add_seconds(PRESENCE_SHARE * longest));
+            self.set_expiry(*session, self.expiry_after_visit(now, admitted_at, true, due));
         }
         self.continuity.stepped_back = ahead.len() == limit;
     }

@@ -3,20 +3,32 @@
 use super::presence::Presence;
 use super::state::{Line, RecognizedSession};
 use super::types::{Removed, VisitKind};
-use crate::line::Ticket;
+use crate::line::{Mode, Ticket};
 use crate::time::Micros;
 
 impl Line {
-    /// The session of a ticket of this epoch, if it is present or can be restored (rule 7).
-    pub(super) fn find_or_restore(&mut self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
-        let session = ticket.session();
-        let visitor = |kind| RecognizedSession {
-            session,
+    /// The bearer of a ticket.
+    fn bearer(&self, ticket: &Ticket, kind: VisitKind) -> RecognizedSession {
+        RecognizedSession {
+            session: ticket.session(),
             arrival: ticket.arrival(),
             kind,
             confirmed: true,
+            due: ticket.due(),
             unconfirmed_until: self.unconfirmed_until(ticket),
-        };
+        }
+    }
+
+    /// Rule 18: the session of a ticket of this epoch, if it is present and neither expired nor ended.
+    pub(super) fn find_present(&self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
+        let presence = self.present.get(&ticket.session()).filter(|presence| presence.expires_at > now)?;
+        let is_over = presence.admitted_at().is_some() && self.is_ended(now, ticket.session());
+        (!is_over).then(|| self.bearer(ticket, VisitKind::Renewed))
+    }
+
+    /// The session of a ticket of this epoch, if it is present or can be restored (rule 7).
+    pub(super) fn find_or_restore(&mut self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
+        let session = ticket.session();
         let unheard =
             self.was_admitted_unheard(now, ticket) && self.is_good(now, ticket) && self.active() < self.rules.quota;
         let present = self.present.get(&session).copied();
@@ -32,12 +44,19 @@ impl Line {
                 self.counters.ended += 1;
                 return None;
             }
-            return Some(visitor(VisitKind::Renewed));
+            return Some(self.bearer(ticket, VisitKind::Renewed));
         }
-        let returned = visitor(VisitKind::Restored);
+        let returned = self.bearer(ticket, VisitKind::Restored);
         let waited = self.remove(session) == Removed::Waiting;
-        let returns = !self.is_ended(now, session) && self.restore(now, ticket);
-        self.counters.returned += u64::from(returns && !waited);
+        // While the store's clock is before the draw, the visitor is still in the lobby.
+        let too_early = ticket.is_new_from_lobby() && self.mode(now) == Mode::Lobby;
+        let returns = !too_early && !self.is_ended(now, session) && self.restore(now, ticket);
+        if ticket.is_new_from_lobby() {
+            self.counters.joined += u64::from(returns);
+            self.counters.confirmed += u64::from(returns);
+        } else {
+            self.counters.returned += u64::from(returns && !waited);
+        }
         returns.then_some(returned)
     }
 
@@ -66,7 +85,8 @@ impl Line {
         let presence = admitted.filter(|_| self.active() < self.rules.quota);
         if presence.is_none() {
             self.empty_since = None;
-            self.departures -= 1;
+            // While the order is drawn, the line grows everywhere and does not move.
+            self.departures -= i64::from(self.mode(now) != Mode::Draw);
         }
         if admitted.is_some() {
             self.settle(now);

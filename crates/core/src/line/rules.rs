@@ -2,15 +2,20 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::fields::{Bounded, Nullable, ObjectReader, Skipped};
-use crate::line::RATE_MAX;
-use crate::settings::FieldWording as W;
+use crate::fields::{Bounded, Nullable, ObjectReader, Omissible, Skipped};
+use crate::line::{Observed, RATE_MAX, STEP_MAX};
+use crate::settings::{BetweenEvents, Events, FieldWording as W};
+use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Maximum quota.
-const QUOTA_MAX: u64 = 10_000_000;
+pub const QUOTA_MAX: u64 = 10_000_000;
+/// Maximum of `max_waiting`.
+const WAITING_MAX: u64 = 10_000_000;
 /// Maximum epoch and revision: integers that a double represents exactly.
 const WHOLE_MAX: u64 = 1 << 53;
 const DAY: u64 = 86_400;
+/// The presence TTL is this part of the time until the visitor's turn.
+pub const PRESENCE_SHARE: u64 = 4;
 
 /// The mode of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -28,6 +33,13 @@ pub enum Mode {
     /// No visitor joins; waiting sessions are admitted in order. Once the line has been empty for
     /// `hold_ttl`, so that no ticket can restore a session to it, the queue closes automatically.
     Draining,
+    /// The queue follows its events: the effective mode is that of the current phase.
+    Scheduled,
+    /// Only the effective mode of a scheduled queue: the lobby of an event with a draw. Nobody joins the line or is
+    /// admitted; newcomers get a lobby ticket.
+    Lobby,
+    /// Only the effective mode of a scheduled queue: visitors join the line in their drawn order, and nobody is admitted.
+    Draw,
 }
 
 impl Mode {
@@ -40,13 +52,15 @@ impl Mode {
     /// Whether newcomers can join the line.
     #[must_use]
     pub const fn accepts_joins(self) -> bool {
-        matches!(self, Self::Open | Self::Paused)
+        matches!(self, Self::Open | Self::Paused | Self::Draw)
     }
 }
 
 // An unknown mode of a newer version is read as paused: this version must not admit visitors.
 crate::word_field! {
-    Mode { Open = "open", Bypass = "bypass", Paused = "paused", Closed = "closed", Draining = "draining" } else Paused
+    Mode {
+        Open = "open", Bypass = "bypass", Paused = "paused", Closed = "closed", Draining = "draining", Scheduled = "scheduled",
+    } else Paused only shown { Lobby = "lobby", Draw = "draw" }
 }
 
 crate::fields! {
@@ -60,11 +74,22 @@ crate::fields! {
         /// Mode of the queue.
         #[serde(deserialize_with = "known_mode")]
         pub mode: Mode = Mode::Open,
+        /// What a scheduled queue does while no event takes place: `bypass` (the default) or `closed`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub between_events: Omissible<BetweenEvents>,
+        /// The events that a scheduled queue follows, sorted by start.
+        #[serde(skip_serializing_if = "is_empty")]
+        pub events: Events,
         /// Maximum number of active visitors.
         pub quota: Bounded<0, QUOTA_MAX>,
         /// Maximum admissions per minute; `null` for no limit.
         pub admissions_per_minute: Nullable<Bounded<1, RATE_MAX>>,
-        /// Seconds after a visit until a waiting session expires.
+        /// Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as
+        /// `admissions_per_minute` allows for that time. `null` for evenly.
+        pub admissions_every: Nullable<Bounded<1, STEP_MAX>>,
+        /// Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+        pub max_waiting: Nullable<Bounded<1, WAITING_MAX>>,
+        /// Seconds after a visit until a waiting session expires; more if it has long to wait.
         pub waiting_ttl: Bounded<3, 3600> = 60,
         /// Seconds after a visit until an active session expires.
         pub active_ttl: Bounded<1, DAY> = 600,
@@ -83,7 +108,20 @@ crate::fields! {
         /// Revision of the settings; each change increments it.
         pub revision: Bounded<0, WHOLE_MAX> = 1,
     }
-    check = check_times;
+    check = check_rules;
+}
+
+fn is_empty(events: &Events) -> bool {
+    events.is_empty()
+}
+
+fn check_rules(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
+    check_times(rules, object);
+    let is_step_without_rate = rules.admissions_every.is_some() && rules.admissions_per_minute.is_none();
+    if is_step_without_rate && !object.is_stored() {
+        object.error("admissions_every", W::StepWithoutRate);
+    }
+    rules.events.check(object);
 }
 
 fn check_times(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
@@ -105,8 +143,67 @@ fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Err
 }
 
 impl LineRules {
+    /// Rule 12: seconds for which a visit with a ticket keeps a waiting session present.
+    ///
+    /// `due` is when the visitor expects the turn, by the median wait last shown. The TTL is a quarter of
+    /// the time until then, at least `waiting_ttl`, and at most half of `hold_ttl` if that is more. It is
+    /// `waiting_ttl` if no wait was shown.
+    #[must_use]
+    pub fn presence_ttl(&self, now: Micros, due: Option<Micros>) -> u64 {
+        let quarter = due.map_or(0, |due| due.since(now) / (PRESENCE_SHARE * MICROS_PER_SECOND));
+        quarter.clamp(self.waiting_ttl, self.longest_presence_ttl())
+    }
+
+    /// Seconds of which a waiting visitor's poll interval is at most a third: the presence TTL.
+    ///
+    /// It is `waiting_ttl`, a third of which is within `claim_ttl`, where the turn may come much earlier than `due`: within
+    /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known.
+    #[must_use]
+    pub fn poll_ttl(&self, now: Micros, pace: &Observed, position: Option<u64>, due: Option<Micros>) -> u64 {
+        let near = position.is_some_and(|position| position <= self.quota);
+        if near || !pace.is_known() { self.waiting_ttl } else { self.presence_ttl(now, due) }
+    }
+
+    /// The longest TTL that [`LineRules::presence_ttl`] returns.
+    pub(super) fn longest_presence_ttl(&self) -> u64 {
+        self.waiting_ttl.max(self.hold_ttl / 2)
+    }
+
+    /// Seconds after the start of a recovery until all visitors who still poll have returned: half of
+    /// the longest presence TTL, at least `waiting_ttl`.
+    pub(super) fn return_time(&self) -> u64 {
+        self.waiting_ttl.max(self.hold_ttl / 4)
+    }
+
     /// Duration of a tombstone: no ticket signed before it is valid after it.
     pub(super) fn tombstone_ttl(&self) -> u64 {
         self.hold_ttl.max(self.active_ttl)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presence_lasts_a_quarter_of_the_shown_wait() {
+        let rules = LineRules { waiting_ttl: 60, hold_ttl: 600, ..LineRules::default() };
+        let now = Micros(1_700_000_000_000_000);
+        let shown = |seconds| rules.presence_ttl(now, Some(now.add_seconds(seconds)));
+        assert_eq!([100, 240, 400, 1200, 3600].map(shown), [60, 60, 100, 300, 300]);
+        assert_eq!(rules.presence_ttl(now, None), 60, "no wait was shown");
+        assert_eq!(rules.presence_ttl(now, Some(Micros(now.0 - 1))), 60, "the turn is overdue");
+        let due = Some(now.add_seconds(3600));
+        let limited = LineRules { quota: 20, ..rules.clone() };
+        let known = Observed { admissions: 10.0, ..Observed::default() };
+        let polled = |position| limited.poll_ttl(now, &known, position, due);
+        assert_eq!([Some(20), Some(21), None].map(polled), [60, 300, 300], "all slots may become free at once");
+        let after = |admissions, age| {
+            let pace = Observed { admissions, age, ..Observed::default() };
+            limited.poll_ttl(now, &pace, Some(21), due)
+        };
+        assert_eq!([after(9.0, 299.0), after(10.0, 20.0), after(0.0, 300.0)], [60, 300, 300], "the pace is not known");
+        let short_hold = LineRules { hold_ttl: 100, ..rules };
+        assert_eq!(short_hold.presence_ttl(now, Some(now.add_seconds(3600))), 60, "at least waiting_ttl");
     }
 }

@@ -45,6 +45,9 @@ pub struct LineSnapshot {
     counters: Counters,
     #[serde(default)]
     waits: Waits,
+    /// Lobby tickets by the opening of the lobby.
+    #[serde(default)]
+    lobby_tickets: Vec<(Micros, u64)>,
 }
 
 impl LineSnapshot {
@@ -62,6 +65,7 @@ impl LineSnapshot {
         line.pace = self.pace;
         line.counters = self.counters;
         line.waits = self.waits;
+        line.lobby_tickets = self.lobby_tickets.into_iter().collect();
         for (session, arrival, expires_at) in self.waiting {
             line.insert(session, Presence::waiting(arrival).until(expires_at));
         }
@@ -101,6 +105,7 @@ impl Line {
             pace: self.pace,
             counters: self.counters,
             waits: self.waits,
+            lobby_tickets: self.lobby_tickets.iter().map(|(event, count)| (*event, *count)).collect(),
         }
     }
 }

@@ -1,17 +1,18 @@
 //! The state of one line and the operations on it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
 use super::presence::Presence;
 use super::recovery::{Continuity, Recovery};
 use super::types::{
-    LineEntry, LinePage, LocatedSession, PurgeReport, Removed, SessionLocation, SessionState, Stats, Visit,
-    VisitAnswer, VisitKind,
+    ListedSession, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionLocation, SessionPage,
+    SessionState, Stats, Visit, VisitAnswer, VisitKind,
 };
 use super::{
-    Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
+    Bucket, Counters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH, Pace, Phase, REAP_BATCH, RELEASE_BATCH,
+    StayCounts, Waits,
 };
 use crate::SessionId;
 use crate::line::Ticket;
@@ -45,6 +46,8 @@ pub struct Line {
     pub(super) stays: StayCounts,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
+    /// Lobby tickets by the opening of the lobby.
+    pub(super) lobby_tickets: BTreeMap<Micros, u64>,
 }
 
 /// The session of a visit and how it was found.
@@ -54,6 +57,8 @@ pub(super) struct RecognizedSession {
     pub(super) kind: VisitKind,
     /// Whether a ticket was returned: only then the full TTL is granted.
     pub(super) confirmed: bool,
+    /// When the visitor expects the turn, by the wait that the ticket says was shown.
+    pub(super) due: Option<Micros>,
     /// For a ticket that the client returns for the first time, its expiry. A later expiry was set
     /// by an earlier return of the same ticket.
     pub(super) unconfirmed_until: Option<Micros>,
@@ -84,6 +89,7 @@ impl Line {
             stays: StayCounts::default(),
             counters: Counters::default(),
             waits: Waits::default(),
+            lobby_tickets: BTreeMap::new(),
         }
     }
 
@@ -99,13 +105,14 @@ impl Line {
         self.provisional = false;
         if rules.epoch == self.rules.epoch {
             // Units earned until now were earned at the old rate.
-            if let Some(per_minute) = self.rules.admissions_per_minute {
-                self.bucket.refill(now, per_minute);
+            if let Some(rate) = self.rules.rate() {
+                self.bucket.refill(now, rate);
             }
+            let mode_before = self.mode(now);
             let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
             self.empty_since = None;
             self.advance(now, None);
-            self.change_pace(now, pace, &before);
+            self.change_pace(now, pace, &before, mode_before);
         } else {
             *self = Self { provisional: false, ..Self::new(rules, now, false) };
         }
@@ -129,9 +136,9 @@ impl Line {
     }
 
     /// Handles a visit: joins or returns, renews the presence, admits sessions, and returns the
-    /// session's state.
+    /// session's state. A read-only visit only admits sessions and reads.
     pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
-        if self.rules.mode == Mode::Bypass {
+        if self.mode(now) == Mode::Bypass {
             return self.answer(now, None);
         }
         if let Some(ticket) = &visit.ticket {
@@ -141,17 +148,55 @@ impl Line {
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         let formed = self.order.is_empty();
-        let visitor =
-            ticket.and_then(|ticket| self.find_or_restore(now, ticket)).or_else(|| self.join(now, visit.join?));
-        if let Some(visitor) = &visitor {
+        let visitor = if visit.read_only {
+            ticket.and_then(|ticket| self.find_present(now, ticket))
+        } else {
+            ticket.and_then(|ticket| self.find_or_restore(now, ticket)).or_else(|| self.join(now, visit.join?))
+        };
+        // Nobody is served by a read-only visit.
+        let served = visitor.as_ref().filter(|_| !visit.read_only);
+        if let Some(visitor) = served {
             self.refresh(now, visitor);
         }
+        let is_full = self.is_full(now);
+        let enters_lobby = visitor.is_none() && self.enters_lobby(now, ticket, visit.join);
         let newly = |v: &RecognizedSession| matches!(v.kind, VisitKind::Joined | VisitKind::Restored);
-        self.advance(now, visitor.as_ref().map(|v| (v.session, v.confirmed, newly(v))));
+        self.advance(now, served.map(|v| (v.session, v.confirmed, newly(v))));
         if formed && !self.order.is_empty() {
             self.form(now);
         }
-        self.answer(now, visitor.as_ref())
+        let answer = self.answer(now, visitor.as_ref());
+        match answer.kind {
+            VisitKind::Absent if enters_lobby => VisitAnswer { kind: VisitKind::Lobby, ..answer },
+            VisitKind::Absent if visitor.is_none() && is_full => VisitAnswer { kind: VisitKind::Full, ..answer },
+            _ => answer,
+        }
+    }
+
+    /// Rule 14: in the lobby a newcomer is counted, and nothing else. Returns whether the visitor is in the lobby.
+    fn enters_lobby(&mut self, now: Micros, ticket: Option<&Ticket>, join: Option<SessionId>) -> bool {
+        if self.mode(now) != Mode::Lobby {
+            return false;
+        }
+        let from_lobby = ticket.is_some_and(Ticket::is_new_from_lobby);
+        // The draw would not give a session back that has ended.
+        let newcomer = join.filter(|session| !from_lobby && !self.is_ended(now, *session));
+        let Some(event) = newcomer.and_then(|_| self.current_event(now)) else {
+            return from_lobby;
+        };
+        *self.lobby_tickets.entry(event).or_default() += 1;
+        true
+    }
+
+    /// When the lobby of the current event opened; `None` between events.
+    fn current_event(&self, now: Micros) -> Option<Micros> {
+        let current = self.rules.phase(now, self.may_wait(now))?;
+        current.event.filter(|_| current.phase != Phase::Idle).map(|event| event.lobby_at().micros())
+    }
+
+    /// Rule 22: whether no newcomer can join because the line is full.
+    fn is_full(&self, now: Micros) -> bool {
+        self.mode(now).accepts_joins() && self.rules.max_waiting.is_some_and(|most| self.waiting() >= most)
     }
 
     /// First step of every operation (rule 6).
@@ -159,17 +204,24 @@ impl Line {
         self.reap(now, REAP_BATCH);
     }
 
-    /// Rule 1: a newcomer joins at the end of the line. The same id joins only once.
+    /// Rules 1 and 22: a newcomer joins at the end of the line unless it is full. The same id joins only
+    /// once.
     fn join(&mut self, now: Micros, session: SessionId) -> Option<RecognizedSession> {
-        let visitor =
-            |arrival, kind| RecognizedSession { session, arrival, kind, confirmed: false, unconfirmed_until: None };
+        let visitor = |arrival, kind| RecognizedSession {
+            session,
+            arrival,
+            kind,
+            confirmed: false,
+            due: None,
+            unconfirmed_until: None,
+        };
         if self.is_ended(now, session) {
             return None;
         }
         if let Some(presence) = self.present.get(&session) {
             return Some(visitor(presence.since(), VisitKind::Renewed));
         }
-        if !self.rules.mode.accepts_joins() {
+        if !self.mode(now).accepts_joins() || self.is_full(now) {
             return None;
         }
         let arrival = now.max(Micros(self.last_arrival.0 + 1));
@@ -207,7 +259,7 @@ impl Line {
             now,
             revision: self.rules.revision,
             epoch: self.rules.epoch,
-            mode: self.rules.mode,
+            mode: self.mode(now),
             kind: place.and(visitor).map_or(VisitKind::Absent, |visitor| visitor.kind),
             place,
             waiting: self.waiting(),
@@ -215,6 +267,7 @@ impl Line {
             reached: self.reached,
             quota: self.rules.quota,
             recovering: self.recovering(now),
+            restoring: self.restoring(now),
             pace: self.pace,
         }
     }
@@ -289,10 +342,13 @@ impl Line {
     }
 
     /// Rule 10: admits the next `count` sessions (at most [`RELEASE_BATCH`]) regardless of quota,
-    /// rate and pause. Returns their number.
+    /// rate and pause. Returns their number; 0 while the order is drawn (rule 13.9).
     pub fn release(&mut self, now: Micros, count: u64) -> u64 {
         self.start(now);
         self.advance(now, None);
+        if self.mode(now) == Mode::Draw {
+            return 0;
+        }
         let released = self.admit_from_head(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
         self.keep_pace(now, 0);
         self.counters.released += released.admitted;
@@ -320,13 +376,20 @@ impl Line {
     pub fn stats(&self, now: Micros) -> Stats {
         Stats {
             now,
-            rules: self.rules.clone(),
+            mode: self.mode(now),
+            phase: self.rules.phase(now, self.may_wait(now)).map(|current| current.phase),
+            rules: self.rules.in_mode(self.rules.mode),
             state_since: self.state_since,
             recovering: self.recovering(now),
             reserved: self.reserved(now),
             waiting: self.waiting(),
             active: self.active(),
-            oldest_arrival: self.order.first().map(|(arrival, _)| *arrival),
+            oldest_arrival: self.order.first().map(|(arrival, _)| self.rules.waits_since(now, *arrival)),
+            lobby_tickets: self
+                .current_event(now)
+                .and_then(|event| self.lobby_tickets.get(&event))
+                .copied()
+                .unwrap_or(0),
             pace: self.pace,
             counters: self.counters,
             waits: self.waits,
@@ -352,17 +415,53 @@ impl Line {
         Some(LocatedSession { state: SessionLocation::Ended, expires_at: *until })
     }
 
-    /// Up to `limit` (at most [`PAGE_MAX`]) waiting sessions, from the arrival `from` on. Does not
-    /// change the state.
+    /// A page of up to `limit` (at most [`PAGE_MAX`]) sessions of a list. Does not change the state.
+    /// Sessions in the list of active ones that have ended, and hold their slot for a last
+    /// credential, are left out. O(log n + `limit`); the list of active sessions takes O(n log n).
     #[must_use]
-    pub fn page(&self, from: Micros, limit: usize) -> LinePage {
-        let limit = limit.min(PAGE_MAX);
-        let mut found = self.order.range((from, SessionId::from_bytes([0; SessionId::SIZE]))..);
-        let mut entries = Vec::new();
-        for (arrival, session) in found.by_ref().take(limit) {
-            let expires_at = self.present.get(session).map_or(Micros(0), |presence| presence.expires_at);
-            entries.push(LineEntry { session: *session, arrival: *arrival, expires_at });
+    pub fn page(&self, now: Micros, list: SessionList, start: PageStart, limit: usize) -> SessionPage {
+        let first = (start.at, SessionId::from_bytes([0; SessionId::SIZE]));
+        match list {
+            SessionList::Waiting => self.page_of(now, list, start, limit, self.order.range(first..).copied()),
+            SessionList::Active => {
+                let active = self.present.iter().filter_map(|(session, it)| Some((it.admitted_at()?, *session)));
+                let mut active: Vec<_> = active.filter(|entry| *entry >= first).collect();
+                active.sort_unstable();
+                self.page_of(now, list, start, limit, active)
+            }
+            SessionList::Ended => {
+                // The entries to skip are forgotten by now.
+                let skip = if start.at <= now { 0 } else { start.skip };
+                let valid = self.tombstones.range(first..).copied().skip_while(|(until, _)| *until <= now);
+                self.page_of(now, list, PageStart { skip, ..start }, limit, valid)
+            }
         }
-        LinePage { entries, next: found.next().map(|(arrival, _)| *arrival) }
+    }
+
+    fn page_of(
+        &self,
+        now: Micros,
+        list: SessionList,
+        start: PageStart,
+        limit: usize,
+        found: impl IntoIterator<Item = (Micros, SessionId)>,
+    ) -> SessionPage {
+        let limit = limit.min(PAGE_MAX);
+        let found = found.into_iter().skip(start.skip.min(PAGE_SKIP_MAX) as usize).take(limit + 1);
+        let mut found: Vec<_> = found.collect();
+        let next = found.get(limit).map(|(at, _)| {
+            let same = found[..limit].iter().filter(|(other, _)| other == at).count() as u64;
+            PageStart { at: *at, skip: if *at == start.at { start.skip + same } else { same } }
+        });
+        found.truncate(limit);
+        let listed = |(at, session): (Micros, SessionId)| {
+            let expires_at = match list {
+                SessionList::Ended => at,
+                SessionList::Waiting | SessionList::Active => self.present.get(&session)?.expires_at,
+            };
+            let is_ended = list == SessionList::Active && self.is_ended(now, session);
+            (!is_ended).then_some(ListedSession { session, at, expires_at })
+        };
+        SessionPage { entries: found.into_iter().filter_map(listed).collect(), next }
     }
 }

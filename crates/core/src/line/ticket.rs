@@ -1,8 +1,8 @@
 //! The ticket as seen by the rules.
 
 use super::Census;
-use crate::SessionId;
 use crate::time::Micros;
+use crate::{EventId, SessionId};
 
 /// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
 /// are valid.
@@ -17,10 +17,13 @@ pub struct Ticket {
     pub(crate) admitted_at: Option<Micros>,
     pub(crate) position: Option<u64>,
     pub(crate) wait_ms: Option<u64>,
+    pub(crate) presumed: bool,
     pub(crate) census: Option<Census>,
     pub(crate) signed_at: Micros,
     pub(crate) slot_expires_at: Option<Micros>,
     pub(crate) unconfirmed: bool,
+    pub(crate) event: Option<EventId>,
+    pub(crate) new_from_lobby: bool,
 }
 
 impl Ticket {
@@ -60,6 +63,15 @@ impl Ticket {
         self.wait_ms
     }
 
+    /// When a waiting visitor expects the turn, by the median wait last shown; `None` if none was, or if the pace of the
+    /// line was not known.
+    #[must_use]
+    pub fn due(&self) -> Option<Micros> {
+        self.wait_ms
+            .filter(|_| !self.presumed)
+            .map(|wait_ms| Micros(self.signed_at.0.saturating_add(wait_ms.saturating_mul(1000))))
+    }
+
     /// When it was signed, by the store's clock.
     #[must_use]
     pub const fn signed_at(&self) -> Micros {
@@ -78,6 +90,18 @@ impl Ticket {
     #[must_use]
     pub const fn is_unconfirmed(&self) -> bool {
         self.unconfirmed
+    }
+
+    /// The event in whose draw the session got its arrival.
+    #[must_use]
+    pub const fn event(&self) -> Option<&EventId> {
+        self.event.as_ref()
+    }
+
+    /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.
+    #[must_use]
+    pub const fn is_new_from_lobby(&self) -> bool {
+        self.new_from_lobby
     }
 
     /// The census at signing.

@@ -1,6 +1,6 @@
 //! Requests to a line and its answers.
 
-use super::{Counters, LineRules, Mode, Pace, Waits};
+use super::{Counters, LineRules, Mode, Pace, Phase, Waits};
 use crate::SessionId;
 use crate::line::Ticket;
 use crate::time::Micros;
@@ -13,6 +13,9 @@ pub struct Visit {
     /// The id under which the visitor joins if the ticket does not hold a position; `None` joins no
     /// one.
     pub join: Option<SessionId>,
+    /// Whether this is a read-only visit (rule 18): it expires and admits sessions like every visit,
+    /// then reads the session of the ticket. It joins, renews and restores none.
+    pub read_only: bool,
     /// What the serving process knows about the queue from earlier visits.
     pub witness: Witness,
 }
@@ -28,6 +31,12 @@ impl Visit {
     #[must_use]
     pub fn keeping(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::default() }
+    }
+
+    /// A read-only visit with this ticket.
+    #[must_use]
+    pub fn reading(ticket: Ticket) -> Self {
+        Self { ticket: Some(ticket), read_only: true, ..Self::default() }
     }
 }
 
@@ -81,6 +90,10 @@ pub struct SessionState {
 pub enum VisitKind {
     /// It does not exist.
     Absent,
+    /// It does not exist, and no newcomer can join because the line is full (rule 22).
+    Full,
+    /// It does not exist: the visitor is in the lobby of an event with a draw (rule 14).
+    Lobby,
     /// It was present.
     Renewed,
     /// It was restored from its ticket.
@@ -98,7 +111,7 @@ pub struct VisitAnswer {
     pub revision: u64,
     /// The current epoch.
     pub epoch: u64,
-    /// The current mode.
+    /// The effective mode: for a scheduled queue that of its phase.
     pub mode: Mode,
     /// The visitor's session; `None` if they are not in the queue.
     pub place: Option<SessionState>,
@@ -112,8 +125,11 @@ pub struct VisitAnswer {
     pub reached: Micros,
     /// The quota.
     pub quota: u64,
-    /// Whether the state is in recovery: positions may still increase, and no newcomer is admitted.
+    /// Whether the state is in recovery, so that no newcomer is admitted.
     pub recovering: bool,
+    /// Whether visitors far from the front may not have returned since the recovery began: positions
+    /// may still increase, so those in the tickets are shown (rule 12).
+    pub restoring: bool,
     /// The recent pace of the line.
     pub pace: Pace,
 }
@@ -129,7 +145,45 @@ pub struct Flow {
     pub pace: Pace,
 }
 
+/// Proof that the store counted a newcomer in the lobby of an event. Only an answer of the store contains one, and only
+/// its bearer gets a lobby ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LobbyEntry {
+    session: SessionId,
+    epoch: u64,
+    at: Micros,
+}
+
+impl LobbyEntry {
+    /// The session whose number will be drawn.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The epoch of the queue.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// When the visitor came, by the store's clock.
+    #[must_use]
+    pub const fn at(&self) -> Micros {
+        self.at
+    }
+}
+
 impl VisitAnswer {
+    /// The entry of a visit that came to the lobby as a newcomer.
+    #[must_use]
+    pub fn lobby_entry(&self, visit: &Visit) -> Option<LobbyEntry> {
+        let is_from_lobby = |ticket: &Ticket| ticket.is_new_from_lobby() && ticket.epoch() == self.epoch;
+        let is_newcomer = !visit.ticket.as_ref().is_some_and(is_from_lobby);
+        let session = visit.join.filter(|_| self.kind == VisitKind::Lobby && is_newcomer)?;
+        Some(LobbyEntry { session, epoch: self.epoch, at: self.now })
+    }
+
     /// The current flow of the line.
     #[must_use]
     pub const fn flow(&self) -> Flow {
@@ -182,8 +236,12 @@ pub struct PurgeReport {
 pub struct Stats {
     /// The store's clock.
     pub now: Micros,
-    /// The rules in force.
+    /// The rules in force, without the events.
     pub rules: LineRules,
+    /// The effective mode: for a scheduled queue that of its phase.
+    pub mode: Mode,
+    /// The phase of a scheduled queue.
+    pub phase: Option<Phase>,
     /// When the state began.
     pub state_since: Micros,
     /// Whether the state is in recovery, so that no newcomer is admitted.
@@ -194,8 +252,10 @@ pub struct Stats {
     pub waiting: u64,
     /// Number of active sessions.
     pub active: u64,
-    /// Arrival of the session that has waited longest.
+    /// Arrival of the session that has waited longest; the start of the sale for a drawn one (rule 15).
     pub oldest_arrival: Option<Micros>,
+    /// Lobby tickets of the current event; 0 between events.
+    pub lobby_tickets: u64,
     /// The recent pace of the line.
     pub pace: Pace,
     /// Events since the state began.
@@ -232,22 +292,44 @@ pub struct LocatedSession {
     pub expires_at: Micros,
 }
 
-/// One entry of the line.
+/// A list of the sessions of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LineEntry {
+pub enum SessionList {
+    /// The line, in order of arrival.
+    Waiting,
+    /// Active sessions in order of admission.
+    Active,
+    /// Sessions that ended, for as long as tickets of them could be presented.
+    Ended,
+}
+
+/// One entry of a list of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedSession {
     /// The session.
     pub session: SessionId,
-    /// When it joined.
-    pub arrival: Micros,
-    /// When it expires without another visit.
+    /// The arrival of a waiting session, the admission of an active one, the expiry of the tombstone
+    /// of an ended one. Lists are ordered by it.
+    pub at: Micros,
+    /// When the session or its tombstone expires.
     pub expires_at: Micros,
 }
 
-/// A page of the line, in order of arrival.
+/// The start of a page of a list of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageStart {
+    /// [`ListedSession::at`] of the first entry, or an earlier time.
+    pub at: Micros,
+    /// How many entries of exactly that time come before the page, at most [`super::PAGE_SKIP_MAX`].
+    /// Sessions that were admitted by one operation have the same time.
+    pub skip: u64,
+}
+
+/// A page of a list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LinePage {
+pub struct SessionPage {
     /// The entries.
-    pub entries: Vec<LineEntry>,
+    pub entries: Vec<ListedSession>,
     /// Start of the next page; `None` at the end.
-    pub next: Option<Micros>,
+    pub next: Option<PageStart>,
 }

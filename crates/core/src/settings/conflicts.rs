@@ -75,7 +75,7 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<F
         for (theirs, their_rule) in other.rules.iter().enumerate().filter(same) {
             let later = if is_later { rule } else { their_rule };
             if later.action == RuleAction::Queue {
-                let fault = W::RuleRepeated.with("rule", theirs).with("queue", name.clone());
+                let fault = W::RuleRepeated.with("rule", theirs + 1).with("queue", name.clone());
                 found.push(FieldError::new(format!("rules[{mine}]"), fault.with("host", host.to_string())));
             }
         }
@@ -118,7 +118,9 @@ mod tests {
     fn repeated_rule_of_another_queue_is_rejected() {
         let rule = |path: &str| json!([{ "action": "queue", "path": path }]);
         let (one, two) = (queue("a", "acme", &["x.example"], &rule("/shop/**")), rule("/shop/**"));
-        assert_eq!(conflicts(&queue("b", "acme", &["x.example"], &two), &one, false).len(), 1);
+        let repeated =
+            "rules[0]: has the same conditions as rule 1 of \"a\" on \"x.example\"; only the first match applies";
+        assert_eq!(conflicts(&queue("b", "acme", &["x.example"], &two), &one, false), [repeated]);
         assert!(conflicts(&queue("b", "acme", &["y.example"], &two), &one, false).is_empty(), "other host");
         let with_exception = |path: &str| {
             let exception = json!({ "action": "bypass", "path": "/static/**" });

@@ -3,9 +3,12 @@
 mod allowlist;
 mod conflicts;
 mod document;
+mod event;
 mod host;
+mod operator_message;
 mod origin;
 mod path;
+mod plan;
 mod reach;
 mod rule;
 mod tenant;
@@ -14,9 +17,18 @@ mod wording;
 pub use allowlist::{DomainName, OriginPattern};
 pub use conflicts::{queues_unmatched, routing_conflicts};
 pub use document::{Document, parse_settings_document};
+pub use event::{
+    BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, IDLE_USED_FOR, KeyId, LOBBY_DEFAULT, Salt, SaltPolicy,
+    complete_draws, event_problems, late_lobbies, locked_event_changes,
+};
 pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
+pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
 pub use path::{PathReadings, path_readings};
+pub use plan::{
+    FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, differences,
+    values_outside,
+};
 pub use reach::Reach;
 pub use rule::{
     Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling,
@@ -42,6 +54,8 @@ pub use crate::line::Mode;
 pub const NAME_MAX: usize = 120;
 /// Maximum number of hosts per queue.
 const HOSTS_MAX: usize = 100;
+/// Default of `recheck_after` in seconds.
+const RECHECK_AFTER: u64 = 2;
 
 /// Placeholder in the names of queues and tenants for the host that the visitor requested.
 pub const HOST_GAP: &str = "{host}";
@@ -118,7 +132,7 @@ crate::fields! {
         /// The settings of the line: mode, quota, rate, times, epoch and revision.
         pub line: Flatten<LineRules>,
         /// Seconds for which the gate accepts an admitted ticket without asking the store.
-        pub recheck_after: Bounded<0, 60> = 2,
+        pub recheck_after: Bounded<0, 60> = RECHECK_AFTER,
         /// How admitted visitors reach the site.
         pub handover: Handover,
         /// ID of the theme; `null` for `default`.
@@ -129,6 +143,9 @@ crate::fields! {
         pub store_failure: StoreFailure = StoreFailure::Tickets,
         /// Domain of the cookies; `null` for the exact host.
         pub cookie_domain: Nullable<CookieDomain>,
+        /// Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other
+        /// languages. `null` for none.
+        pub message: Omissible<OperatorMessage>,
         /// Stored fields unknown to this version, preserved for the version that knows them.
         pub unknown_fields: Skipped<Map<String, Value>>,
     }
@@ -206,6 +223,20 @@ fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
     }
 }
 
+impl LineRules {
+    /// The default rules of an open queue with this quota, as those of a queue whose settings file sets nothing else.
+    #[must_use]
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "stored rules have defaults for all fields but the quota, and numbers are clamped"
+    )]
+    pub fn with_quota(quota: u64) -> Self {
+        let rules: Self = Reader::read(&json!({ "quota": quota }), Reading::Stored).expect("the default rules");
+        Self { credential_ttl: RECHECK_AFTER, ..rules }
+    }
+}
+
 impl Settings {
     /// The settings as a document that [`Self::from_value`] parses.
     #[must_use]
@@ -255,5 +286,18 @@ impl Settings {
             value
         };
         bare(self) == bare(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_with_a_quota_are_those_of_a_queue() {
+        let queue = json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 7, "handover": { "kind": "check" },
+        });
+        assert_eq!(LineRules::with_quota(7), Settings::from_value(&queue).unwrap().line);
     }
 }

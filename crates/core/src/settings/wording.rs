@@ -1,4 +1,4 @@
-//! Messages for invalid fields.
+//! Messages for invalid fields and for conflicts between queues. The parsers and checks of this crate report all of them.
 
 use crate::wordings;
 
@@ -16,7 +16,22 @@ wordings! {
         IdTaken("duplicate_id", "is already used in this document: \"{id}\""),
         NoSuchTenant("unknown_tenant", "is not a tenant of this document: \"{tenant}\""),
         HoldTtlTooShort("hold_ttl_too_short", "must not be below waiting_ttl: a ticket must hold its position at least as long as its session is present"),
-        ClaimTtlTooShort("claim_ttl_too_short", "must be at least a third of waiting_ttl, the longest poll interval"),
+        ClaimTtlTooShort("claim_ttl_too_short", "must be at least a third of waiting_ttl, the longest poll interval near the front"),
+        StepWithoutRate("step_without_rate", "requires admissions_per_minute: it says how many visitors a step admits"),
+        LobbyTime("lobby_time", "must be 60 seconds to 24 hours before starts_at"),
+        EventDuration("event_duration", "must be 60 seconds to 30 days after starts_at"),
+        DrawDuration("draw_duration", "must be at least 60 seconds after the end of the draw, which is draw_seconds after starts_at"),
+        UnknownSaleKey("unknown_sale_key", "is not one of the sale keys: {known}"),
+        NoSaleKeys("no_sale_keys", "a draw needs a sale key: set VESTIBULE_SALE_KEYS, or set the order to \"arrival\""),
+        EventIdTaken("event_id_taken", "is already used by another event of the queue: \"{id}\""),
+        EventTooEarly("event_too_early", "must be at least 15 minutes after the end of the event \"{other}\" ({ends_at}); sales at the same time need two queues"),
+        LobbyLocked("lobby_locked", "cannot be changed after lobby_at; suspend the event and create another one instead"),
+        StartLocked("start_locked", "cannot be changed after the event has started; create another event instead"),
+        LobbySoon("lobby_soon", "opens so soon after the change that gates can let requests pass for up to {seconds} more seconds"),
+        EventPast("event_past", "the event is in the past"),
+        NotScheduled("not_scheduled", "the event has no effect unless the mode is \"scheduled\""),
+        QuotaZero("quota_zero", "the quota is 0: nobody is admitted"),
+        HoldTtlForDraw("hold_ttl_for_draw", "hold_ttl is less than draw_seconds and 2 minutes more: visitors of the lobby who are away at the start soon lose their drawn position"),
         HostNotCovered("host_not_covered", "does not cover the host \"{host}\"; it must be {what}"),
         HostOutside("host_outside", "\"{host}\" is outside the tenant's domains: {domains}"),
         AnyHost("any_host", "\"*\" can only be set by a superuser or the settings file, for a tenant without a list of domains"),
@@ -52,6 +67,13 @@ wordings! {
         Color("color", "a color such as \"#0a7d5a\""),
         Domain("domain", "a domain such as \"example.com\", which includes its subdomains"),
         OriginPattern("origin_pattern", "an origin such as \"https://www.example.com\", or \"https://*.example.com\" for all subdomains"),
+        MessageText("message_text", "1 to {most} characters without control characters"),
+        OperatorMessage("operator_message", "an object with \"default\" and, for other languages, tags such as \"de\", each with a text of 1 to {most} characters"),
+        LanguageTag("language_tag", "is not a language tag such as \"de\" or \"pt-BR\""),
+        TagTwice("tag_twice", "is given twice, in different case"),
+        Salt("salt", "1 to 64 characters a-z, 0-9 and -"),
+        KeyId("key_id", "1 to 32 characters A-Z, a-z, 0-9, ., _ and -"),
+        Timestamp("timestamp", "a time with an offset in whole seconds, such as \"2027-03-04T10:00:00Z\""),
         Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),
     }
 }

@@ -76,7 +76,12 @@ pub(super) struct TokenKey<A> {
 impl<A: Algorithm> TokenKey<A> {
     /// A key with this id.
     pub(super) fn new(kid: &str, algorithm: A) -> Self {
-        let header = json!({ "typ": "JWT", "alg": A::NAME, "kid": kid });
+        Self::of_type("JWT", kid, algorithm)
+    }
+
+    /// A key with this id for tokens of this type.
+    pub(super) fn of_type(token_type: &str, kid: &str, algorithm: A) -> Self {
+        let header = json!({ "typ": token_type, "alg": A::NAME, "kid": kid });
         Self { header: URL_SAFE_NO_PAD.encode(header.to_string()), algorithm }
     }
 

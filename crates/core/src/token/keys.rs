@@ -1,4 +1,4 @@
-//! Keys that sign tickets and passes. Several keys may be valid at once and the first one signs, so
+//! Keys that sign tickets and passes, and those from which draws derive. Several keys may be valid at once and the first one signs, so
 //! keys rotate without invalidating tickets: append the new key, roll out, move it to the front,
 //! roll out, and remove the old key after the longest `hold_ttl`.
 
@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use crate::SALE_KEY_LEN;
 
 /// Maximum length of a key id.
 const KID_MAX: usize = 32;
@@ -27,7 +29,8 @@ pub enum KeyError {
     Form(usize),
     /// A key is too short or too long.
     #[error(
-        "key \"{0}\" has the wrong length: a ticket key has {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}"
+        "key \"{0}\" has the wrong length: a ticket key has {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}, a \
+         sale key {SALE_KEY_LEN}"
     )]
     Length(String),
     /// Two keys have the same id.
@@ -72,10 +75,15 @@ impl FromStr for KeyList {
     }
 }
 
+/// Whether this text can be the id of a key.
+pub(crate) fn is_kid(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    (1..=KID_MAX).contains(&text.len()) && text.bytes().all(plain)
+}
+
 fn parse_key(entry: &str) -> Option<Key> {
     let (kid, encoded) = entry.split_once(':')?;
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    if kid.is_empty() || kid.len() > KID_MAX || !kid.bytes().all(plain) {
+    if !is_kid(kid) {
         return None;
     }
     let encoded = encoded.trim_end_matches('=');
@@ -108,6 +116,10 @@ impl KeyList {
 
     pub(crate) fn for_tickets(&self) -> Result<&[Key], KeyError> {
         self.checked(TICKET_KEY_MIN, TICKET_KEY_MAX)
+    }
+
+    pub(crate) fn for_sales(&self) -> Result<&[Key], KeyError> {
+        self.checked(SALE_KEY_LEN, SALE_KEY_LEN)
     }
 
     pub(crate) fn for_passes(&self) -> Result<&[Key], KeyError> {

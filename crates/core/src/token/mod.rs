@@ -5,6 +5,7 @@ mod keys;
 mod pass;
 mod ticket;
 
+pub(crate) use keys::is_kid;
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
-pub use ticket::{ShownEstimate, TICKET_MAX, TicketError, TicketSigner};
+pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketSigner};

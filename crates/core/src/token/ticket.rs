@@ -4,13 +4,14 @@
 //! Only [`TicketSigner::verify`] creates a [`Ticket`], stores accept nothing else, and signing
 //! takes the [`SessionState`] returned by a store: an unverified ticket is never signed again.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
-use crate::line::{Census, SessionState, Ticket};
+use crate::line::{Census, LobbyEntry, SessionState, Ticket};
 use crate::time::Micros;
-use crate::{QueueId, SessionId};
+use crate::{Draw, EventId, QueueId, SessionId};
 
 /// Maximum length of a ticket, in bytes. Tickets have about 300.
 pub const TICKET_MAX: usize = 1024;
@@ -38,6 +39,9 @@ struct Claims {
     /// Median of the last wait shown to the visitor, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     w: Option<u64>,
+    /// Whether that wait was presumed: the pace of the line was not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    m: bool,
     /// When it was signed, by the store's clock.
     t: Micros,
     /// For an admitted session, microseconds from signing until its slot expires.
@@ -52,6 +56,80 @@ struct Claims {
     /// The latest arrival admitted in order at signing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     r: Option<Micros>,
+    /// The event in whose draw the session got its arrival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    d: Option<EventId>,
+}
+
+/// The claims of a lobby ticket.
+#[derive(Serialize, Deserialize)]
+struct LobbyClaims {
+    /// Queue.
+    q: QueueId,
+    /// Epoch.
+    e: u64,
+    /// Session.
+    s: SessionId,
+    /// When the visitor came to the lobby, by the store's clock.
+    a: Micros,
+    /// Event.
+    d: EventId,
+}
+
+/// A lobby ticket whose signature was verified: its bearer was in the lobby of an event before the start (rule 14).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LobbyTicket {
+    epoch: u64,
+    session: SessionId,
+    came_at: Micros,
+    event: EventId,
+}
+
+impl LobbyTicket {
+    /// The epoch in which it was signed.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The session whose number is drawn.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// When the visitor came to the lobby, by the store's clock.
+    #[must_use]
+    pub const fn came_at(&self) -> Micros {
+        self.came_at
+    }
+
+    /// The event.
+    #[must_use]
+    pub const fn event(&self) -> &EventId {
+        &self.event
+    }
+
+    /// The ticket of the session in line after the draw, signed at the draw (rule 15.6): the line restores the session at
+    /// its drawn arrival.
+    #[must_use]
+    pub fn drawn(&self, draw: &Draw, drawn_at: Micros) -> Ticket {
+        Ticket {
+            epoch: self.epoch,
+            session: self.session,
+            arrival: draw.arrival(self.session),
+            admitted_at: None,
+            position: None,
+            wait_ms: None,
+            presumed: false,
+            census: None,
+            signed_at: drawn_at,
+            slot_expires_at: None,
+            unconfirmed: false,
+            event: Some(self.event.clone()),
+            new_from_lobby: true,
+        }
+    }
 }
 
 /// What the visitor was shown about the line. It is kept in the ticket, so that the next answer
@@ -62,6 +140,8 @@ pub struct ShownEstimate {
     pub position: Option<u64>,
     /// Median of the expected wait, in milliseconds.
     pub wait_ms: Option<u64>,
+    /// Whether this wait rests on `active_ttl`, since the pace of the line was not known.
+    pub presumed: bool,
     /// The census at signing. It is not shown; a recovery starts from it if the store loses its
     /// state.
     pub census: Option<Census>,
@@ -90,7 +170,13 @@ pub enum TicketError {
 /// for byte, one that this type writes. This checks key and algorithm together and leaves no header
 /// to interpret.
 pub struct TicketSigner {
-    keys: Vec<TokenKey<Hs256>>,
+    keys: Vec<TicketKey>,
+}
+
+/// A key that signs tickets. Each type of ticket has its own header, so that no program takes one for the other.
+struct TicketKey {
+    ticket: TokenKey<Hs256>,
+    lobby: TokenKey<Hs256>,
 }
 
 impl TicketSigner {
@@ -100,8 +186,9 @@ impl TicketSigner {
     /// Returns an error for a key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
         let keys = keys.for_tickets()?.iter().map(|key| {
-            let secret = Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()))?;
-            Ok(TokenKey::new(&key.kid, secret))
+            let secret = || Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()));
+            let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
+            Ok(TicketKey { ticket: TokenKey::new(&key.kid, secret()?), lobby })
         });
         Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
@@ -118,10 +205,21 @@ impl TicketSigner {
         place: &SessionState,
         position: Option<u64>,
     ) -> Option<String> {
-        self.sign_with_estimate(queue, epoch, now, place, ShownEstimate { position, ..ShownEstimate::default() })
+        self.sign_with_estimate(queue, epoch, now, place, ShownEstimate { position, ..ShownEstimate::default() }, None)
     }
 
-    /// Signs a session state returned by a store, with everything shown to the visitor.
+    /// Signs a lobby ticket for a newcomer whom the store counted in the lobby of this event.
+    ///
+    /// Returns `None` if the claims can't be serialized, which does not happen.
+    #[must_use]
+    pub fn sign_lobby(&self, queue: &QueueId, event: &EventId, entry: &LobbyEntry) -> Option<String> {
+        let (q, d) = (queue.clone(), event.clone());
+        let claims = LobbyClaims { q, e: entry.epoch(), s: entry.session(), a: entry.at(), d };
+        self.keys.first()?.lobby.sign(&claims, TICKET_MAX)
+    }
+
+    /// Signs a session state returned by a store, with everything shown to the visitor. `event` is the event in whose draw
+    /// the session got its arrival.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
@@ -132,6 +230,7 @@ impl TicketSigner {
         now: Micros,
         place: &SessionState,
         shown: ShownEstimate,
+        event: Option<&EventId>,
     ) -> Option<String> {
         let claims = Claims {
             q: queue.clone(),
@@ -141,13 +240,15 @@ impl TicketSigner {
             n: place.admitted_at,
             p: shown.position,
             w: shown.wait_ms,
+            m: shown.presumed,
             t: now,
             x: place.admitted_at.map(|_| place.expires_at.since(now)),
             u: !place.confirmed,
             c: shown.census.map(|census| census.active),
             r: shown.census.map(|census| census.reached),
+            d: event.cloned(),
         };
-        self.keys.first()?.sign(&claims, TICKET_MAX)
+        self.keys.first()?.ticket.sign(&claims, TICKET_MAX)
     }
 
     /// Verifies a ticket for this queue.
@@ -155,19 +256,7 @@ impl TicketSigner {
     /// # Errors
     /// Returns why the ticket is not valid; untrusted input has no other effect.
     pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<Ticket, TicketError> {
-        if token.len() > TICKET_MAX {
-            return Err(TicketError::TooLong);
-        }
-        let token = std::str::from_utf8(token).map_err(|_| TicketError::UnknownKey)?;
-        let parts = Parts::of(token).ok_or(TicketError::UnknownKey)?;
-        let key = self.keys.iter().find(|key| key.header == parts.header).ok_or(TicketError::UnknownKey)?;
-        let mut buffer = [0; TICKET_MAX];
-        let signature = jws::decode(parts.signature, &mut buffer[..HS256_LEN]).ok_or(TicketError::BadSignature)?;
-        if !key.algorithm.verify(parts.message.as_bytes(), signature) {
-            return Err(TicketError::BadSignature);
-        }
-        let claims = jws::decode(parts.claims, &mut buffer).ok_or(TicketError::BadSignature)?;
-        let claims: Claims = serde_json::from_slice(claims).map_err(|_| TicketError::BadSignature)?;
+        let claims: Claims = self.verified(token, |key| &key.ticket)?;
         if claims.q != *queue {
             return Err(TicketError::WrongQueue);
         }
@@ -179,11 +268,48 @@ impl TicketSigner {
             admitted_at: claims.n,
             position: claims.p,
             wait_ms: claims.w,
+            presumed: claims.m,
             census,
             signed_at: claims.t,
             slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
             unconfirmed: claims.u,
+            event: claims.d,
+            new_from_lobby: false,
         })
+    }
+
+    /// Verifies a lobby ticket for this queue.
+    ///
+    /// # Errors
+    /// Returns why the ticket is not valid; untrusted input has no other effect.
+    pub fn verify_lobby(&self, queue: &QueueId, token: &[u8]) -> Result<LobbyTicket, TicketError> {
+        let LobbyClaims { q, e: epoch, s: session, a: came_at, d: event } = self.verified(token, |key| &key.lobby)?;
+        if q != *queue {
+            return Err(TicketError::WrongQueue);
+        }
+        Ok(LobbyTicket { epoch, session, came_at, event })
+    }
+
+    /// The claims of a token that was signed with the key of this type.
+    fn verified<T: DeserializeOwned>(
+        &self,
+        token: &[u8],
+        key_of: impl Fn(&TicketKey) -> &TokenKey<Hs256>,
+    ) -> Result<T, TicketError> {
+        if token.len() > TICKET_MAX {
+            return Err(TicketError::TooLong);
+        }
+        let token = std::str::from_utf8(token).map_err(|_| TicketError::UnknownKey)?;
+        let parts = Parts::of(token).ok_or(TicketError::UnknownKey)?;
+        let mut keys = self.keys.iter().map(key_of);
+        let key = keys.find(|key| key.header == parts.header).ok_or(TicketError::UnknownKey)?;
+        let mut buffer = [0; TICKET_MAX];
+        let signature = jws::decode(parts.signature, &mut buffer[..HS256_LEN]).ok_or(TicketError::BadSignature)?;
+        if !key.algorithm.verify(parts.message.as_bytes(), signature) {
+            return Err(TicketError::BadSignature);
+        }
+        let claims = jws::decode(parts.claims, &mut buffer).ok_or(TicketError::BadSignature)?;
+        serde_json::from_slice(claims).map_err(|_| TicketError::BadSignature)
     }
 }
 
@@ -211,6 +337,22 @@ mod tests {
         "acme-tour".parse().unwrap()
     }
 
+    fn event() -> EventId {
+        "spring-sale".parse().unwrap()
+    }
+
+    fn lobby_ticket(signer: &TicketSigner) -> String {
+        let at = |time: &str| time.parse::<crate::Timestamp>().unwrap().micros();
+        let settings = crate::settings::Settings::from_value(&serde_json::json!({
+            "id": "acme-tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "mode": "scheduled",
+            "events": [{ "id": "spring-sale", "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z" }],
+        }));
+        let now = at("2027-03-04T09:40:00Z");
+        let visit = crate::line::Visit::joining(place().session);
+        let answer = crate::line::Line::new(settings.unwrap().line, now, false).visit(now, &visit);
+        signer.sign_lobby(&queue(), &event(), &answer.lobby_entry(&visit).unwrap()).unwrap()
+    }
+
     fn signer(kid: &str, byte: u8) -> TicketSigner {
         TicketSigner::new(&KeyList::of_bytes(kid, [byte; 32])).unwrap()
     }
@@ -229,11 +371,15 @@ mod tests {
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed(), verified.census()), (None, false, None));
         let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000, reached: place().arrival };
-        let shown = ShownEstimate { position: Some(7), wait_ms: Some(604_800_000), census: Some(census) };
-        let telling = signer.sign_with_estimate(&queue(), 4, Micros(1_700_000_000_500_000), &place(), shown).unwrap();
+        let shown =
+            ShownEstimate { position: Some(7), wait_ms: Some(604_800_000), presumed: true, census: Some(census) };
+        let telling = signer
+            .sign_with_estimate(&queue(), 4, Micros(1_700_000_000_500_000), &place(), shown, Some(&event()))
+            .unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();
         assert_eq!((verified.wait_ms(), verified.census()), (Some(604_800_000), Some(census)));
-        assert!(telling.len() < 400, "{}", telling.len());
+        assert_eq!(verified.event(), Some(&event()));
+        assert!(telling.len() < 420, "{}", telling.len());
     }
 
     #[test]
@@ -244,6 +390,22 @@ mod tests {
         let token = signer.sign(&queue(), 4, now, &place, None).unwrap();
         let verified = signer.verify(&queue(), token.as_bytes()).unwrap();
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed()), (Some(place.expires_at), true));
+    }
+
+    #[test]
+    fn lobby_tickets_are_no_tickets() {
+        let signer = signer("k1", 1);
+        let token = lobby_ticket(&signer);
+        let verified = signer.verify_lobby(&queue(), token.as_bytes()).unwrap();
+        assert_eq!((verified.session(), verified.event(), verified.epoch()), (place().session, &event(), 1));
+        assert_eq!(verified.came_at().seconds(), 1_804_153_200);
+        assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
+        assert_eq!(signer.verify_lobby(&queue(), ticket(&signer).as_bytes()), Err(TicketError::UnknownKey));
+        assert_eq!(signer.verify_lobby(&"other".parse().unwrap(), token.as_bytes()), Err(TicketError::WrongQueue));
+        let header: serde_json::Value =
+            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap()).unwrap();
+        assert_eq!(header, serde_json::json!({ "typ": "lobby", "alg": "HS256", "kid": "k1" }));
+        assert!(token.len() < 420, "{}", token.len());
     }
 
     #[test]
@@ -272,7 +434,7 @@ mod tests {
         let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(parts[1]).unwrap()).unwrap();
         let more = URL_SAFE_NO_PAD.encode(claims.replacen('{', r#"{"z":{"new":[1]},"#, 1));
         let message = format!("{}.{more}", parts[0]);
-        let signature = URL_SAFE_NO_PAD.encode(signer.keys[0].algorithm.sign(message.as_bytes()));
+        let signature = URL_SAFE_NO_PAD.encode(signer.keys[0].ticket.algorithm.sign(message.as_bytes()));
         let token = format!("{message}.{signature}");
         assert_eq!(signer.verify(&queue(), token.as_bytes()), signer.verify(&queue(), good.as_bytes()));
     }

@@ -60,7 +60,8 @@ impl Hall {
 
     /// A visit, as the process hands it on.
     pub(crate) fn visit(&mut self, now: Micros, ticket: Option<Ticket>, join: SessionId) -> VisitAnswer {
-        let answer = self.line.visit(now, &Visit { ticket, join: Some(join), witness: self.witness });
+        let answer =
+            self.line.visit(now, &Visit { ticket, join: Some(join), witness: self.witness, ..Visit::default() });
         self.witness.census = Some(answer.census());
         answer
     }
@@ -78,6 +79,7 @@ impl Hall {
     /// An unclaimed slot was not used.
     pub(crate) fn unclaimed_until(&mut self, session: SessionId, report: &mut Report) {
         if let Some(since) = self.unclaimed.remove(&session) {
+            report.unclaimed += 1;
             report.taken -= self.waited_for - since;
         }
     }
@@ -109,6 +111,7 @@ impl Hall {
         for entry in admitted.iter().chain(&passed_over) {
             self.waiting.remove(entry);
         }
+        report.admitted += admitted.len() as u64;
         for (_, session) in &admitted {
             self.unclaimed.insert(*session, self.waited_for);
         }

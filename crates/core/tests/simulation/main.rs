@@ -67,12 +67,55 @@ mod tests {
                 report.evicted, report.most_shopping
             );
             report.check(seed);
+            let too_low = report.position_too_low;
+            assert!(too_low <= 0.01, "a shown position is {too_low:.3} below the rank: VESTIBULE_SIM_SEED={seed}");
             assert!(report.most_shopping <= 23, "{} shop at once: VESTIBULE_SIM_SEED={seed}", report.most_shopping);
             evicted += report.evicted;
             sales += 1;
         }
         let mean = evicted as f64 / f64::from(sales);
         assert!(mean <= 0.1, "{mean} of twenty are evicted in the mean");
+    }
+
+    /// The shares of slots that nobody claimed, without and with waits shown, which make far visitors poll less often.
+    fn assert_as_many_claim(scenario: impl Fn(u64) -> Scenario) {
+        let (mut before, mut after, mut visits) = ((0, 0), (0, 0), (0, 0));
+        for seed in seeds() {
+            let report = Street::new(seed, Scenario { shows_waits: false, ..scenario(seed) }).run();
+            report.check(seed);
+            (before.0, before.1, visits.0) =
+                (before.0 + report.unclaimed, before.1 + report.admitted, visits.0 + report.visits);
+            let report = Street::new(seed, scenario(seed)).run();
+            println!("seed {seed}: {:.4} unclaimed; {report}", report.unclaimed_share());
+            report.check(seed);
+            (after.0, after.1, visits.1) =
+                (after.0 + report.unclaimed, after.1 + report.admitted, visits.1 + report.visits);
+        }
+        let share = |(unclaimed, admitted): (u64, u64)| unclaimed as f64 / admitted as f64;
+        let (before, after) = (share(before), share(after));
+        println!("{before:.4} unclaimed without waits shown, {after:.4} with; {} and {} visits", visits.0, visits.1);
+        assert!(after <= before + 0.007, "{after:.4} of the slots are not claimed, {before:.4} without waits shown");
+        assert!(visits.1 < visits.0, "{visits:?}: those far from the front poll less often");
+    }
+
+    #[test]
+    fn rare_polls_leave_no_more_slots_unclaimed() {
+        assert_as_many_claim(|seed| Scenario::of(seed, 0.9));
+    }
+
+    #[test]
+    fn ten_times_the_pace_leaves_no_more_slots_unclaimed() {
+        assert_as_many_claim(|seed| Scenario::of_ten_times_the_quota(seed, true));
+    }
+
+    /// Those who are admitted at once and did not know return to the head.
+    #[test]
+    fn ten_times_the_slots_at_once_are_assigned_fairly() {
+        for seed in seeds() {
+            let report = Street::new(seed, Scenario::of_ten_times_the_quota(seed, false)).run();
+            println!("seed {seed}: {:.4} unclaimed; {report}", report.unclaimed_share());
+            report.check(seed);
+        }
     }
 
     #[test]

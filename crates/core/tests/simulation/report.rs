@@ -25,6 +25,11 @@ pub(crate) struct Report {
     pub(crate) taken: f64,
     pub(crate) offered: f64,
     pub(crate) visits: u64,
+    /// Sessions admitted in order, and those of them whose slot nobody claimed.
+    pub(crate) admitted: u64,
+    pub(crate) unclaimed: u64,
+    /// By how much a shown position was below the true rank, as a share of that, at most.
+    pub(crate) position_too_low: f64,
     pub(crate) hours: f64,
 }
 
@@ -40,6 +45,10 @@ impl Report {
 
     pub(crate) fn places_used(&self) -> f64 {
         if self.offered > 0.0 { self.taken / self.offered } else { 1.0 }
+    }
+
+    pub(crate) fn unclaimed_share(&self) -> f64 {
+        self.unclaimed as f64 / self.admitted.max(1) as f64
     }
 
     pub(crate) fn check(&self, seed: u64) {

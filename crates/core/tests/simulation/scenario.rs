@@ -1,6 +1,6 @@
 //! What kind of sale it is.
 
-use vestibule_core::line::{LineRules, Mode};
+use vestibule_core::line::LineRules;
 
 use crate::chance::Chance;
 
@@ -27,8 +27,12 @@ pub(crate) struct Scenario {
     pub(crate) robots_every: f64,
     /// When the quota is lowered to a half and put back.
     pub(crate) lowered: Option<(f64, f64)>,
-    /// When the quota is raised by a half.
-    pub(crate) raised: Option<f64>,
+    /// When the quota is raised, and by which factor.
+    pub(crate) raised: Option<(f64, f64)>,
+    /// Whether visitors are shown waits, so that those far from the front poll less often.
+    pub(crate) shows_waits: bool,
+    /// Whether positions shown after the loss are compared with the true ones.
+    pub(crate) compares_positions: bool,
     /// When the store loses all it has.
     pub(crate) flushed: Option<f64>,
     pub(crate) active_ttl: u64,
@@ -58,7 +62,9 @@ impl Scenario {
             second_tabs: chance.between(0.0, 0.2),
             robots_every: SHOPPING / quota as f64 * chance.one_of(&[5.0, 10.0, 20.0]),
             lowered: lowers.then_some((lowered_at, lowered_at + 400.0)),
-            raised: chance.happens(0.3).then(|| chance.between(300.0, 1500.0)),
+            raised: chance.happens(0.3).then(|| (chance.between(300.0, 1500.0), 1.5)),
+            shows_waits: true,
+            compares_positions: false,
             flushed: chance.happens(0.4).then(|| chance.between(100.0, 1500.0)),
             active_ttl: 300,
             keepalive: (45.0, 45.1),
@@ -80,25 +86,44 @@ impl Scenario {
             robots_every: 60.0,
             lowered: None,
             raised: None,
+            shows_waits: true,
+            compares_positions: true,
             flushed: Some(chance.between(600.0, 1500.0)),
             active_ttl: 600,
             keepalive: (150.0, 200.0),
         }
     }
 
+    /// A long line with sleeping phones and closed tabs whose quota is multiplied by ten. With `limited`, a rate lets it
+    /// become ten times faster; else nine times the quota is admitted at once.
+    pub(crate) fn of_ten_times_the_quota(seed: u64, limited: bool) -> Self {
+        let mut chance = Chance::of(seed ^ 0xfa57);
+        let quota = chance.one_of(&[5, 10]);
+        Self {
+            quota,
+            per_minute: limited.then_some(10 * quota * 60 / SHOPPING as u64),
+            rush: 400,
+            stream: 100,
+            every: 5.0,
+            closed_tabs: chance.between(0.0, 0.3),
+            phones: chance.between(0.0, 0.3),
+            second_tabs: 0.0,
+            robots_every: 60.0,
+            lowered: None,
+            raised: Some((chance.between(300.0, 1500.0), 10.0)),
+            shows_waits: true,
+            compares_positions: false,
+            flushed: None,
+            active_ttl: 300,
+            keepalive: (45.0, 45.1),
+        }
+    }
+
     pub(crate) fn rules(&self) -> LineRules {
         LineRules {
-            mode: Mode::Open,
-            quota: self.quota,
             admissions_per_minute: self.per_minute,
-            waiting_ttl: 60,
             active_ttl: self.active_ttl,
-            claim_ttl: 30,
-            hold_ttl: 600,
-            max_session: None,
-            credential_ttl: 2,
-            epoch: 1,
-            revision: 1,
+            ..LineRules::with_quota(self.quota)
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use vestibule_core::line::{SessionState, VisitAnswer, VisitKind};
-use vestibule_core::{KeyList, Micros, QueueId, SessionId, Ticket, TicketSigner};
+use vestibule_core::line::{SessionLocation, SessionState, VisitAnswer, VisitKind};
+use vestibule_core::{
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, ShownEstimate, Ticket, TicketSigner, poll_after,
+};
 
 use crate::agenda::{Agenda, Event, later};
 use crate::chance::Chance;
@@ -18,9 +20,12 @@ const END: f64 = 5.0 * 3600.0;
 /// When a new visitor's page asks for the first time, and so returns the ticket.
 const CONFIRM: f64 = 2.0;
 const PURGE_EVERY: f64 = 30.0;
-/// Mean time for which the page is open before a phone falls asleep, and how long it then sleeps at least and at most.
+/// Seconds after a loss in which shown positions are compared with the true ones.
+const LOSS_SHOWS: f64 = 300.0;
+/// Mean time for which the page is open before a phone falls asleep, and how long it then sleeps at least and at most:
+/// `hold_ttl` counts from the last poll, up to 100 s before.
 const AWAKE: f64 = 400.0;
-const ASLEEP: (f64, f64) = (20.0, 570.0);
+const ASLEEP: (f64, f64) = (20.0, 490.0);
 
 pub(crate) struct Street {
     scenario: Scenario,
@@ -67,8 +72,8 @@ impl Street {
             agenda.at(later(START, from), Event::SetQuota(scenario.quota / 2));
             agenda.at(later(START, until), Event::SetQuota(scenario.quota));
         }
-        if let Some(at) = scenario.raised {
-            agenda.at(later(START, at), Event::SetQuota(scenario.quota * 3 / 2));
+        if let Some((at, factor)) = scenario.raised {
+            agenda.at(later(START, at), Event::SetQuota((scenario.quota as f64 * factor) as u64));
         }
         if let Some(at) = scenario.flushed {
             agenda.at(later(START, at), Event::Flush);
@@ -151,6 +156,12 @@ impl Street {
         if let Some(place) = answer.place {
             let came = matches!(answer.kind, VisitKind::Joined | VisitKind::Restored);
             // A visitor restored to a slot by an admitted ticket did not join the line.
+            if answer.kind == VisitKind::Restored
+                && !answer.recovering
+                && let Some(number) = self.by_session.get(&place.session)
+            {
+                self.visitors[*number].was_absent = true;
+            }
             if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
                 self.hall.came(place.arrival, place.session);
             }
@@ -180,7 +191,12 @@ impl Street {
     }
 
     fn keep(&mut self, number: usize, answer: &VisitAnswer, place: &SessionState) {
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, place, Some(place.position)).unwrap();
+        let wait_ms = self.wait_shown(place, answer).map(|seconds| seconds * 1000);
+        let presumed = !answer.pace.observed(answer.now).is_known();
+        let position = self.position_shown(number, place, answer);
+        let shown = ShownEstimate { position, wait_ms, presumed, census: None };
+        self.compare_position(place, shown.position, answer);
+        let token = self.signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, place, shown, None).unwrap();
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);
@@ -190,7 +206,6 @@ impl Street {
                 u64::from(visitor.tickets[1].as_ref().is_some_and(|last| !last.is_unconfirmed()));
             (visitor.session, visitor.arrival) = (place.session, None);
         }
-        visitor.was_absent |= answer.kind == VisitKind::Restored && !answer.recovering;
     }
 
     /// What the visitor does after an answer.
@@ -216,7 +231,7 @@ impl Street {
                     self.report.evicted += 1;
                     self.shopping -= 1;
                 }
-                let wait = if place.confirmed { self.poll_after(place.position, answer) } else { CONFIRM };
+                let wait = if place.confirmed { self.poll_after(place, answer) } else { CONFIRM };
                 self.agenda.at(later(now, wait), Event::Poll(number));
             }
         }
@@ -233,11 +248,49 @@ impl Street {
         self.agenda.at(later(now, pause), Event::Poll(number));
     }
 
-    /// As the gate tells it: 2 s near the front, a third of `waiting_ttl` far from it, with jitter.
-    fn poll_after(&mut self, position: u64, answer: &VisitAnswer) -> f64 {
-        let most = self.hall.rules().waiting_ttl as f64 / 3.0;
-        let turns = position as f64 / answer.quota.max(1) as f64;
-        (2.0 + turns * most).min(most) * self.chance.between(0.8, 1.0)
+    /// As the gate says it; a page is not a clock.
+    fn poll_after(&mut self, place: &SessionState, answer: &VisitAnswer) -> f64 {
+        let wait = self.wait_shown(place, answer);
+        let due = wait.map(|wait| answer.now.add_seconds(wait));
+        let full = self.hall.rules().poll_ttl(answer.now, &answer.pace.observed(answer.now), Some(place.position), due);
+        let left = place.expires_at.since(answer.now) / MICROS_PER_SECOND;
+        let after = poll_after(Some(place.position), wait, full, Some(left), answer.now);
+        after as f64 + self.chance.between(0.0, 0.3)
+    }
+
+    /// The wait in seconds that a visitor is shown: that of the present quota and rate.
+    fn wait_shown(&self, place: &SessionState, answer: &VisitAnswer) -> Option<u64> {
+        if !self.scenario.shows_waits || place.admitted_at.is_some() {
+            return None;
+        }
+        let per_second = answer.quota.max(1) as f64 / SHOPPING;
+        let per_second = self.scenario.per_minute.map_or(per_second, |rate| per_second.min(rate as f64 / 60.0));
+        Some((place.position as f64 / per_second) as u64)
+    }
+
+    /// As in the gate: the position of the ticket while others may not have returned.
+    fn position_shown(&self, number: usize, place: &SessionState, answer: &VisitAnswer) -> Option<u64> {
+        if place.admitted_at.is_some() {
+            return None;
+        }
+        let ticket = self.visitors[number].tickets[0].as_ref().filter(|ticket| ticket.session() == place.session);
+        let known = ticket.and_then(Ticket::position);
+        if answer.restoring { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
+    }
+
+    /// Compares a position shown after the loss with the rank among all whose page is open, present or not.
+    fn compare_position(&mut self, place: &SessionState, shown: Option<u64>, answer: &VisitAnswer) {
+        let lost_at = self.scenario.flushed.filter(|_| self.scenario.compares_positions).map(|at| later(START, at));
+        let lately = |lost_at: Micros| (lost_at..later(lost_at, LOSS_SHOWS)).contains(&answer.now);
+        let Some(shown) = shown.filter(|_| lost_at.is_some_and(lately)) else { return };
+        let ahead = |visitor: &&Visitor| {
+            let waits = visitor.tickets[0].as_ref().is_some_and(|ticket| ticket.admitted_at().is_none());
+            let present = self.hall.line.find(answer.now, visitor.session);
+            let active = present.is_some_and(|it| matches!(it.state, SessionLocation::Active { .. }));
+            waits && !active && visitor.phase == Phase::Waiting && visitor.arrival < Some(place.arrival)
+        };
+        let rank = self.visitors.iter().filter(ahead).count() as f64 + 1.0;
+        self.report.position_too_low = self.report.position_too_low.max((rank - shown as f64) / rank);
     }
 
     /// What the visitor means to do from the first page on.

@@ -1,6 +1,6 @@
 //! Kinds of on-sales. Within a kind, each sale draws its own sizes, times and visitors.
 
-use vestibule_core::line::{LineRules, Mode};
+use vestibule_core::line::LineRules;
 
 use crate::chance::Chance;
 
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Robots,
     /// A burst and a ramp before many slots with half-minute visits, as in rehearsals.
     Flash,
-    /// A third to two thirds of the visitors close the site without a signal; the others are quick.
+    /// A third to two thirds of the visitors close the site without a signal; the others leave soon.
     Silent,
 }
 
@@ -76,7 +76,7 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
     let shopping = chance.between(100.0, 400.0);
     let pace = quota as f64 / shopping;
     let mut sale = Sale {
-        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules(quota) },
+        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..LineRules::with_quota(quota) },
         arrivals: rush(chance, quota, 60.0),
         habits: Habits {
             shopping,
@@ -127,7 +127,7 @@ fn flash(chance: &mut Chance) -> Sale {
         }
     };
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..rules(quota) },
+        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..LineRules::with_quota(quota) },
         arrivals: (0..crowd as usize).map(|_| comes(chance)).collect(),
         habits: Habits {
             shopping: chance.between(20.0, 60.0),
@@ -149,7 +149,7 @@ fn silent(chance: &mut Chance) -> Sale {
     let crowd = quota as f64 * chance.between(4.0, 10.0);
     let seconds = chance.between(10.0, 200.0);
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..rules(quota) },
+        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..LineRules::with_quota(quota) },
         arrivals: (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect(),
         habits: Habits {
             shopping: chance.between(30.0, 120.0),
@@ -162,22 +162,6 @@ fn silent(chance: &mut Chance) -> Sale {
             robots: 0.0,
         },
         changes: Vec::new(),
-    }
-}
-
-fn rules(quota: u64) -> LineRules {
-    LineRules {
-        mode: Mode::Open,
-        quota,
-        admissions_per_minute: None,
-        waiting_ttl: 60,
-        active_ttl: 600,
-        claim_ttl: 30,
-        hold_ttl: 600,
-        max_session: None,
-        credential_ttl: 2,
-        epoch: 1,
-        revision: 1,
     }
 }
 

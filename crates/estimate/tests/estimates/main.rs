@@ -1,6 +1,6 @@
-//! How often the waits that visitors are shown are right: on-sales of many kinds in virtual time, by the rules themselves.
+//! Measures how often the displayed waits are right: on-sales of many kinds in virtual time, with the real rules.
 //!
-//! docs/internals/estimates.md has what comes out. `VESTIBULE_ESTIMATE_SALES` says how many sales of each kind, and
+//! docs/internals/estimates.md has the results. `VESTIBULE_ESTIMATE_SALES` sets the number of sales of each kind, and
 //! `VESTIBULE_ESTIMATE_SEED` the seed of the first; `--nocapture` shows the shares.
 
 #[cfg(test)]
@@ -21,18 +21,18 @@ mod tests {
     use super::run::Run;
     use super::shown::{Shares, Shown, jump};
 
-    /// Sales of each kind in an ordinary run: with fewer, the shares stray by more than the bands allow.
+    /// Default number of sales of each kind: with fewer, the shares vary by more than the bands allow.
     const SALES: u64 = 20;
-    /// How many times as many of the kinds whose sales differ most.
+    /// Factor for the kinds whose sales differ most.
     const MORE: u64 = 2;
-    /// Seed of the first of them. The constants of the formula were found with others, below it and from 8000 on.
+    /// Seed of the first sale. The constants of the formula were fitted with other seeds: lower ones, and those from 8000.
     const SEED: u64 = 7000;
 
     fn number(variable: &str, or: u64) -> u64 {
         env::var(variable).map_or(or, |text| text.parse().expect("a whole number"))
     }
 
-    /// Every range that was shown in sales of this kind, to those who stayed.
+    /// Every range that was shown in sales of this kind to visitors who stayed.
     fn shown(kind: Kind) -> Vec<Shown> {
         let of = |seed: u64| {
             let mut chance = Chance::of(seed * 100 + kind as u64);

@@ -1,10 +1,10 @@
-//! One on-sale in virtual time, by the rules themselves: every range that is shown, and how long it took in truth.
+//! One on-sale in virtual time, with the real rules: every displayed range, and the actual wait.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use vestibule_core::line::{Line, LineRules, SessionState, Visit};
-use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, Ticket, TicketSigner, poll_after};
+use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, ShownEstimate, Ticket, TicketSigner, poll_after};
 use vestibule_estimate::expected_wait;
 
 use crate::chance::Chance;
@@ -48,10 +48,8 @@ enum Phase {
 
 struct Visitor {
     phase: Phase,
-    /// The last answer and its time, which the ticket contains.
-    told: Option<(Micros, SessionState)>,
-    /// The ticket of that answer, once it was needed.
-    ticket: Option<Ticket>,
+    /// The last answer, its time and the wait that it showed, which the ticket contains.
+    told: Option<(Micros, SessionState, ShownEstimate)>,
     /// Time of the next poll.
     asks: Micros,
     /// Whether the visitor was ever away; such visitors are not counted.
@@ -110,8 +108,8 @@ impl Run {
         let habits = self.sale.habits.clone();
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
             let comes = after(START, at);
-            let (phase, told, ticket, shown) = (Phase::Waiting, None, None, Vec::new());
-            self.visitors.push(Visitor { phase, told, ticket, asks: comes, was_away: false, shown });
+            let (phase, told, shown) = (Phase::Waiting, None, Vec::new());
+            self.visitors.push(Visitor { phase, told, asks: comes, was_away: false, shown });
             self.put(comes, Event::Poll(number));
             if self.chance.happens(habits.closed_tabs.0) {
                 let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
@@ -132,7 +130,7 @@ impl Run {
             }
             match event {
                 Event::Poll(number) if self.visitors[number].asks == now => self.poll(now, number),
-                // They asked since then, and ask again when they were told to.
+                // The visitor has polled since then, and polls again at the time of the last answer.
                 Event::Poll(_) => {}
                 Event::Close(number) => self.close(now, number),
                 Event::Sleep(number) => self.sleep(now, number),
@@ -150,42 +148,45 @@ impl Run {
         self.shown
     }
 
-    /// The visitor's ticket. As long as they are present any of theirs that names their place will do; one who is not
-    /// needs that of the last answer, by which the absence is measured.
-    fn ticket(&mut self, now: Micros, number: usize) -> Option<Ticket> {
-        let visitor = &mut self.visitors[number];
-        let (signed_at, place) = visitor.told?;
-        let is_present = self.line.find(now, place.session).is_some();
-        let held = visitor.ticket.as_ref().filter(|held| is_present && held.admitted_at() == place.admitted_at);
-        if held.is_none() {
-            let token = self.signer.sign(&self.queue, self.line.rules().epoch, signed_at, &place, None).unwrap();
-            visitor.ticket = Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
-        }
-        visitor.ticket.clone()
+    /// The ticket of the visitor's last answer.
+    fn ticket(&self, number: usize) -> Option<Ticket> {
+        let (signed_at, place, shown) = self.visitors[number].told?;
+        let epoch = self.line.rules().epoch;
+        let token = self.signer.sign_with_estimate(&self.queue, epoch, signed_at, &place, shown, None).unwrap();
+        Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap())
     }
 
     fn poll(&mut self, now: Micros, number: usize) {
         if matches!(self.visitors[number].phase, Phase::Gone | Phase::Away) {
             return;
         }
-        let ticket = self.ticket(now, number);
+        let ticket = self.ticket(number);
         let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
         let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
         let place = answer.place.expect("an open queue gives everybody a place");
-        self.visitors[number].told = Some((now, place));
         if place.admitted_at.is_some() {
+            self.visitors[number].told = Some((now, place, ShownEstimate::default()));
             return self.shop(now, number);
         }
-        let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
-        if let Some(wait) = wait {
-            let shown = &mut self.visitors[number].shown;
-            let known_for = answer.pace.observed(now).age;
-            shown.push(Shown::after(shown.last(), now, wait, known_for));
-        }
+        let expected = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
+        let visitor = &mut self.visitors[number];
+        let shown = expected.map(|expected| {
+            let shown = Shown::after(visitor.shown.last(), now, expected, answer.pace.observed(now).age);
+            visitor.shown.push(shown);
+            shown.wait
+        });
+        let wait_ms = shown.map(|wait| wait.p50_ms);
+        visitor.told = Some((
+            now,
+            place,
+            ShownEstimate { wait_ms, presumed: !answer.pace.observed(now).is_known(), ..ShownEstimate::default() },
+        ));
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
-        let full = self.line.rules().waiting_ttl;
-        let pause = poll_after(Some(place.position), wait.map(|wait| wait.seconds().p50), full, Some(left), now);
-        // A page is not a clock: the network and the browser take their time.
+        let due = wait_ms.map(|wait_ms| Micros(now.0 + wait_ms * 1000));
+        let full = self.line.rules().poll_ttl(now, &answer.pace.observed(now), Some(place.position), due);
+        let soonest = expected.into_iter().chain(shown).map(|wait| wait.seconds().p50).min();
+        let pause = poll_after(Some(place.position), soonest, full, Some(left), now);
+        // Polls are late by the delays of the network and the browser.
         let pause = pause as f64 + self.chance.between(0.0, 0.3);
         self.ask_after(now, number, pause);
     }
@@ -207,7 +208,7 @@ impl Run {
             let shopping = self.chance.log_normal(self.sale.habits.shopping, self.sale.habits.spread);
             self.put(after(now, shopping), Event::Finish(number));
         }
-        // The site's pages ask at once, and a visit with a ticket is what gives the place its full time.
+        // The pages of the site renew the session at once, and a visit with a ticket extends the slot to its full time.
         let keepalive = if is_new { ENTERS_AFTER } else { KEEPALIVE.min(self.sale.rules.active_ttl as f64 / 3.0) };
         self.ask_after(now, number, keepalive);
     }
@@ -222,7 +223,7 @@ impl Run {
             return;
         }
         if self.chance.happens(TELLS)
-            && let Some(ticket) = self.ticket(now, number)
+            && let Some(ticket) = self.ticket(number)
         {
             self.line.away(now, &ticket);
         }
@@ -264,7 +265,7 @@ impl Run {
         }
         self.depart(number);
         if !self.chance.happens(self.sale.habits.silent)
-            && let Some(ticket) = self.ticket(now, number)
+            && let Some(ticket) = self.ticket(number)
         {
             self.line.leave(now, &ticket);
         }

@@ -7,7 +7,7 @@ use vestibule_estimate::WaitRange;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     at: Micros,
-    wait: WaitRange,
+    pub(crate) wait: WaitRange,
     /// Whether it was the visitor's first range.
     pub(crate) is_first: bool,
     /// The actual wait, in seconds.

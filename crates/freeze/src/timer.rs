@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The most of a freeze that is counted.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Sleeps in slices, so that a freeze costs one of them at most.
-pub(crate) async fn sleep(duration: Duration) {
+/// Sleeps for `duration`. Of a freeze meanwhile, at most 50 ms count.
+pub async fn sleep(duration: Duration) {
     let mut left = duration;
     while !left.is_zero() {
         let slice = left.min(SLICE);
@@ -18,8 +18,8 @@ pub(crate) async fn sleep(duration: Duration) {
     }
 }
 
-/// The output of `work`, or `None` if it takes longer than `limit`.
-pub(crate) async fn timeout<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+/// The output of `work`, or `None` if it takes longer than `limit`. Of a freeze meanwhile, at most 50 ms count.
+pub async fn timeout<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         output = work => Some(output),

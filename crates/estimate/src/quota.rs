@@ -1,0 +1,38 @@
+//! What another quota would do to the line.
+
+use vestibule_core::WaitSeconds;
+use vestibule_core::line::{Flow, LineRules, Mode, Stats};
+
+use crate::wait_estimate;
+
+/// What a queue would do with another quota, if nobody else joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaForecast {
+    /// Waiting visitors who would be admitted at once. A rate admits nobody at once.
+    pub admitted_now: u64,
+    /// The wait until the last one who waits now is admitted, zero if nobody waits; `None` if there is no estimate, as
+    /// with a quota of 0.
+    pub last_wait: Option<WaitSeconds>,
+}
+
+/// The forecast for this quota. While nobody is admitted, it presumes that the queue opens now.
+#[must_use]
+pub fn quota_forecast(stats: &Stats, quota: u64) -> QuotaForecast {
+    let mode = if stats.mode.admits() { stats.mode } else { Mode::Open };
+    let before = stats.rules.in_mode(mode);
+    let rules = LineRules { quota, ..before.clone() };
+    // While a lost state is restored, nobody is admitted, and slots are reserved for visitors who return.
+    let is_held = rules.admissions_per_minute.is_some() || stats.recovering;
+    let free = if is_held { 0 } else { quota.saturating_sub(stats.active + stats.reserved) };
+    let admitted_now = free.min(stats.waiting);
+    let flow = Flow {
+        waiting: stats.waiting - admitted_now,
+        active: stats.active + admitted_now,
+        pace: stats.pace.under(&before, &rules),
+    };
+    let last_wait = match flow.waiting {
+        0 => Some(WaitSeconds { p50: 0, p90: 0 }),
+        last => wait_estimate(&rules, &flow, stats.now, last),
+    };
+    QuotaForecast { admitted_now, last_wait }
+}

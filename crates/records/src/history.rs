@@ -2,12 +2,13 @@
 //!
 //! A point holds the counters themselves, not their increments. Writing one needs nothing but the
 //! queue, and a missed minute loses no event. A minute without waiting or active sessions writes no
-//! point.
+//! point. The process that writes a minute also records what the reports of events are made of.
 
 use futures_util::{StreamExt as _, stream};
 use vestibule_core::line::Stats;
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
+use crate::event_report::record_turning_points;
 use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
 
 /// Seconds for which a minute stays claimed by the process that samples it.
@@ -116,10 +117,10 @@ impl Point {
     }
 }
 
-/// Writes the points of the current minute, unless another process has claimed it. A background
-/// task calls this a few times per minute; most calls cost one round trip. The future may be
-/// dropped at any time; points not written by then are missing. Returns the number of points
-/// written.
+/// Writes the points of the current minute and the snapshots of events that are due, unless another
+/// process has claimed it. A background task calls this a few times per minute; most calls cost one
+/// round trip. The future may be dropped at any time; points not written by then are missing.
+/// Returns the number of points written.
 ///
 /// # Errors
 /// Returns the store's error. Points that were not written are lost.
@@ -153,12 +154,19 @@ async fn sample(
     queue: QueueId,
     due: &[(Step, u64)],
 ) -> Result<usize, StoreError> {
-    let stats = match store.stats(&queue).await {
-        Ok(stats) if stats.waiting + stats.active > 0 => stats,
+    let (stats, settings) = match (store.stats(&queue).await, store.settings(&queue).await) {
+        (Ok(stats), Ok(Some(settings))) => (stats, settings),
         // A corrupt queue does not affect the others.
-        Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => return Ok(0),
-        Err(error) => return Err(error),
+        (Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)), _)
+        | (_, Ok(None) | Err(StoreError::Corrupt(_))) => return Ok(0),
+        (Err(error), _) | (_, Err(error)) => return Err(error),
     };
+    if due.iter().any(|(step, _)| *step == Step::Minute) {
+        record_turning_points(records, &settings, &stats).await?;
+    }
+    if stats.waiting + stats.active == 0 {
+        return Ok(0);
+    }
     for (step, at) in due {
         records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
     }

@@ -85,6 +85,8 @@ pub enum LogName {
     Minutes(QueueId),
     /// Statistics of a queue, one entry per five minutes, for 30 days.
     FiveMinutes(QueueId),
+    /// Counters of a queue at the turning points of its events.
+    EventSnapshots(QueueId),
 }
 
 impl LogName {
@@ -97,6 +99,7 @@ impl LogName {
             Self::AccountAudit => 20_000,
             Self::Minutes(_) => 24 * 60,
             Self::FiveMinutes(_) => 30 * 24 * 12,
+            Self::EventSnapshots(_) => 200,
         }
     }
 
@@ -107,6 +110,7 @@ impl LogName {
             Self::Audit | Self::TenantAudit(_) | Self::AccountAudit => None,
             Self::Minutes(_) => Some(86_400),
             Self::FiveMinutes(_) => Some(30 * 86_400),
+            Self::EventSnapshots(_) => Some(366 * 86_400),
         }
     }
 }

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
-    Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer,
+    Line, LineSnapshot, LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats,
+    Visit, VisitAnswer,
 };
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
@@ -250,6 +251,10 @@ impl OperationsStore for MemoryStore {
         Ok(report)
     }
 
+    async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError> {
+        self.on(queue, |line, now| line.view(now))
+    }
+
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
         self.on(queue, |line, now| line.stats(now))
     }
@@ -258,8 +263,14 @@ impl OperationsStore for MemoryStore {
         self.on(queue, |line, now| line.find(now, session))
     }
 
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.on(queue, |line, _| line.page(from, limit))
+    async fn page(
+        &self,
+        queue: &QueueId,
+        list: SessionList,
+        start: PageStart,
+        limit: usize,
+    ) -> Result<SessionPage, StoreError> {
+        self.on(queue, |line, now| line.page(now, list, start, limit))
     }
 
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {

@@ -17,7 +17,7 @@ use vestibule_core::line::{Visit, VisitAnswer, Witness};
 use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
-use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
+use crate::codes::{FROM_LOBBY, HAS_TICKET, JOINS, READ_ONLY, UNCONFIRMED, VISIT_SIZE};
 use crate::command::{Command, Retry};
 use crate::keys::Keys;
 use crate::library::functions;
@@ -178,15 +178,21 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
     let bytes =
         |session: Option<SessionId>| session.map_or_else(|| nobody.clone(), |it| Bytes::copy_from_slice(it.as_bytes()));
     let ticket = visit.ticket.as_ref();
-    let mut flags = if visit.join.is_some() { JOINS } else { 0 };
+    let mut flags = match visit.join {
+        _ if visit.read_only => READ_ONLY,
+        Some(_) => JOINS,
+        None => 0,
+    };
     if let Some(ticket) = ticket {
         flags |= HAS_TICKET | if ticket.is_unconfirmed() { UNCONFIRMED } else { 0 };
+        flags |= if ticket.is_new_from_lobby() { FROM_LOBBY } else { 0 };
     }
-    let numbers = ticket.map_or([NONE; 6], |ticket| {
+    let numbers = ticket.map_or([NONE; 7], |ticket| {
         [
             number(ticket.arrival()),
             ticket.admitted_at().map_or(NONE, number),
             number(ticket.signed_at()),
+            ticket.due().map_or(NONE, number),
             ticket.epoch() as f64,
             ticket.census().map_or(NONE, |census| census.active as f64),
             ticket.census().map_or(NONE, |census| number(census.reached)),

@@ -3,12 +3,15 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
-    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LineRules, PACE_WINDOW,
-    PAGE_MAX, PURGE_BATCH, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE,
+    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters,
+    ELAPSED_MAX, GAP_MIN, LineRules, Mode, PACE_WINDOW, PAGE_MAX, PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH,
+    REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE,
 };
-use vestibule_core::{MICROS_PER_SECOND, SessionId, StoreError};
+use vestibule_core::settings::{BetweenEvents, Event};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
 macro_rules! codes {
     ($($name:ident = $value:literal),* $(,)?) => {
@@ -20,9 +23,9 @@ macro_rules! codes {
 codes! {
     // The result of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
-    // How the session of a visit was found; added to it if it joined, and if the queue's numbers
+    // How the session of a visit was found, or that newcomers found the line full or the lobby open; added to it if it joined, and if the queue's numbers
     // follow.
-    NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, BY_JOINING = 10, CHANGED = 100,
+    NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, LINE_FULL = 4, IN_LOBBY = 5, BY_JOINING = 10, CHANGED = 100,
     // The state of a session found by a lookup.
     ABSENT = 0, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
     // Removals.
@@ -32,17 +35,20 @@ codes! {
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4, FULL = 5, NO_OTHER = 6,
 }
 
-/// The ticket's session, flags, arrival, time of admission (-1 while waiting), signing time, epoch,
-/// the number of active sessions and the arrival reached at signing (-1 each without a ticket; the
-/// last two also if the ticket lacks them); then the session that joins.
-pub(crate) const VISIT_FORMAT: &str = ">c14Bddddddc14";
+/// The ticket's session, flags, arrival, time of admission (-1 while waiting), signing time, when the
+/// turn is due by the wait shown, epoch, the number of active sessions and the arrival reached at
+/// signing (-1 each without a ticket; the turn and the last two also if the ticket lacks them); then
+/// the session that joins.
+pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddddc14";
 /// Size of a visit in that format, in bytes.
-pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 6 * size_of::<f64>() + SessionId::SIZE;
+pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 7 * size_of::<f64>() + SessionId::SIZE;
 /// Flags of a visit: it has a ticket; the ticket is of an unconfirmed session; a visitor without a
-/// position joins.
+/// position joins; the ticket is a lobby ticket that was converted just now; it only reads.
 pub(crate) const HAS_TICKET: u8 = 1;
 pub(crate) const UNCONFIRMED: u8 = 2;
 pub(crate) const JOINS: u8 = 4;
+pub(crate) const FROM_LOBBY: u8 = 8;
+pub(crate) const READ_ONLY: u8 = 16;
 
 /// A script passes a batch to a command as that many arguments, at most twice; Lua's stack holds
 /// 8000.
@@ -54,7 +60,10 @@ pub(crate) fn header_as_lua() -> String {
     let limits = [
         ("SECOND", MICROS_PER_SECOND),
         ("ADMISSION_COST", ADMISSION_COST),
+        ("CREDIT_MAX", CREDIT_MAX),
+        ("ELAPSED_MAX", ELAPSED_MAX),
         ("PACE_WINDOW", PACE_WINDOW),
+        ("CHECKPOINTS_EXACT", CHECKPOINTS_EXACT),
         ("CLOCK_GRAIN", CLOCK_GRAIN),
         ("GAP_MIN", GAP_MIN),
         ("ADVANCE_BATCH", ADVANCE_BATCH as u64),
@@ -62,13 +71,17 @@ pub(crate) fn header_as_lua() -> String {
         ("PURGE_BATCH", PURGE_BATCH as u64),
         ("RELEASE_BATCH", RELEASE_BATCH as u64),
         ("PAGE_MAX", PAGE_MAX as u64),
+        ("PAGE_SKIP_MAX", PAGE_SKIP_MAX),
         ("LINE_SHARE", WAITING_REFRESH_SHARE.0),
         ("LINE_OF", WAITING_REFRESH_SHARE.1),
         ("ACTIVE_SHARE", ACTIVE_REFRESH_SHARE.0),
         ("ACTIVE_OF", ACTIVE_REFRESH_SHARE.1),
+        ("PRESENCE_SHARE", PRESENCE_SHARE),
         ("VISIT_SIZE", VISIT_SIZE as u64),
         ("UNCONFIRMED", UNCONFIRMED.into()),
         ("JOINS", JOINS.into()),
+        ("FROM_LOBBY", FROM_LOBBY.into()),
+        ("READ_ONLY", READ_ONLY.into()),
     ];
     let mut lua = CODES.to_owned();
     for (name, value) in limits {
@@ -87,13 +100,71 @@ pub(crate) fn header_as_lua() -> String {
     lua
 }
 
+/// The mode in stored rules and documents. Programs that do not know schedules must admit nobody to
+/// a scheduled queue, so it is closed to them (see [`pack_schedule`]).
+pub(crate) fn stored_mode(rules: &LineRules) -> Mode {
+    if rules.mode == Mode::Scheduled { Mode::Closed } else { rules.mode }
+}
+
 /// The rules as stored: a map of named fields that other versions can read. A rule that is not set
 /// is left out.
 ///
 /// # Errors
 /// None for valid rules.
 pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
-    rmp_serde::to_vec_named(rules).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
+    let stored = rules.in_mode(stored_mode(rules));
+    rmp_serde::to_vec_named(&stored).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
+}
+
+/// The times of an event, in microseconds.
+#[expect(clippy::struct_field_names, reason = "the names that scripts read")]
+#[derive(Serialize)]
+struct EventTimes {
+    lobby_at: Micros,
+    starts_at: Micros,
+    /// Absent for an event in order of arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draw_ends_at: Option<Micros>,
+    ends_at: Micros,
+}
+
+/// What a scheduled queue follows.
+#[derive(Serialize)]
+struct Plan {
+    between_events: BetweenEvents,
+    events: Vec<EventTimes>,
+}
+
+/// The events of a scheduled queue, for `put_settings.lua`; empty for other queues.
+///
+/// # Errors
+/// None for valid rules.
+pub(crate) fn pack_schedule(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
+    if rules.mode != Mode::Scheduled {
+        return Ok(Vec::new());
+    }
+    let times = |event: &Event| EventTimes {
+        lobby_at: event.lobby_at().micros(),
+        starts_at: event.starts_at.micros(),
+        draw_ends_at: event.draw_ends_at(),
+        ends_at: event.ends_at.micros(),
+    };
+    let events = rules.events.planned().map(times).collect();
+    let plan = Plan { between_events: rules.between_events.unwrap_or_default(), events };
+    rmp_serde::to_vec_named(&plan).map_err(|error| StoreError::Corrupt(format!("the events: {error}")))
+}
+
+/// The part of a stored schedule that says whether it is in force.
+#[derive(Deserialize)]
+struct StoredSchedule {
+    revision: u64,
+}
+
+/// Whether a queue with these rules follows the stored schedule: only if both have the same
+/// revision, since programs that do not know schedules change the rules alone.
+pub(crate) fn follows(schedule: Option<&[u8]>, rules: &LineRules) -> bool {
+    let schedule = schedule.and_then(|packed| rmp_serde::from_slice::<StoredSchedule>(packed).ok());
+    schedule.is_some_and(|schedule| schedule.revision == rules.revision)
 }
 
 /// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults.
@@ -115,7 +186,7 @@ fn rule_names() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::line::Mode;
+    use vestibule_core::settings::Events;
 
     use super::*;
 
@@ -123,8 +194,12 @@ mod tests {
     fn rules_survive_packing() {
         let rules = LineRules {
             mode: Mode::Draining,
+            between_events: None,
+            events: Events::default(),
             quota: 10_000_000,
             admissions_per_minute: Some(0),
+            admissions_every: Some(15),
+            max_waiting: Some(1),
             waiting_ttl: 60,
             active_ttl: 600,
             claim_ttl: 30,
@@ -142,7 +217,7 @@ mod tests {
         let read = |value: Value| unpack_rules(&rmp_serde::to_vec_named(&value).unwrap());
         let rules = read(json!({ "mode": "open", "opens_at": 1_700_000_000 })).unwrap();
         assert_eq!((rules.mode, rules.credential_ttl, rules.max_session), (Mode::Open, 0, None));
-        assert_eq!(read(json!({ "mode": "scheduled" })).unwrap().mode, Mode::Paused);
+        assert_eq!(read(json!({ "mode": "raffle" })).unwrap().mode, Mode::Paused);
         assert!(matches!(read(json!({ "mode": "open", "quota": "many" })), Err(StoreError::Corrupt(_))));
         assert!(matches!(unpack_rules(b"?"), Err(StoreError::Corrupt(_))));
     }

@@ -113,6 +113,7 @@ functions! {
     admit: Queue, Write, "admit.lua";
     purge: Queue, Free, "purge.lua";
     stats: Queue, Read, "stats.lua";
+    line: Queue, Read, "line.lua";
     find: Queue, Read, "find.lua";
     page: Queue, Read, "page.lua";
     reset: Queue, Write, "reset.lua";

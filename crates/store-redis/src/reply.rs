@@ -5,8 +5,9 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Counters, LineEntry, LinePage, LineRules, LocatedSession, Mode, Pace, PurgeReport, Removed, SessionLocation,
-    SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits,
+    Checkpoint, Counters, LineRules, LineView, ListedSession, LocatedSession, Mode, Pace, PageStart, Phase,
+    PurgeReport, Removed, SessionLocation, SessionPage, SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind,
+    WAIT_BUCKETS, Waits,
 };
 use vestibule_core::{LastPurge, Micros, QueueId, SessionId, StoreError};
 
@@ -28,8 +29,10 @@ struct Surroundings {
     waiting: u64,
     active: u64,
     recovering: bool,
+    restoring: bool,
     pace: Pace,
     reached: Micros,
+    mode: Mode,
 }
 
 /// The values of a reply, read one by one.
@@ -113,6 +116,15 @@ impl Reply {
         Ok(serde_json::from_value(mode.into()).unwrap_or(Mode::Paused))
     }
 
+    /// The phase; empty for a queue that does not follow its events.
+    fn phase(&mut self) -> Result<Option<Phase>, StoreError> {
+        let phase = self.text()?.unwrap_or_default();
+        if phase.is_empty() {
+            return Ok(None);
+        }
+        serde_json::from_value(phase.as_str().into()).map(Some).map_err(|_| corrupt("a phase", phase))
+    }
+
     fn session(&mut self) -> Result<SessionId, StoreError> {
         let bytes = self.bytes()?;
         let bytes = bytes.as_ref().try_into().map_err(|_| corrupt("the bytes of a session", bytes.len()))?;
@@ -148,7 +160,7 @@ impl Reply {
 
     /// The answers to these visits.
     pub(crate) fn visits(&mut self, visits: &[Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
-        let (now, mode, quota) = (self.micros()?, self.mode()?, self.whole()?);
+        let (now, quota) = (self.micros()?, self.whole()?);
         let mut answers: Vec<VisitAnswer> = Vec::with_capacity(visits.len());
         let mut around = None;
         for visit in visits {
@@ -157,7 +169,9 @@ impl Reply {
             if code >= codes::CHANGED {
                 around = Some(self.surroundings()?);
             }
-            let Some(Surroundings { epoch, revision, waiting, active, recovering, pace, reached }) = around else {
+            let Some(Surroundings { epoch, revision, waiting, active, recovering, restoring, pace, reached, mode }) =
+                around
+            else {
                 return Err(corrupt("the queue's numbers", "none"));
             };
             answers.push(VisitAnswer {
@@ -171,6 +185,7 @@ impl Reply {
                 active,
                 quota,
                 recovering,
+                restoring,
                 pace,
                 reached,
             });
@@ -185,8 +200,10 @@ impl Reply {
             waiting: self.whole()?,
             active: self.whole()?,
             recovering: self.flag()?,
+            restoring: self.flag()?,
             pace: self.pace()?,
             reached: self.micros()?,
+            mode: self.mode()?,
         })
     }
 
@@ -194,6 +211,8 @@ impl Reply {
     fn place(&mut self, visit: &Visit, code: i64) -> Result<(VisitKind, Option<SessionState>), StoreError> {
         let kind = match code % codes::BY_JOINING {
             codes::NOT_JOINED => return Ok((VisitKind::Absent, None)),
+            codes::LINE_FULL => return Ok((VisitKind::Full, None)),
+            codes::IN_LOBBY => return Ok((VisitKind::Lobby, None)),
             codes::RENEWED => VisitKind::Renewed,
             codes::RESTORED => VisitKind::Restored,
             codes::JOINED => VisitKind::Joined,
@@ -256,21 +275,38 @@ impl Reply {
         Ok(counts)
     }
 
-    pub(crate) fn stats(mut self) -> Result<Stats, StoreError> {
+    pub(crate) fn line(mut self) -> Result<LineView, StoreError> {
+        let stats = self.stats()?;
+        let front = if stats.waiting > 0 { Some(self.session()?) } else { None };
+        let mut checkpoints = Vec::new();
+        while self.0.len() > 0 {
+            checkpoints.push(Checkpoint { rank: self.whole()?, arrival: self.micros()? });
+        }
+        Ok(LineView { stats, checkpoints, front })
+    }
+
+    pub(crate) fn stats(&mut self) -> Result<Stats, StoreError> {
         let (now, state_since, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
         let (waiting, active) = (self.whole()?, self.whole()?);
-        let (oldest_arrival, pace, rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
+        let (oldest_arrival, pace, mut rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
+        let (mode, phase, lobby_tickets) = (self.mode()?, self.phase()?, self.number()?.unwrap_or(0));
+        if phase.is_some() {
+            rules.mode = Mode::Scheduled;
+        }
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
         Ok(Stats {
             now,
             rules,
+            mode,
+            phase,
             state_since,
             recovering,
             reserved,
             waiting,
             active,
             oldest_arrival,
+            lobby_tickets,
             pace,
             counters,
             waits,
@@ -292,11 +328,12 @@ impl Reply {
         Ok(Some(LocatedSession { state, expires_at }))
     }
 
-    pub(crate) fn page(mut self) -> Result<LinePage, StoreError> {
-        let mut page = LinePage { entries: Vec::new(), next: self.number()?.map(Micros) };
+    pub(crate) fn page(mut self) -> Result<SessionPage, StoreError> {
+        let (at, skip) = (self.number()?, self.whole()?);
+        let mut page = SessionPage { entries: Vec::new(), next: at.map(|at| PageStart { at: Micros(at), skip }) };
         while self.0.len() > 0 {
-            let (session, arrival, expires_at) = (self.session()?, self.micros()?, self.micros()?);
-            page.entries.push(LineEntry { session, arrival, expires_at });
+            let (session, at, expires_at) = (self.session()?, self.micros()?, self.micros()?);
+            page.entries.push(ListedSession { session, at, expires_at });
         }
         Ok(page)
     }

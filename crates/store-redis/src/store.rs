@@ -9,10 +9,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
 use tokio::time::Instant;
-use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
-use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::line::{
+    LineRules, LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats, Visit,
+    VisitAnswer,
+};
+use vestibule_core::settings::{Mode, Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
-use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
+use vestibule_core::{Clock, LastPurge, QueueId, SessionId, TenantId, Ticket};
 
 use crate::address::{self, AddressError};
 use crate::batcher::Batcher;
@@ -152,8 +155,11 @@ impl SettingsStore for RedisStore {
             PutMode::IfRevision(revision) => (codes::IF_REVISION, text(revision)),
             PutMode::Restore => (codes::RESTORE, nothing()),
         };
-        let rules = Value::Bytes(codes::pack_rules(&settings.line)?.into());
-        let arguments = [Value::Integer(mode), revision, text(settings.to_stored()), rules];
+        let [rules, schedule] = [codes::pack_rules(&settings.line)?, codes::pack_schedule(&settings.line)?];
+        let [rules, schedule] = [rules, schedule].map(|packed| Value::Bytes(packed.into()));
+        let mut document = settings.to_stored();
+        document["mode"] = codes::stored_mode(&settings.line).as_str().into();
+        let arguments = [Value::Integer(mode), revision, text(document), rules, schedule];
         let mut reply = self.run(&settings.id, &functions().put_settings, arguments, Retry::Never).await?;
         let (outcome, revision) = (reply.code()?, reply.whole()?);
         match outcome {
@@ -175,15 +181,20 @@ impl SettingsStore for RedisStore {
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules")];
+        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules"), text("schedule")];
         let found = self.command("HMGET", fields).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
-        let found: (Option<String>, Option<Bytes>) = found.convert().map_err(|error| corrupt(error.to_string()))?;
-        let (Some(document), Some(rules)) = found else { return Ok(None) };
+        let found: (Option<String>, Option<Bytes>, Option<Bytes>) =
+            found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let (Some(document), Some(rules), schedule) = found else { return Ok(None) };
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
         let settings = Settings::from_stored(&document)
             .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
-        Ok(Some(Settings { line: codes::unpack_rules(&rules)?, ..settings }))
+        let rules = codes::unpack_rules(&rules)?;
+        let mode = if codes::follows(schedule.as_deref(), &rules) { Mode::Scheduled } else { rules.mode };
+        // Stored rules have no events.
+        let LineRules { between_events, events, .. } = settings.line;
+        Ok(Some(Settings { line: LineRules { mode, between_events, events, ..rules }, ..settings }))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
@@ -255,12 +266,28 @@ impl OperationsStore for RedisStore {
         self.run(queue, &functions().stats, [], Retry::Safe).await?.stats()
     }
 
+    async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError> {
+        self.run(queue, &functions().line, [], Retry::Safe).await?.line()
+    }
+
     async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
         self.run(queue, &functions().find, [member(session)], Retry::Safe).await?.found()
     }
 
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.run(queue, &functions().page, [text(from.0), text(limit)], Retry::Safe).await?.page()
+    async fn page(
+        &self,
+        queue: &QueueId,
+        list: SessionList,
+        start: PageStart,
+        limit: usize,
+    ) -> Result<SessionPage, StoreError> {
+        let list = match list {
+            SessionList::Waiting => codes::WAITING,
+            SessionList::Active => codes::ADMITTED,
+            SessionList::Ended => codes::ENDED_BEFORE,
+        };
+        let arguments = [text(list), text(start.at.0), text(start.skip), text(limit)];
+        self.run(queue, &functions().page, arguments, Retry::Safe).await?.page()
     }
 
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {

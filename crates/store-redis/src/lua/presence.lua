@@ -2,7 +2,10 @@
 
 -- The queue's numbers in the reply to a visit.
 local function queue_numbers()
-  return { rules.epoch, rules.revision, waiting, active, recovering and 1 or 0, pace, reached }
+  return {
+    rules.epoch, rules.revision, waiting, active, recovering and 1 or 0, restoring and 1 or 0, pace, reached,
+    effective_mode(),
+  }
 end
 
 -- Rule 7: records the use of the state. If the clock stepped back, the state is re-anchored, so
@@ -54,8 +57,15 @@ local function good_until(ticket_admitted, signed_at, unconfirmed)
   return math.min(ends, claim)
 end
 
--- Rule 1: joins at the end of the line. The same id joins only once. Returns code, position from 0,
--- time of admission, arrival.
+-- Rule 22: whether no newcomer can join because the line is full.
+local function is_full()
+  if not rules.max_waiting or waiting < rules.max_waiting then return false end
+  local mode = effective_mode()
+  return mode == 'open' or mode == 'paused' or mode == 'draw'
+end
+
+-- Rules 1, 14 and 22: joins at the end of the line unless it is full; in the lobby a newcomer is counted, and nothing else. The
+-- same id joins only once. Returns code, position from 0, time of admission, arrival.
 local function join(newcomer)
   if ended_until(newcomer) then return NOT_JOINED end
   local position = call('ZRANK', LINE, newcomer)
@@ -63,7 +73,12 @@ local function join(newcomer)
   if position or admitted_at then
     return RENEWED + BY_JOINING, position, admitted_at, admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
   end
-  if rules.mode == 'closed' or rules.mode == 'draining' then return NOT_JOINED end
+  local mode = effective_mode()
+  if mode == 'lobby' then
+    count(lobby_counter(), 1)
+    return IN_LOBBY
+  end
+  if mode == 'closed' or mode == 'draining' or mode == 'bypass' or is_full() then return NOT_JOINED end
   local arrival = math.max(now, (tonumber(call('HGET', STATE, 'arrival')) or 0) + 1)
   call('HSET', STATE, 'arrival', arrival)
   call('ZADD', LINE, arrival, newcomer)
@@ -72,15 +87,28 @@ local function join(newcomer)
   return JOINED + BY_JOINING, nil, nil, arrival
 end
 
+-- Rule 18: finds a session that is present and neither expired nor ended. Returns position from 0, time of admission,
+-- expiry.
+local function find_present(bearer)
+  local expiry = tonumber(call('ZSCORE', POOL, bearer))
+  if not expiry or expiry <= now then return end
+  local position = call('ZRANK', LINE, bearer)
+  local admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, bearer)) or nil
+  if admitted_at and ended_until(bearer) then return end
+  return position, admitted_at, expiry
+end
+
 -- Rule 7: finds the session of a ticket of this epoch, or restores it. `position` and `admitted_at`
 -- are its current state. Returns code, position from 0, time of admission.
-local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed)
+local function find_or_restore(
+  bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, due, unconfirmed, from_lobby
+)
   local is_good = now < good_until(ticket_admitted, signed_at, unconfirmed)
   -- Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
   -- noticing: they were present at the census and arrived before a session that had been admitted.
   -- Their slot is reserved, unless max_session has ended it since.
   local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
-    and signed_at < known_at and known_at < signed_at + rules.waiting_ttl * SECOND
+    and signed_at < known_at and known_at < signed_at + presence_ttl(signed_at, due) * SECOND
     and not exceeded_max_session(known_at)
   local was_waiting = position and unheard and active < rules.quota and is_good
   if was_waiting then
@@ -99,6 +127,8 @@ local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ti
     active = active - 1
     return NOT_JOINED
   end
+  -- While the server's clock is before the draw, the visitor is still in the lobby.
+  if from_lobby and effective_mode() == 'lobby' then return IN_LOBBY end
   -- Restores to the line at the original arrival, or to a slot if the session was admitted
   -- recently.
   local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
@@ -112,25 +142,30 @@ local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ti
   else
     call('ZADD', LINE, ticket_arrival, bearer)
     waiting = waiting + 1
-    joins_line()
+    -- While the order is drawn, the line grows everywhere and does not move.
+    if effective_mode() ~= 'draw' then joins_line() end
     if rules.mode == 'draining' then call('HDEL', STATE, 'empty_since') end
   end
   if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
     call('HSET', STATE, 'arrival', ticket_arrival)
   end
-  if not was_waiting then count('returned', 1) end
-  if unconfirmed then count('confirmed', 1) end
+  if from_lobby then
+    count('joined', 1)
+  elseif not was_waiting then
+    count('returned', 1)
+  end
+  if unconfirmed or from_lobby then count('confirmed', 1) end
   return RESTORED, nil, admitted_at
 end
 
--- Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left. Returns the
--- expiry.
-local function refresh(session, admitted_at, confirmed, unconfirmed, signed_at)
+-- Rules 5 and 12: a visit with a ticket extends the expiry, unless most of the TTL is left. Returns
+-- the expiry.
+local function refresh(session, admitted_at, confirmed, unconfirmed, signed_at, due)
   local expiry = tonumber(call('ZSCORE', POOL, session))
   if not confirmed then return expiry end
   local share, of = LINE_SHARE, LINE_OF
   if admitted_at then share, of = ACTIVE_SHARE, ACTIVE_OF end
-  local target = visited(admitted_at, true)
+  local target = visited(admitted_at, true, due)
   -- The first returned ticket confirms the session.
   local first = unconfirmed and expiry <= signed_at + rules.claim_ttl * SECOND
   if first then count('confirmed', 1) end

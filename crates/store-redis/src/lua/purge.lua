@@ -12,11 +12,13 @@ local limit = math.min(tonumber(ARGV[2]), PURGE_BATCH)
 -- After the clock stepped back, expiries that no visit could have set are shortened to what a visit
 -- would set now.
 if call('HGET', STATE, 'stepped_back') == '1' then
-  local furthest = string.format('(%d', now + math.max(rules.waiting_ttl, rules.active_ttl) * SECOND)
+  local furthest = string.format('(%d', now + math.max(longest_presence_ttl(), rules.active_ttl) * SECOND)
   local ahead = call('ZRANGE', POOL, '+inf', furthest, 'BYSCORE', 'REV', 'LIMIT', 0, limit)
   for _, session in ipairs(ahead) do
     local admitted_at = tonumber(call('ZSCORE', ACTIVE, session))
-    call('ZADD', POOL, visited(admitted_at, true), session)
+    -- The wait that was shown is not known here; the next visit shortens the expiry.
+    local expiry = visited(admitted_at, true, now + PRESENCE_SHARE * longest_presence_ttl() * SECOND)
+    call('ZADD', POOL, expiry, session)
   end
   if #ahead < limit then call('HDEL', STATE, 'stepped_back') end
 end

@@ -7,9 +7,11 @@
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the settings as a JSON document
 -- ARGV[5]    the rules, packed as a map; a rule that is not set is left out
+-- ARGV[6]    for a queue that follows its events, these events and what it does between them, packed; else ''. The mode of its
+--            rules and document is 'closed', so that programs that do not know schedules admit nobody
 -- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision }, { DONE, CONFLICT, revision } or { DONE, REMOVED, 0 }
 -- Cost       O(ADVANCE_BATCH * log n)
--- Rules      2, 3, 7, 11
+-- Rules      2, 3, 7, 11, 13
 local mode = tonumber(ARGV[2])
 local given = cmsgpack.unpack(ARGV[5])
 
@@ -20,6 +22,14 @@ local function write_settings()
   end
   write_rules(given)
   call('HSET', SETTINGS, 'document', ARGV[4])
+  if ARGV[6] == '' then
+    schedule = nil
+    call('HDEL', SETTINGS, 'schedule', 'events')
+  else
+    local plan = cmsgpack.unpack(ARGV[6])
+    call('HSET', SETTINGS, 'events', cmsgpack.pack(plan.events))
+    follow(plan.events, plan.between_events)
+  end
 end
 
 if not rules then
@@ -31,7 +41,7 @@ if not rules then
   return { DONE, CREATED, rules.revision }
 end
 
-local before, pace_before, provisional = rules, pace, false
+local before, pace_before, mode_before, provisional = rules, pace, effective_mode(), false
 if mode == RESTORE then
   -- Newer settings replace those that another process restored.
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
@@ -51,7 +61,7 @@ if rules.epoch == before.epoch then
   call('HSET', STATE, 'provisional', provisional and 1 or 0)
   find_recovery()
   advance()
-  change_pace(before.mode, before.quota, before.admissions_per_minute, pace_before)
+  change_pace(mode_before, before, pace_before)
 else
   begin_state(provisional, provisional)
 end

@@ -13,6 +13,9 @@ local WRITES, CREATES
 -- The current rules as a table of fields, and as stored in the settings. The table is never
 -- modified.
 local rules, rules_text
+-- Rule 13: the event that is current unless it is over, with the revision of the rules that it belongs to; nil if the queue
+-- does not follow its events. The table is never modified.
+local schedule
 -- Also as text, which avoids formatting the number for every command.
 local now, now_text
 local waiting, active
@@ -24,6 +27,8 @@ local reached
 local recovery_since, known, known_at, known_reached, settled
 -- Whether newcomers are not admitted, and whether slots are reserved.
 local recovering, reserving
+-- Rule 12: whether visitors far from the front may not have returned since the recovery began.
+local restoring
 -- Departures of confirmed sessions from the line in this operation, other than by admission, minus
 -- returns.
 local departures
@@ -31,8 +36,9 @@ local departures
 -- and the number of others.
 local short_stays, short_ms, long_stays
 
--- Cache of the rules decoded last: they rarely differ between calls.
+-- Cache of the rules and the schedule decoded last: they rarely differ between calls.
 local decoded_text, decoded
+local decoded_schedule_text, decoded_schedule
 
 local function read_rules(text)
   rules_text = text
@@ -48,17 +54,94 @@ local function write_rules(changed)
   read_rules(text)
 end
 
--- Changes these fields of the rules.
+local function write_schedule(entry)
+  schedule = entry
+  if WRITES then call('HSET', SETTINGS, 'schedule', cmsgpack.pack(entry)) end
+end
+
+-- Rule 13.3: chooses the last event whose lobby has opened, or else the first one. `events` are sorted.
+local function follow(events, between_events)
+  local i = #events
+  while i > 1 and now < events[i].lobby_at do i = i - 1 end
+  local event, following = events[i] or {}, events[i + 1] or {}
+  write_schedule({
+    revision = rules.revision, between_events = between_events, since = i > 1 and event.lobby_at or 0,
+    lobby_at = event.lobby_at, starts_at = event.starts_at, draw_ends_at = event.draw_ends_at, ends_at = event.ends_at,
+    next_lobby_at = following.lobby_at,
+  })
+end
+
+-- The queue follows its events only if the schedule has the revision of the rules: a program that does not know schedules
+-- raises the revision alone. Chooses another event if that is due, or was chosen by a clock that has stepped back since.
+local function read_schedule(text)
+  schedule = nil
+  if not text then return end
+  if text ~= decoded_schedule_text then
+    decoded_schedule_text, decoded_schedule = text, cmsgpack.unpack(text)
+  end
+  local found = decoded_schedule
+  if found.revision ~= rules.revision then return end
+  schedule = found
+  if now < found.since or (found.next_lobby_at and now >= found.next_lobby_at) then
+    local events = call('HGET', SETTINGS, 'events')
+    follow(events and cmsgpack.unpack(events) or {}, found.between_events)
+  end
+end
+
+-- Rule 13.2: the phase of a queue that follows its events.
+local function phase()
+  if not schedule.lobby_at or now < schedule.lobby_at then return 'idle' end
+  if now < schedule.starts_at then return 'lobby' end
+  if schedule.draw_ends_at and now < schedule.draw_ends_at then return 'draw' end
+  if now < schedule.ends_at then return 'running' end
+  -- After a loss of the state, visitors who waited may not have returned yet.
+  local may_wait = waiting > 0 or (recovery_since > 0 and now < recovery_since + rules.hold_ttl * SECOND)
+  if not may_wait and now >= schedule.ends_at + rules.hold_ttl * SECOND then return 'idle' end
+  return 'ending'
+end
+
+-- Rule 13: the mode that the line follows now.
+local function effective_mode()
+  if not schedule then return rules.mode end
+  local current = phase()
+  if current == 'idle' then return schedule.between_events end
+  if current == 'lobby' then return schedule.draw_ends_at and 'lobby' or 'paused' end
+  if current == 'draw' then return 'draw' end
+  if current == 'running' then return 'open' end
+  return schedule.between_events == 'closed' and 'draining' or 'open'
+end
+
+-- Rule 14: the field of the state that counts the lobby tickets of the current event.
+local function lobby_counter()
+  return string.format('lobby:%.0f', schedule.lobby_at)
+end
+
+-- Rule 15: when the wait of a session with this arrival began. A drawn arrival is an order and not a time; those visitors wait
+-- from the start of the sale on.
+local function waits_since(arrival)
+  local is_drawn = schedule and schedule.draw_ends_at and arrival >= schedule.lobby_at and arrival < schedule.starts_at
+  return is_drawn and now >= schedule.starts_at and schedule.starts_at or arrival
+end
+
+-- Changes these fields of the rules, one of which is the revision. The schedule follows.
 local function change_rules(changes)
-  local changed = {}
+  local changed, followed = {}, schedule
   for field, value in pairs(rules) do changed[field] = value end
   for field, value in pairs(changes) do changed[field] = value end
   write_rules(changed)
+  if followed then
+    local entry = {}
+    for field, value in pairs(followed) do entry[field] = value end
+    entry.revision = rules.revision
+    write_schedule(entry)
+  end
 end
 
 local function find_recovery()
   recovering = recovery_since > 0 and now < recovery_since + rules.waiting_ttl * SECOND
   reserving = recovery_since > 0 and now < recovery_since + rules.active_ttl * SECOND
+  local return_time = math.max(rules.waiting_ttl, math.floor(rules.hold_ttl / 4))
+  restoring = recovery_since > 0 and now < recovery_since + return_time * SECOND
 end
 
 -- Rule 7: starts recovery now, with this many active sessions counted at counted_at. Those in the
@@ -78,7 +161,7 @@ local function begin_state(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE)
   waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
   call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0)
-  recovery_since, recovering, reserving, reached = 0, false, false, '0'
+  recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
   known, known_at, known_reached, settled = 0, 0, 0, 0
   if lost then begin_recovery(0) end
 end
@@ -92,13 +175,14 @@ local function begin_call(keys, args, writes, creates)
   LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS = unpack(keys)
   WRITES, CREATES = writes, creates
   departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
-  recovering, reserving = false, false
+  recovering, reserving, restoring = false, false, false
   recovery_since, known, known_at, known_reached, settled = 0, 0, 0, 0, 0
   pace, gap, reached, waited, used_at, waiting, active = '', '', '0', false, now, 0, 0
-  rules = nil
-  local text = call('HGET', SETTINGS, 'rules')
-  if not text then return end
-  read_rules(text)
+  rules, schedule = nil, nil
+  local stored = call('HMGET', SETTINGS, 'rules', 'schedule')
+  if not stored[1] then return end
+  read_rules(stored[1])
+  read_schedule(stored[2])
   waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
   local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached')
   state_since, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
@@ -148,19 +232,24 @@ local function read_bucket()
   return credit, at
 end
 
+-- Rules 4 and 21: the content of the bucket now, and the time until which its units were earned: now, or the last whole
+-- multiple of the step.
 local function credit_now()
   local credit, at = read_bucket()
-  local elapsed = math.min(math.max(now - at, 0), ADMISSION_COST)
-  local capacity = math.max(ADMISSION_COST, rules.admissions_per_minute * SECOND)
-  return math.min(credit + elapsed * rules.admissions_per_minute, capacity)
+  local rate, step = rules.admissions_per_minute, rules.admissions_every
+  local earned_until = step and now - now % (step * SECOND) or now
+  local elapsed = math.min(math.max(earned_until - at, 0), math.max(step or 0, ELAPSED_MAX) * SECOND)
+  local capacity = math.min(math.max(rate * (step or 1) * SECOND, ADMISSION_COST), CREDIT_MAX)
+  return math.min(credit + elapsed * rate, capacity), math.max(tonumber(at), earned_until)
 end
 
-local function save_credit(credit)
-  call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, now))
+local function save_credit(credit, at)
+  call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, at))
 end
 
 local function admits()
-  return rules.mode == 'open' or rules.mode == 'draining'
+  local mode = effective_mode()
+  return mode == 'open' or mode == 'draining'
 end
 
 -- Whether nothing can move the line now: no session can be admitted, and pace counting does not
@@ -170,7 +259,7 @@ local function stands_still()
   local free = free_slots()
   local limited = free <= 0 or rules.admissions_per_minute
   if pace == '' and limited then return false end
-  return free <= 0 or (rules.admissions_per_minute and credit_now() < ADMISSION_COST)
+  return free <= 0 or (rules.admissions_per_minute and (credit_now()) < ADMISSION_COST)
 end
 
 -- Counts events in the state. The server adds 64-bit integers.
@@ -230,6 +319,18 @@ local function exceeded_max_session(admitted_at)
   return rules.max_session and admitted_at + rules.max_session * SECOND <= now
 end
 
+-- Rule 12: the longest time in seconds for which a visit keeps a waiting session present.
+local function longest_presence_ttl()
+  return math.max(rules.waiting_ttl, math.floor(rules.hold_ttl / 2))
+end
+
+-- Rule 12: seconds for which a visit at `at` with a ticket keeps a waiting session present. `due` is
+-- when the visitor expects the turn, by the wait that the ticket says was shown; -1 if none was.
+local function presence_ttl(at, due)
+  local quarter = math.floor((due - at) / (PRESENCE_SHARE * SECOND))
+  return math.min(math.max(quarter, rules.waiting_ttl), longest_presence_ttl())
+end
+
 -- Rule 5: the expiry of a session that is visited now.
 local function expiry_of(admitted_at, ttl)
   local expiry = now + ttl * SECOND
@@ -237,8 +338,9 @@ local function expiry_of(admitted_at, ttl)
   return expiry
 end
 
-local function visited(admitted_at, confirmed)
-  local ttl = admitted_at and rules.active_ttl or rules.waiting_ttl
+-- Rules 5 and 12: the same by a visit; `due` is needed for a waiting session only.
+local function visited(admitted_at, confirmed, due)
+  local ttl = admitted_at and rules.active_ttl or presence_ttl(now, due)
   return expiry_of(admitted_at, confirmed and ttl or math.min(ttl, rules.claim_ttl))
 end
 
@@ -341,10 +443,12 @@ local function save_pace(waited_for)
   start_pace()
 end
 
--- Scales the pace to other rules; see Pace::under.
-local function change_pace(mode_before, quota_before, rate_before, pace_before)
-  local filling = free_slots() > 0 and not rules.admissions_per_minute
-  local other = rules.mode ~= mode_before or rules.admissions_per_minute ~= rate_before or quota_before == 0
+-- Scales the pace to other rules; see Pace::under. `mode_before` was the effective mode.
+local function change_pace(mode_before, before, pace_before)
+  local quota_before, filling = before.quota, free_slots() > 0 and not rules.admissions_per_minute
+  local other_rate = rules.admissions_per_minute ~= before.admissions_per_minute
+    or (rules.admissions_per_minute and rules.admissions_every ~= before.admissions_every)
+  local other = effective_mode() ~= mode_before or other_rate or quota_before == 0
   pace = pace_before
   if filling or other or pace == '' then
     write_pace('')
@@ -361,7 +465,7 @@ local function count_waits(arrivals)
   if #arrivals == 0 then return end
   local buckets, sum = {}, 0
   for _, arrival in ipairs(arrivals) do
-    local wait = math.max(now - arrival, 0)
+    local wait = math.max(now - waits_since(tonumber(arrival)), 0)
     local bucket = 0
     for _, bound in ipairs(WAIT_BUCKETS) do
       if wait <= bound * SECOND then break end
@@ -424,14 +528,14 @@ end
 local function admit_next(own, confirmed)
   local most = math.min(free_slots(), ADVANCE_BATCH)
   if not admits() or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
-  local credit
+  local credit, earned_until
   if rules.admissions_per_minute then
-    credit = credit_now()
+    credit, earned_until = credit_now()
     most = math.min(most, math.floor(credit / ADMISSION_COST))
   end
   local admitted, seen, own_expiry = admit_from_head(most, ADVANCE_BATCH, own, confirmed)
   if admitted > 0 then
-    if credit then save_credit(credit - admitted * ADMISSION_COST) end
+    if credit then save_credit(credit - admitted * ADMISSION_COST, earned_until) end
     count('admitted', admitted)
   end
   return admitted, seen, own_expiry
@@ -481,4 +585,18 @@ local function end_session(session, event, tombstone_ttl, returned)
   measure()
   advance()
   return removal
+end
+
+-- The reply with the statistics of the queue; see stats.lua.
+local function stats_reply()
+  local oldest = call('ZRANGE', LINE, 0, 0, 'WITHSCORES')
+  local current = schedule and phase() or ''
+  local lobby_tickets = current ~= '' and current ~= 'idle' and call('HGET', STATE, lobby_counter())
+  local reply = {
+    DONE, now, state_since, recovering and 1 or 0, reserved(), waiting, active,
+    oldest[2] and waits_since(tonumber(oldest[2])) or -1, pace, rules_text, effective_mode(), current, lobby_tickets or 0,
+  }
+  local filled = #reply
+  for i, value in ipairs(call('HMGET', STATE, unpack(COUNTER_FIELDS))) do reply[filled + i] = value end
+  return reply
 end

@@ -1,23 +1,24 @@
 -- Handles a batch of visits and keepalives in order. Each joins or returns, renews the presence,
--- admits sessions that can be admitted, and returns the session's state.
+-- admits sessions that can be admitted, and returns the session's state. A read-only visit only admits and reads.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or not, arrival us,
---            admitted at us (-1 while it waits), signed at us, epoch, active sessions then (-1 if it does not say so) and the
---            arrival reached by then; under which session they join
+-- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or READ_ONLY, arrival us,
+--            admitted at us (-1 while it waits), signed at us, when the turn is due by the wait
+--            shown in us (-1 if none was), epoch, active sessions then (-1 if it does not say so) and the arrival reached by
+--            then; under which session they join. FROM_LOBBY marks a ticket from the lobby that was converted just now
 -- ARGV[3]    time in us for which the process could not serve the queue
 -- ARGV[4..6] the census known to the process: its time in us, the active sessions, and the arrival reached by then (-1
 --            each if there is none)
--- Returns    { DONE, now, mode, quota, visit .. }: a visit is a code, then
+-- Returns    { DONE, now, quota, visit .. }: a visit is a code, then
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, its arrival
---            - with CHANGED, epoch, revision, waiting, active, recovering, pace and the arrival reached after it: else they are those of the visit
---              before. The first always has them
+--            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached and the effective mode after it:
+--              else they are those of the visit before. The first always has them
 -- Cost       O(log n) each; at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way of each
--- Rules      1, 2, 4, 5, 6, 7, 9
+-- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 22
 local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
-local reply = { DONE, now, rules.mode, rules.quota }
+local reply = { DONE, now, rules.quota }
 local filled = #reply
 
 local function append(value)
@@ -25,7 +26,7 @@ local function append(value)
   reply[filled] = value
 end
 
-if rules.mode == 'bypass' then
+if effective_mode() == 'bypass' then
   for i = 1, size do
     append(i == 1 and CHANGED or 0)
     if i == 1 then
@@ -46,9 +47,13 @@ local reaped, touched, still = false, false, stands_still()
 -- The queue's numbers that were sent last in the reply.
 local sent
 for i = 0, size - 1 do
-  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, ticket_reached, newcomer =
+  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, due, ticket_epoch, census, ticket_reached, newcomer =
     struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
-  local has_ticket, unconfirmed, joins = flags % 2 == 1, flags % 4 >= UNCONFIRMED, flags >= JOINS
+  -- Rule 13: an event can be over as soon as a visit before this one has emptied the line.
+  local passes = effective_mode() == 'bypass'
+  local has_ticket, unconfirmed, joins, from_lobby, reads =
+    not passes and flags % 2 == 1, flags % 4 >= UNCONFIRMED, not passes and flags % FROM_LOBBY >= JOINS,
+    flags % READ_ONLY >= FROM_LOBBY, flags >= READ_ONLY
 
   -- A ticket of a higher epoch shows that provisional rules are older than the rules that were in
   -- force.
@@ -61,11 +66,12 @@ for i = 0, size - 1 do
   local is_ours = has_ticket and ticket_epoch == rules.epoch
 
   -- Rule 7: a ticket that is older than the state, or was signed in a gap, proves that the state
-  -- lost data.
+  -- lost data. A ticket from the lobby was not signed by the server's clock, so it proves nothing.
   local lost_since
-  if is_ours and signed_at < state_since and recovery_since < state_since then
+  local proves = is_ours and not from_lobby
+  if proves and signed_at < state_since and recovery_since < state_since then
     lost_since = 0
-  elseif is_ours and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until then
+  elseif proves and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until then
     lost_since = gap_from
   elseif interrupted then
     lost_since = interrupted_since
@@ -80,7 +86,7 @@ for i = 0, size - 1 do
     learn(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
   end
 
-  if not reaped then
+  if not reaped and not passes then
     if touched or #expired_in(POOL, '1') > 0 then
       reaped, touched = reap(REAP_BATCH) < REAP_BATCH, true
     else
@@ -90,7 +96,7 @@ for i = 0, size - 1 do
 
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
-  if is_ours then
+  if is_ours and not reads then
     -- At most two lookups for a present session: the set named by the ticket comes first.
     if ticket_admitted >= 0 then
       admitted_at = tonumber(call('ZSCORE', ACTIVE, bearer))
@@ -104,24 +110,28 @@ for i = 0, size - 1 do
     else
       touched = true
       code, position, admitted_at = find_or_restore(
-        bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed
+        bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, due, unconfirmed,
+        from_lobby
       )
     end
-    if code ~= NOT_JOINED then session, confirmed, arrival = bearer, true, ticket_arrival end
+    if code ~= NOT_JOINED and code ~= IN_LOBBY then session, confirmed, arrival = bearer, true, ticket_arrival end
   end
-  if not session and joins then
+  if not session and joins and code ~= IN_LOBBY then
     touched = true
     code, position, admitted_at, arrival = join(newcomer)
-    if code ~= NOT_JOINED then session = newcomer end
+    if code ~= NOT_JOINED and code ~= IN_LOBBY then session = newcomer end
   end
 
-  -- Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left.
+  if not session and is_full() then code = LINE_FULL end
+
+  -- Rules 5 and 12: a visit with a ticket extends the expiry, unless most of the TTL is left.
   local expiry
   local present = code % BY_JOINING == RENEWED
   if session and present then
-    expiry = refresh(session, admitted_at, confirmed, unconfirmed, signed_at)
+    expiry = refresh(session, admitted_at, confirmed, unconfirmed, signed_at, due)
   elseif session then
-    expiry = visited(admitted_at, confirmed)
+    -- A newcomer was shown no wait, whatever a void ticket says.
+    expiry = visited(admitted_at, confirmed, confirmed and due or -1)
     call('ZADD', POOL, expiry, session)
   end
 
@@ -140,6 +150,12 @@ for i = 0, size - 1 do
       -- Sessions left the line at the head, before this session.
       position = position - seen
     end
+  end
+
+  -- Rule 18: reads after all that may have moved the session.
+  if is_ours and reads then
+    position, admitted_at, expiry = find_present(bearer)
+    if expiry then code, session = RENEWED, bearer end
   end
 
   -- Only movements of the line and a recovery change the queue's numbers.

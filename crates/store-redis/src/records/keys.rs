@@ -16,6 +16,7 @@ pub(super) fn log(log: &LogName) -> String {
         LogName::AccountAudit => "vestibule:audit:accounts".to_owned(),
         LogName::Minutes(queue) => format!("vestibule:minutes:{queue}"),
         LogName::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
+        LogName::EventSnapshots(queue) => format!("vestibule:event-snapshots:{queue}"),
     }
 }
 
@@ -43,6 +44,7 @@ mod tests {
             (log(&LogName::AccountAudit), "vestibule:audit:accounts"),
             (log(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
             (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (log(&LogName::EventSnapshots(queue())), "vestibule:event-snapshots:acme-tour"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:ephemeral:sign-in:0f"),
             (
                 ephemeral(&EphemeralKey::new(EphemeralKind::SignInAttempt, "0f")),

@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
-use vestibule_core::line::{Census, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{Census, PageStart, SessionList, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 use vestibule_core::{ManualClock, Micros, PutMode, QueueId, SessionId, Ticket};
@@ -85,6 +85,9 @@ impl Pair<'_> {
         });
         if self.rng.random_bool(0.5) {
             document["admissions_per_minute"] = self.pick(&[1, 7, 60, 61, 600, 6_000_000]).into();
+            if self.rng.random_bool(0.5) {
+                document["admissions_every"] = self.pick(&[1, 5, 15, 60, 90, 3600]).into();
+            }
         }
         if self.rng.random_bool(0.4) {
             document["max_session"] = self.pick(&[1, 15, 50]).into();
@@ -133,7 +136,11 @@ impl Pair<'_> {
                 let settings = self.some_settings().await;
                 both!(self, put_settings(&settings, mode)).ok();
             }
-            95..97 => drop(both!(self, page(&queue, Micros(START.0 + 1_000_000), 3))),
+            95..97 => {
+                let list = self.pick(&[SessionList::Waiting, SessionList::Active, SessionList::Ended]);
+                let start = PageStart { at: Micros(START.0 + 1_000_000), skip: self.pick(&[0, 1]) };
+                drop(both!(self, page(&queue, list, start, 3)));
+            }
             97..98 if self.rng.random_bool(0.5) => drop(both!(self, reset(&queue))),
             97..98 => self.fail().await,
             98 => self.remove().await,
@@ -151,7 +158,8 @@ impl Pair<'_> {
     fn some_visit(&mut self) -> Visit {
         let ticket = if self.rng.random_bool(0.7) { self.some_ticket() } else { None };
         let join = if self.rng.random_bool(0.8) { Some(self.some_session()) } else { None };
-        Visit { ticket, join, witness: self.some_witness() }
+        let read_only = ticket.is_some() && self.rng.random_bool(0.2);
+        Visit { ticket, join, read_only, witness: self.some_witness() }
     }
 
     /// Mostly of a process that could serve all the time.
@@ -277,7 +285,9 @@ impl Pair<'_> {
         let queue = queue();
         both!(self, stats(&queue)).ok();
         if thoroughly {
-            both!(self, page(&queue, Micros(0), 150)).ok();
+            for list in [SessionList::Waiting, SessionList::Active, SessionList::Ended] {
+                both!(self, page(&queue, list, PageStart::default(), 150)).ok();
+            }
             // A revision that a ticket brought about is not in the index.
             let (memory, redis) = (self.memory.queues().await, self.redis.queues().await);
             let listed = |queues: Vec<(QueueId, u64)>| -> Vec<_> {

@@ -52,7 +52,7 @@ impl Tickets {
         let place = answer.place.unwrap();
         let told =
             ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
-        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, told).unwrap();
+        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, told, None).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }
 }

@@ -1,0 +1,318 @@
+//! Rule 26: the report of an event, from snapshots of the queue's counters at its turning points.
+//!
+//! A queue counts without end and knows nothing of events. So the process that records history also stores the
+//! counters when the lobby of an event opens, at its start, at its end and when it is over. The report is the
+//! difference between the first and the last of these snapshots, or the present.
+
+use serde::{Deserialize, Serialize};
+use vestibule_core::line::{Counters, LineRules, Phase, Stats, Waits, phase};
+use vestibule_core::settings::{Event, Settings};
+use vestibule_core::{EventId, Micros, QueueId, StoreError};
+
+use crate::store::{LogName, RecordStore};
+
+/// Number of recent events whose turning points are caught up on: the counters say nothing about earlier ones.
+const EVENTS_CAUGHT_UP: usize = 3;
+/// Number of recent snapshots that are searched for a turning point before it is recorded.
+const SEARCHED_MAX: usize = 32;
+/// A report is incomplete if its first snapshot was taken more than this many seconds after the lobby opened.
+const LATE_MAX: u64 = 60;
+
+/// A turning point of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TurningPoint {
+    /// The lobby opens.
+    Lobby,
+    /// Admissions begin.
+    Start,
+    /// The sale ends.
+    End,
+    /// The line is empty, or the lobby of the next event has opened.
+    Over,
+}
+
+/// What a queue has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Events in the line.
+    pub counters: Counters,
+    /// Waits of admitted sessions.
+    pub waits: Waits,
+}
+
+impl Totals {
+    /// What these totals have and `before`, of the same state, did not have.
+    fn since(&self, before: &Self) -> Self {
+        Self { counters: self.counters.since(&before.counters), waits: self.waits.since(&before.waits) }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Self { counters: self.counters.plus(&other.counters), waits: self.waits.plus(&other.waits) }
+    }
+}
+
+/// What a queue had counted at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Snapshot {
+    at: Micros,
+    /// When the state began, and with it the counters.
+    state_since: Micros,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+impl Snapshot {
+    fn of(stats: &Stats) -> Self {
+        let totals = Totals { counters: stats.counters, waits: stats.waits };
+        Self { at: stats.now, state_since: stats.state_since, totals }
+    }
+}
+
+/// A snapshot as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    event: EventId,
+    point: TurningPoint,
+    /// The time in the settings that the turning point belongs to, in seconds since 1970: an event that was postponed
+    /// has other turning points than before.
+    planned_at: u64,
+    #[serde(flatten)]
+    snapshot: Snapshot,
+}
+
+impl Entry {
+    fn is(&self, event: &Event, point: TurningPoint) -> bool {
+        self.event == event.id && self.point == point && self.planned_at == planned_at(event, point)
+    }
+}
+
+/// The time in the settings that a turning point belongs to, in seconds since 1970.
+fn planned_at(event: &Event, point: TurningPoint) -> u64 {
+    match point {
+        TurningPoint::Lobby => event.lobby_at().seconds(),
+        TurningPoint::Start => event.starts_at.seconds(),
+        TurningPoint::End | TurningPoint::Over => event.ends_at.seconds(),
+    }
+}
+
+/// The latest event whose lobby has opened, if it is not over.
+fn current<'a>(rules: &'a LineRules, stats: &Stats) -> Option<&'a Event> {
+    // The store knows of visitors who may return after a loss of data.
+    let may_wait = stats.waiting > 0 || stats.phase == Some(Phase::Ending);
+    let current = phase(rules, stats.now, may_wait);
+    current.event.filter(|_| current.phase != Phase::Idle)
+}
+
+/// Whether a turning point has come and its counters are to be stored.
+///
+/// The one of the lobby comes in the minute before it opens: while no event takes place nobody joins, so the counters
+/// are already those of the opening, and visitors of the first minute are not missed. After another event, whose line
+/// may still move, it comes when the lobby opens.
+fn is_due(rules: &LineRules, event: &Event, point: TurningPoint, stats: &Stats) -> bool {
+    let now = stats.now.seconds();
+    let current = current(rules, stats);
+    match point {
+        // A process that runs once a minute runs next by the end of the next minute.
+        TurningPoint::Lobby if current.is_none() => event.lobby_at().seconds() / 60 <= now / 60 + 1,
+        TurningPoint::Over => event.ends_at.seconds() <= now && current.is_none_or(|current| current.id != event.id),
+        TurningPoint::Lobby | TurningPoint::Start | TurningPoint::End => planned_at(event, point) <= now,
+    }
+}
+
+/// Stores the counters of a queue for the turning points of its events that have come since the last call. Costs nothing
+/// for a queue without events that have begun, and one read for others. Returns the number of snapshots stored.
+///
+/// # Errors
+/// Returns the store's error. What is missing is stored by the next call.
+pub async fn record_turning_points(
+    records: &dyn RecordStore,
+    settings: &Settings,
+    stats: &Stats,
+) -> Result<usize, StoreError> {
+    let rules = &settings.line;
+    let recent = rules.events.planned().rev().filter(|event| is_due(rules, event, TurningPoint::Lobby, stats));
+    let mut recent: Vec<&Event> = recent.take(EVENTS_CAUGHT_UP).collect();
+    recent.reverse();
+    if recent.is_empty() {
+        return Ok(0);
+    }
+    let stored = entries(records, &settings.id, SEARCHED_MAX).await?;
+    let mut written = 0;
+    for event in recent {
+        for point in [TurningPoint::Lobby, TurningPoint::Start, TurningPoint::End, TurningPoint::Over] {
+            if !is_due(rules, event, point, stats) || stored.iter().any(|entry| entry.is(event, point)) {
+                continue;
+            }
+            let planned_at = planned_at(event, point);
+            let entry = Entry { event: event.id.clone(), point, planned_at, snapshot: Snapshot::of(stats) };
+            let text = serde_json::to_string(&entry).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            records.append(&LogName::EventSnapshots(settings.id.clone()), &text).await?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+/// The latest snapshots of a queue, oldest first. Entries that can't be read are left out.
+async fn entries(records: &dyn RecordStore, queue: &QueueId, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    let entries = records.entries(&LogName::EventSnapshots(queue.clone()), None, limit).await?;
+    Ok(entries.iter().rev().filter_map(|entry| serde_json::from_str(&entry.text).ok()).collect())
+}
+
+/// What a queue counted in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Start of the time.
+    pub from: Micros,
+    /// End of the time.
+    pub to: Micros,
+    /// Whether the numbers are all of the time: `false` if the state of the queue began in it, or if the first snapshot
+    /// was taken late.
+    pub complete: bool,
+    /// The numbers.
+    pub totals: Totals,
+}
+
+impl Report {
+    /// The report of a queue since its state began.
+    #[must_use]
+    pub fn since_state_began(stats: &Stats) -> Self {
+        let Snapshot { at, state_since, totals } = Snapshot::of(stats);
+        Self { from: state_since, to: at, complete: true, totals }
+    }
+
+    /// The report of an event up to its end, or up to now. `None` before its lobby opens, and for a suspended event.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn of_event(
+        records: &dyn RecordStore,
+        queue: &QueueId,
+        event: &Event,
+        stats: &Stats,
+    ) -> Result<Option<Self>, StoreError> {
+        let lobby_at = event.lobby_at().micros();
+        if event.suspended || stats.now < lobby_at {
+            return Ok(None);
+        }
+        let log = LogName::EventSnapshots(queue.clone());
+        let entries = entries(records, queue, log.max_entries()).await?;
+        Ok(Some(report(event, &entries, &Snapshot::of(stats))))
+    }
+}
+
+/// The report of an event from these entries, oldest first.
+fn report(event: &Event, entries: &[Entry], present: &Snapshot) -> Report {
+    let point = |point| entries.iter().find(|entry| entry.is(event, point)).map(|entry| entry.snapshot);
+    let (over, lobby_at) = (point(TurningPoint::Over), event.lobby_at().micros());
+    let known = [TurningPoint::Lobby, TurningPoint::Start, TurningPoint::End].into_iter().filter_map(point);
+    let snapshots: Vec<Snapshot> = known.chain([over.unwrap_or(*present)]).collect();
+    let (first, last) = (snapshots[0], snapshots[snapshots.len() - 1]);
+    // A state that began after the lobby opened has counted nothing else.
+    let began_in_it = first.state_since > lobby_at;
+    let mut totals = if began_in_it { first.totals } else { Totals::default() };
+    let mut complete = !began_in_it && first.at <= lobby_at.add_seconds(LATE_MAX);
+    for pair in snapshots.windows(2) {
+        let [before, after] = pair else { continue };
+        let is_same = before.state_since == after.state_since;
+        complete &= is_same;
+        // A new state counts from zero.
+        let base = if is_same { before.totals } else { Totals::default() };
+        totals = totals.plus(&after.totals.since(&base));
+    }
+    let from = if began_in_it { first.state_since } else { first.at };
+    Report { from, to: last.at, complete, totals }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::Timestamp;
+
+    use super::*;
+
+    const LOBBY: u64 = 1_800_000_000;
+
+    fn event() -> Event {
+        let at = |seconds| Timestamp::of(Micros(0).add_seconds(LOBBY + seconds)).to_string();
+        let settings = Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "mode": "scheduled",
+            "events": [{ "id": "sale", "lobby_at": at(0), "starts_at": at(600), "ends_at": at(1200), "order": "arrival" }],
+        }));
+        settings.unwrap().line.events[0].clone()
+    }
+
+    /// A snapshot this many seconds after the lobby opened, of a state that began at `since`.
+    fn snapshot(seconds: u64, since: u64, joined: u64) -> Snapshot {
+        let mut totals = Totals { counters: Counters { joined, ..Counters::default() }, ..Totals::default() };
+        totals.waits.buckets[0] = joined;
+        let at = |seconds| Micros(0).add_seconds(LOBBY + seconds);
+        Snapshot { at: at(seconds), state_since: Micros(0).add_seconds(since), totals }
+    }
+
+    fn entry(point: TurningPoint, snapshot: Snapshot) -> Entry {
+        let event = event();
+        Entry { planned_at: planned_at(&event, point), event: event.id, point, snapshot }
+    }
+
+    /// What was counted, whether it is complete, and the times after the lobby opened.
+    fn told(entries: &[Entry], present: Snapshot) -> (u64, bool, u64, u64) {
+        let Report { from, to, complete, totals } = report(&event(), entries, &present);
+        assert_eq!(totals.counters.joined, totals.waits.buckets[0]);
+        (totals.counters.joined, complete, from.seconds() - LOBBY, to.seconds() - LOBBY)
+    }
+
+    #[test]
+    fn report_is_the_difference_of_first_and_last_snapshot() {
+        let mut entries = vec![entry(TurningPoint::Lobby, snapshot(0, 5, 100))];
+        assert_eq!(told(&entries, snapshot(30, 5, 130)), (30, true, 0, 30), "up to now");
+        entries.push(entry(TurningPoint::Start, snapshot(600, 5, 150)));
+        entries.push(entry(TurningPoint::End, snapshot(1200, 5, 180)));
+        assert_eq!(told(&entries, snapshot(1300, 5, 190)), (90, true, 0, 1300));
+        entries.push(entry(TurningPoint::Over, snapshot(1800, 5, 200)));
+        assert_eq!(told(&entries, snapshot(9000, 5, 900)), (100, true, 0, 1800), "visitors of later are not counted");
+        // The first snapshot of a turning point counts.
+        entries.push(entry(TurningPoint::Lobby, snapshot(2000, 5, 500)));
+        assert_eq!(told(&entries, snapshot(9000, 5, 900)), (100, true, 0, 1800));
+    }
+
+    #[test]
+    fn report_over_a_loss_of_data_is_incomplete() {
+        let lobby = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
+        let lost = LOBBY + 700;
+        assert_eq!(told(std::slice::from_ref(&lobby), snapshot(900, lost, 7)), (7, false, 0, 900));
+        let start = entry(TurningPoint::Start, snapshot(600, 5, 150));
+        assert_eq!(told(&[lobby, start], snapshot(900, lost, 7)), (57, false, 0, 900), "what is known is counted");
+        let late = entry(TurningPoint::Lobby, snapshot(720, lost, 3));
+        assert_eq!(told(&[late], snapshot(900, lost, 7)), (7, false, 700, 900), "the snapshots were lost as well");
+        let soon = entry(TurningPoint::Lobby, snapshot(40, LOBBY + 20, 3));
+        assert_eq!(told(&[soon], snapshot(900, LOBBY + 20, 7)), (7, false, 20, 900), "a loss just after the opening");
+    }
+
+    #[test]
+    fn report_with_a_late_first_snapshot_is_incomplete() {
+        let lobby = |seconds| [entry(TurningPoint::Lobby, snapshot(seconds, 5, 100))];
+        assert_eq!(told(&lobby(60), snapshot(900, 5, 110)), (10, true, 60, 900));
+        assert_eq!(told(&lobby(61), snapshot(900, 5, 110)), (10, false, 61, 900));
+        assert_eq!(told(&[], snapshot(900, 5, 110)), (0, false, 900, 900));
+    }
+
+    #[test]
+    fn snapshots_of_other_times_are_not_used() {
+        let mut earlier = entry(TurningPoint::Lobby, snapshot(0, 5, 40));
+        earlier.planned_at -= 86_400;
+        let postponed = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
+        assert_eq!(told(&[earlier, postponed], snapshot(900, 5, 110)), (10, true, 0, 900));
+    }
+
+    #[test]
+    fn snapshots_are_read_leniently() {
+        let entry = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
+        let mut stored = serde_json::to_value(&entry).unwrap();
+        stored["from_a_newer_version"] = 1.into();
+        stored["counters"].as_object_mut().unwrap().remove("away");
+        assert_eq!(serde_json::from_value::<Entry>(stored).unwrap(), entry);
+    }
+}

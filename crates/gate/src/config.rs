@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
+use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
 use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required,
-    variable,
+    sale_keys_from_env, variable,
 };
 use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
+use crate::STREAM_PATH;
+use crate::admin_url::{AdminUrl, InvalidAdminUrl};
 use crate::state::{Gate, GateParts};
+use crate::streams::Streams;
 
 /// Default of `VESTIBULE_TRUSTED_PROXIES`: the load balancer, the API gateway or the function URL in front of the function.
 const TRUSTED_PROXIES: u64 = 1;
@@ -24,7 +27,9 @@ const STORE: &str = "VESTIBULE_REDIS_URL";
 const TICKET_KEYS: &str = "VESTIBULE_TICKET_KEYS";
 const PASS_KEYS: &str = "VESTIBULE_PASS_KEYS";
 const THEMES: &str = "VESTIBULE_THEMES";
+const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
 const RECHECK: &str = "VESTIBULE_THEMES_RECHECK";
+const STREAM_URL: &str = "VESTIBULE_STREAM_URL";
 
 /// The configuration of a function.
 pub struct GateConfig {
@@ -34,12 +39,18 @@ pub struct GateConfig {
     pub ticket_keys: KeyList,
     /// `VESTIBULE_PASS_KEYS`. Required.
     pub pass_keys: KeyList,
+    /// `VESTIBULE_SALE_KEYS`. Needed for events with a draw.
+    pub sale_keys: SaleKeys,
     /// `VESTIBULE_THEMES`, `VESTIBULE_THEMES_RECHECK`.
     pub themes: ThemesConfig,
     /// `VESTIBULE_TRUSTED_PROXIES`: 0 to [`TRUSTED_PROXIES_MAX`], 1 if it is not set.
     pub trusted_proxies: usize,
     /// `VESTIBULE_CONNECT_TIMEOUT` and `VESTIBULE_READ_TIMEOUT`, in seconds; the others as they are.
     pub proxy: ProxyLimits,
+    /// `VESTIBULE_ADMIN_URL`: where browsers reach the dashboard, for the operator overlay.
+    pub admin_url: Option<AdminUrl>,
+    /// `VESTIBULE_STREAM_URL`: path of the stream endpoint of a process with streams. Queue pages only poll if it is not set.
+    pub stream_url: Option<String>,
 }
 
 /// Why a gate cannot start.
@@ -74,6 +85,7 @@ impl GateConfig {
             store: StoreConfig::from_env()?,
             ticket_keys: keys(TICKET_KEYS, "base64 of 32 random bytes or more")?,
             pass_keys: keys(PASS_KEYS, "base64 of an Ed25519 seed, 32 random bytes")?,
+            sale_keys: sale_keys_from_env()?,
             themes: themes_from_env()?,
             trusted_proxies: number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?
                 as usize,
@@ -82,6 +94,8 @@ impl GateConfig {
                 read_timeout: seconds("VESTIBULE_READ_TIMEOUT", READ_TIMEOUT, defaults.read_timeout)?,
                 ..defaults
             },
+            admin_url: admin_url()?,
+            stream_url: stream_url_from_env()?,
         })
     }
 
@@ -92,6 +106,7 @@ impl GateConfig {
     pub fn open(self) -> Result<Gate, GateConfigError> {
         let store: Arc<dyn Store> = open_store(STORE, &self.store.url, self.store.timeout)?;
         Ok(Gate::new(GateParts {
+            sale_keys: self.sale_keys,
             directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
             store,
             themes: self.themes.open(THEMES)?,
@@ -100,7 +115,27 @@ impl GateConfig {
             store_timeout: self.store.timeout,
             trusted_proxies: self.trusted_proxies,
             proxy: Proxy::new(self.proxy)?,
+            admin_url: self.admin_url,
+            streams: Streams::off(),
+            stream_url: self.stream_url,
         }))
+    }
+}
+
+fn admin_url() -> Result<Option<AdminUrl>, EnvError> {
+    let parsed = variable(ADMIN_URL).map(|text| text.parse()).transpose();
+    parsed.map_err(|error: InvalidAdminUrl| EnvError::new(ADMIN_URL, error.to_string()))
+}
+
+/// The page's policy allows its own host only, and the script appends the queue.
+fn stream_url_from_env() -> Result<Option<String>, EnvError> {
+    let is_path = |url: &str| url.starts_with('/') && !url.starts_with("//") && !url.contains(['?', '#', '\\']);
+    match variable(STREAM_URL) {
+        Some(url) if !is_path(&url) => Err(EnvError::new(
+            STREAM_URL,
+            format!("must be a path of the queue's hosts without a query, such as {STREAM_PATH}"),
+        )),
+        url => Ok(url),
     }
 }
 

@@ -14,11 +14,12 @@ use vestibule_themes::ErrorPage;
 use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
+use crate::idle::passes_without_store;
 use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
 use crate::respond::{Answer, Reply, finish, respond};
 use crate::state::Gate;
-use crate::visit::{JoinPolicy, VisitResult, admit_without_recheck, decision, visit};
+use crate::visit::{VisitIntent, VisitResult, admit_without_recheck, between_events, bypassed, decision, visit};
 
 /// The queue of a request, and what its rules say.
 pub(crate) enum QueueMatch {
@@ -105,28 +106,13 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
 
 /// The visit of a queued request.
 pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>) -> VisitResult {
-    let ticket = info.ticket(&queue, &gate.tickets);
-    if let Some(result) = admit_without_recheck(gate, &queue, ticket.as_ref()) {
+    let credential = info.credential(&queue, &gate.tickets);
+    if let Some(result) = admit_without_recheck(gate, &queue, credential.ticket()) {
         return result;
     }
-    let join_policy = if info.is_navigation() { JoinPolicy::Allowed } else { JoinPolicy::Never };
-    visit(gate, queue, ticket, join_policy, Some(info.path_and_query())).await
-}
-
-/// A request that passes without a visit.
-pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
-    let now = gate.clock.now();
-    let visitor_status = crate::visitor_status::unavailable(&queue.settings, None, now);
-    let outcome = Outcome::Bypassed;
-    VisitResult {
-        queue,
-        visitor_status,
-        ticket: None,
-        admitted: None,
-        passes: true,
-        now,
-        known: false,
-        outcome,
-        store_time: None,
+    if passes_without_store(gate, &queue.settings) {
+        return between_events(gate, queue, None);
     }
+    let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
+    visit(gate, queue, credential, intent, Some(info.path_and_query())).await
 }

@@ -1,15 +1,16 @@
 //! Why the session of a ticket has ended.
 
-use vestibule_core::line::{Mode, VisitAnswer};
+use vestibule_core::line::{VisitAnswer, VisitKind};
 use vestibule_core::settings::Settings;
 use vestibule_core::{EndReason, MICROS_PER_SECOND, Ticket};
 
-/// `None` without a ticket, while its session exists, and if the ticket may restore it later.
+/// `None` without a ticket, while its session exists, if the ticket may restore it later, and if the visitor could not
+/// join again because the line is full.
 pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<EndReason> {
     let ticket = ticket?;
     let has_ended = match &answer.place {
         Some(place) => place.session != ticket.session(),
-        None => matches!(answer.mode, Mode::Open | Mode::Paused),
+        None => answer.kind != VisitKind::Full && answer.mode.accepts_joins(),
     };
     if !has_ended {
         return None;

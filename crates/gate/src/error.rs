@@ -26,6 +26,9 @@ pub(crate) enum GateError {
     /// No such endpoint.
     #[error("No such endpoint.")]
     NotFound,
+    /// The address of the dashboard is not configured.
+    #[error("This gate does not know the address of the dashboard. Set VESTIBULE_ADMIN_URL (--admin-url).")]
+    NoAdminUrl,
     /// A page of another site sent the request.
     #[error("Requests from this origin are not allowed.")]
     OriginNotAllowed,
@@ -61,6 +64,7 @@ impl GateError {
             Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query", None),
             Self::ConflictingHeaders(headers) => (StatusCode::BAD_REQUEST, "conflicting_headers", Some(headers)),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
+            Self::NoAdminUrl => (StatusCode::NOT_FOUND, "no_admin_url", None),
             Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed", Some("origin")),
             Self::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", None),
             Self::QueuesNotLoaded => (StatusCode::TOO_MANY_REQUESTS, "queues_not_loaded", None),

@@ -177,9 +177,8 @@ pub(crate) fn bypass_reason(visit: &VisitResult) -> Option<&'static str> {
     }
     Some(match visit.outcome {
         Outcome::Unavailable => "store-failure",
-        // A rule bypasses the store; the mode is known from the store.
-        _ if visit.store_time.is_none() => "rule",
-        _ => "mode",
+        _ if visit.by_mode => "mode",
+        _ => "rule",
     })
 }
 

@@ -16,6 +16,7 @@
 //! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it,
 //! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
+mod admin_url;
 mod compression;
 mod config;
 mod cors;
@@ -24,6 +25,9 @@ mod end_reason;
 mod endpoints;
 mod error;
 mod handover;
+mod idle;
+mod line_document;
+mod lobby;
 mod log_rate_limiter;
 mod own_headers;
 mod page;
@@ -32,28 +36,38 @@ mod request;
 mod respond;
 mod response_buffer;
 mod state;
+mod streams;
 mod tunnel;
 mod visit;
 mod visitor_status;
 mod witness;
 
+pub use admin_url::{AdminUrl, InvalidAdminUrl};
 pub use config::{GateConfig, GateConfigError};
 pub use request::PeerAddress;
 pub use state::{Gate, GateParts};
+pub use streams::{StreamLimits, Streams};
 pub use vestibule_proxy::{Proxy, ProxyLimits};
 
 use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{any, get, post};
 
+/// Path of the stream endpoint.
+pub const STREAM_PATH: &str = "/_vestibule/stream";
+
 /// The router of the gate: endpoints, and admission control for all other paths. Every response has a
 /// [`Decision`](vestibule_runtime::Decision) as an extension.
 pub fn router(gate: Gate) -> Router {
     Router::new()
         .route("/_vestibule/status", get(endpoints::status::status).options(endpoints::preflight))
+        .route(STREAM_PATH, get(endpoints::stream::stream).options(endpoints::preflight))
         .route("/_vestibule/keepalive", post(endpoints::keepalive::keepalive).options(endpoints::preflight))
         .route("/_vestibule/away", post(endpoints::away::away).options(endpoints::preflight))
         .route("/_vestibule/leave", post(endpoints::leave::leave).options(endpoints::preflight))
+        .route("/_vestibule/line", get(endpoints::line::line).options(endpoints::line::preflight))
+        .route("/_vestibule/operator", get(endpoints::operator::operator))
+        .route("/_vestibule/language", get(endpoints::language::language))
         .route("/_vestibule/check", any(endpoints::check::check))
         .route("/_vestibule/queue.js", get(endpoints::scripts::queue_js))
         .route("/_vestibule/keepalive.js", get(endpoints::scripts::keepalive_js))

@@ -3,8 +3,10 @@
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::request::LANGUAGE_COOKIE;
+
 /// Prefixes of the names of the gate's cookies.
-const COOKIE_PREFIXES: [&[u8]; 2] = [b"vestibule_", b"__Host-vestibule_"];
+const COOKIE_PREFIXES: [&[u8]; 3] = [b"vestibule_", b"__Host-vestibule_", LANGUAGE_COOKIE.as_bytes()];
 /// Prefix of the names of the gate's headers.
 const HEADER_PREFIX: &str = "x-vestibule-";
 
@@ -70,6 +72,7 @@ mod tests {
             ("a=1; b=2; vestibule_q=t", "a=1; b=2"),
             ("a=1;vestibule_q=t;vestibule_r=\"x\";b=2", "a=1;b=2"),
             ("a=1; vestibule_q", "a=1"),
+            ("vestibule-language=de; a=1; language=fr", "a=1; language=fr"),
             ("__Host-vestibule_q=t; a=1; vestibule_q=u; __Host-a=1", "a=1; __Host-a=1"),
             ("a=\"1; vestibule_q=t; b=2\"", "a=\"1; b=2\""),
         ] {

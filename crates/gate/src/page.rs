@@ -6,7 +6,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, PageView, Themes, negotiate};
+use vestibule_themes::{ErrorPage, PageView, Themes};
 
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
@@ -30,6 +30,7 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
         logo: logo.as_deref(),
         queue_name: &queue_name,
         brand_name: &brand_name,
+        stream_url: gate.stream_url.as_deref(),
         ..view(info, result, &entered, &nonce, &asset_base)
     };
     let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
@@ -82,13 +83,13 @@ fn view<'a>(
         brand_name: tenant.as_ref().map_or("", |tenant| &tenant.name),
         color: tenant.as_ref().and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
         logo: None,
-        language: negotiate(info.header("accept-language")),
+        language: info.languages().page,
         nonce,
         asset_base,
         refresh_seconds: refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl),
         hold_seconds: settings.line.hold_ttl,
-        claim_seconds: settings.line.claim_ttl,
         kept_seconds: None,
+        stream_url: None,
     }
 }
 
@@ -100,7 +101,7 @@ fn refresh_seconds(poll_after: u64, waiting_ttl: u64) -> u64 {
 /// Seconds for which the ticket holds the position of a visitor who cannot join now.
 fn kept(gate: &Gate, info: &RequestInfo, result: &VisitResult) -> Option<u64> {
     let settings = &result.queue.settings;
-    if result.visitor_status.session.is_some() && result.outcome != Outcome::Unavailable {
+    if result.visitor_status.session.is_some() && !matches!(result.outcome, Outcome::Unavailable | Outcome::Lobby) {
         return Some(settings.line.hold_ttl);
     }
     let ticket = info.ticket(&result.queue, &gate.tickets)?;
@@ -123,7 +124,7 @@ async fn assets(gate: &Gate, queue: &Queue) -> (String, Option<String>) {
 /// A page without a queue.
 pub(crate) fn plain_page(info: &RequestInfo, status: StatusCode, page: ErrorPage) -> Response {
     let nonce = nonce();
-    let body = Themes::plain_page(page, negotiate(info.header("accept-language")), &nonce);
+    let body = Themes::plain_page(page, info.languages().page, &nonce);
     html(info, status, &nonce, body)
 }
 

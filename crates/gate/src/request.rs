@@ -9,12 +9,15 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestAttributes, normalise_host};
-use vestibule_core::{QueueId, Ticket, TicketSigner};
+use vestibule_core::{LobbyTicket, Micros, QueueId, Ticket, TicketError, TicketSigner};
 use vestibule_runtime::{Queue, RequestOrigin, request_origin};
+use vestibule_themes::RequestLanguages;
 
 use crate::respond::ticket_cookies;
 use crate::state::Gate;
 
+/// Cookie with the code of the language that the visitor chose. Cookies of queues begin with `vestibule_`, so this is none.
+pub(crate) const LANGUAGE_COOKIE: &str = "vestibule-language";
 /// Header for the ticket of apps without a cookie jar, in both directions.
 pub(crate) const TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-ticket");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -86,6 +89,12 @@ impl RequestInfo {
 
     pub(crate) fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         text(&self.headers, name)
+    }
+
+    /// The languages that the visitor chose on the queue page, or that the browser asks for.
+    pub(crate) fn languages(&self) -> RequestLanguages<'_> {
+        let chosen = self.cookie(LANGUAGE_COOKIE);
+        RequestLanguages::of(chosen.as_deref(), self.header(header::ACCEPT_LANGUAGE))
     }
 
     pub(crate) const fn scheme(&self) -> &'static str {
@@ -185,26 +194,81 @@ impl RequestInfo {
         self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// The ticket of this queue in the request. Of several valid tickets, prefers the current epoch, then one that no other
-    /// host of the site can have set, then the latest.
+    /// The ticket of this queue in the request or the lobby ticket, whichever is later.
+    pub(crate) fn credential(&self, queue: &Queue, signer: &TicketSigner) -> Credential {
+        let epoch = queue.settings.line.epoch;
+        match (self.ticket(queue, signer), self.lobby_ticket(queue, signer)) {
+            // A ticket of a session that was in the lobby was signed after it.
+            (Some(ticket), Some(lobby)) if ticket.epoch() == epoch && lobby.came_at() < ticket.signed_at() => {
+                Credential::Ticket(ticket)
+            }
+            (_, Some(lobby)) => Credential::Lobby(lobby),
+            (ticket, None) => ticket.map_or(Credential::None, Credential::Ticket),
+        }
+    }
+
+    /// The ticket of this queue in the request.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
+        let verify = |token: &[u8]| signer.verify(&queue.settings.id, token);
+        self.best_token(queue, verify, |ticket| (ticket.epoch(), ticket.signed_at()))
+    }
+
+    fn lobby_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<LobbyTicket> {
+        if queue.settings.line.events.is_empty() {
+            return None;
+        }
+        let verify = |token: &[u8]| signer.verify_lobby(&queue.settings.id, token);
+        self.best_token(queue, verify, |ticket| (ticket.epoch(), ticket.came_at()))
+    }
+
+    /// The token of one type in the request. Of several valid ones, prefers the current epoch, then one that no other host of
+    /// the site can have set, then the latest.
+    fn best_token<T>(
+        &self,
+        queue: &Queue,
+        verify: impl Fn(&[u8]) -> Result<T, TicketError>,
+        epoch_and_time: impl Fn(&T) -> (u64, Micros),
+    ) -> Option<T> {
         let id: &QueueId = &queue.settings.id;
         let [host_only, plain] = ticket_cookies(queue);
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
         let own = in_header.chain(cookie_values(self.cookie_headers(), &host_only)).map(|token| (true, token));
         let tokens = own.chain(cookie_values(self.cookie_headers(), &plain).map(|token| (false, token)));
         let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_VERIFIED_MAX);
-        let verified = verified.filter_map(|(is_own, token)| match signer.verify(id, token) {
-            Ok(ticket) => Some((is_own, ticket)),
+        let verified = verified.filter_map(|(is_own, token)| match verify(token) {
+            Ok(verified) => Some((is_own, verified)),
             Err(reason) => {
                 tracing::debug!(queue = %id, %reason, "ticket rejected");
                 None
             }
         });
-        let rank = |(is_own, ticket): &(bool, Ticket)| {
-            (ticket.epoch() == queue.settings.line.epoch, *is_own, ticket.signed_at())
+        let rank = |(is_own, verified): &(bool, T)| {
+            let (epoch, time) = epoch_and_time(verified);
+            (epoch == queue.settings.line.epoch, *is_own, time)
         };
-        verified.max_by_key(rank).map(|(_, ticket)| ticket)
+        verified.max_by_key(rank).map(|(_, verified)| verified)
+    }
+}
+
+/// What a visitor has from earlier visits.
+pub(crate) enum Credential {
+    /// Nothing that is valid.
+    None,
+    /// A ticket.
+    Ticket(Ticket),
+    /// A lobby ticket.
+    Lobby(LobbyTicket),
+}
+
+impl Credential {
+    /// The ticket.
+    pub(crate) const fn ticket(&self) -> Option<&Ticket> {
+        if let Self::Ticket(ticket) = self { Some(ticket) } else { None }
+    }
+
+    /// Whether the visitor has nothing.
+    pub(crate) const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
     }
 }
 

@@ -4,6 +4,8 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use vestibule_core::VisitorStatus;
+use vestibule_core::settings::{HOST_GAP, Settings};
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
@@ -14,7 +16,7 @@ use crate::page::{error_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::visit::VisitResult;
+use crate::visit::{NewTicket, VisitResult};
 
 /// Headers other than `Cache-Control` that tell shared caches how long to keep a response.
 const SHARED_CACHE_HEADERS: [HeaderName; 4] = [
@@ -87,7 +89,10 @@ impl Answer {
 
 /// Writes the response to a visitor.
 pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> Response {
-    let Answer { visit, reply, pass, cors } = answer;
+    let Answer { mut visit, reply, pass, cors } = answer;
+    let languages = || info.languages().tags;
+    let passes = visit.passes;
+    complete_status(&mut visit.visitor_status, &visit.queue.settings, passes, info.host.as_deref(), languages);
     let (mut response, buffer) = match reply {
         Reply::Forwarded(response, buffer) => (response, Some(buffer)),
         reply => (own_response(gate, info, &visit, reply).await, None),
@@ -108,6 +113,22 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
         None => response,
     };
     finish(response, cors, visit.decision())
+}
+
+/// Adds what depends on the request: the operator's message for a visitor who does not pass, and the host in the name of
+/// the event.
+pub(crate) fn complete_status<'a>(
+    status: &mut VisitorStatus,
+    settings: &Settings,
+    passes: bool,
+    host: Option<&str>,
+    languages: impl FnOnce() -> Vec<&'a str>,
+) {
+    let message = settings.message.as_ref().filter(|_| !passes);
+    status.message = message.map(|message| message.in_language(languages()).to_owned());
+    if let Some(event) = &mut status.event {
+        event.name = event.name.replace(HOST_GAP, host.unwrap_or_default());
+    }
 }
 
 /// A response of the gate itself, without what [`respond`] adds to every response.
@@ -151,7 +172,7 @@ fn check_denied(visit: &VisitResult, address: String) -> Response {
     // The proxy hands a new ticket on to the gate that shows the page, so that the visitor joins once. A visitor who came
     // with a ticket sends it again, and the ticket of a cookie is never shown in a header.
     let ticket = visit.ticket.as_ref().filter(|_| !visit.known);
-    if let Some(ticket) = ticket.and_then(|ticket| HeaderValue::try_from(ticket).ok()) {
+    if let Some(ticket) = ticket.and_then(|ticket| HeaderValue::try_from(&ticket.token).ok()) {
         response.headers_mut().insert(TICKET_HEADER, ticket);
     }
     set_location(&mut response, address);
@@ -197,19 +218,17 @@ pub(crate) fn set_private_cache(headers: &mut HeaderMap) {
 /// Sets the new ticket in the cookie, and in the header for clients that use it.
 fn set_ticket(headers: &mut HeaderMap, info: &RequestInfo, visit: &VisitResult) {
     let Some(ticket) = &visit.ticket else { return };
-    let line = &visit.queue.settings.line;
-    // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
-    let max_age = line.hold_ttl.max(line.active_ttl);
+    let NewTicket { token, max_age } = ticket;
     let [host_only, plain] = ticket_cookies(&visit.queue);
     let is_host_only = info.origin.https && visit.queue.settings.cookie_domain.is_none();
     let name = if is_host_only { host_only } else { plain };
-    let cookie = cookie(&visit.queue, &name, ticket, max_age, info.origin.https);
+    let cookie = cookie(&visit.queue, &name, token, *max_age, info.origin.https);
     if let Ok(value) = HeaderValue::try_from(cookie) {
         headers.append(header::SET_COOKIE, value);
     }
     keep_private(headers);
     if info.wants_ticket_header(&visit.queue)
-        && let Ok(value) = HeaderValue::try_from(ticket)
+        && let Ok(value) = HeaderValue::try_from(token)
     {
         headers.insert(TICKET_HEADER, value);
     }

@@ -6,13 +6,17 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
-use vestibule_core::{PassSigner, TicketSigner};
+use vestibule_core::{PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::Proxy;
 use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
+use crate::admin_url::AdminUrl;
+use crate::idle::LastAnswers;
+use crate::line_document::LineDocuments;
 use crate::log_rate_limiter::LogRateLimiter;
 use crate::pass::PassCache;
+use crate::streams::Streams;
 use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.
@@ -32,12 +36,20 @@ pub struct GateParts {
     pub tickets: TicketSigner,
     /// Signs passes.
     pub passes: PassSigner,
+    /// The secrets from which draws derive; empty if no queue has any.
+    pub sale_keys: SaleKeys,
     /// Time limit of all store calls of a request together.
     pub store_timeout: Duration,
     /// Number of trusted proxies in front of the gate; 0 to 16.
     pub trusted_proxies: usize,
     /// Forwards requests of admitted visitors for the `proxy` handover.
     pub proxy: Proxy,
+    /// Where browsers reach the dashboard, for the operator overlay.
+    pub admin_url: Option<AdminUrl>,
+    /// The streams of this process.
+    pub streams: Streams,
+    /// Path of the stream endpoint that queue pages use; `None` if they only poll.
+    pub stream_url: Option<String>,
 }
 
 /// A gate; clones share its state.
@@ -55,8 +67,15 @@ pub struct GateState {
     pub(crate) store_timeout: Duration,
     pub(crate) trusted_proxies: usize,
     pub(crate) proxy: Proxy,
+    pub(crate) admin_url: Option<AdminUrl>,
+    pub(crate) streams: Streams,
+    pub(crate) stream_url: Option<String>,
     pub(crate) clock: StoreClock,
     pub(crate) witnesses: Witnesses,
+    pub(crate) line_documents: LineDocuments,
+    pub(crate) last_answers: LastAnswers,
+    pub(crate) sale_keys: SaleKeys,
+    pub(crate) unknown_sale_keys: LogRateLimiter,
     pub(crate) store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
 }
@@ -75,8 +94,15 @@ impl Gate {
             store_timeout: parts.store_timeout,
             trusted_proxies: parts.trusted_proxies,
             proxy: parts.proxy,
+            admin_url: parts.admin_url,
+            streams: parts.streams,
+            stream_url: parts.stream_url,
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
+            line_documents: LineDocuments::default(),
+            last_answers: LastAnswers::default(),
+            sale_keys: parts.sale_keys,
+            unknown_sale_keys: LogRateLimiter::new(),
             store_failures: LogRateLimiter::new(),
             unknown_hosts: LogRateLimiter::new(),
         }))

@@ -5,23 +5,43 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{Mode, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{LobbyEntry, Mode, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
-use vestibule_core::{Micros, SessionId, ShownEstimate, StoreError, Ticket, VisitorState, VisitorStatus};
+use vestibule_core::{LobbyTicket, Micros, SessionId, ShownEstimate, StoreError, Ticket, VisitorState, VisitorStatus};
+use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Decision, Outcome, Queue};
 
 use crate::end_reason::end_reason;
+use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
+use crate::request::Credential;
 use crate::state::Gate;
 use crate::visitor_status::{unavailable, visitor_status};
 
-/// Whether this request may join the line.
+/// What a visit may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JoinPolicy {
-    /// The request is a page view.
-    Allowed,
-    /// Any other request renews or restores a session, but joins nobody.
-    Never,
+pub(crate) enum VisitIntent {
+    /// An update of a stream reads a session; it does not renew or restore it (rule 18).
+    Read,
+    /// Renews or restores a session, and joins nobody.
+    Renew,
+    /// A page view: a visitor whose ticket does not hold a position joins, under the session that follows from the ticket, or a
+    /// random one.
+    Join,
+    /// The same under this session.
+    JoinAs(SessionId),
+}
+
+impl VisitIntent {
+    /// The id under which the visitor joins if the ticket does not hold a position.
+    fn new_session(self, ticket: Option<&Ticket>) -> Option<SessionId> {
+        let next = |ticket: &Ticket| ticket.session().successor(ticket.signed_at().0);
+        match self {
+            Self::Read | Self::Renew => None,
+            Self::Join => Some(ticket.map_or_else(SessionId::random, next)),
+            Self::JoinAs(session) => Some(session),
+        }
+    }
 }
 
 /// The result of a visit.
@@ -30,7 +50,7 @@ pub(crate) struct VisitResult {
     pub(crate) queue: Arc<Queue>,
     pub(crate) visitor_status: VisitorStatus,
     /// The new ticket; `None` without a session or a store call.
-    pub(crate) ticket: Option<String>,
+    pub(crate) ticket: Option<NewTicket>,
     /// The slot of the session, if it is active.
     pub(crate) admitted: Option<Slot>,
     /// Whether this request passes.
@@ -41,8 +61,26 @@ pub(crate) struct VisitResult {
     pub(crate) known: bool,
     /// The outcome for the visitor.
     pub(crate) outcome: Outcome,
+    /// Whether the request passes because of the effective mode.
+    pub(crate) by_mode: bool,
     /// Time spent on the store; `None` without a store call.
     pub(crate) store_time: Option<Duration>,
+}
+
+/// A ticket for the visitor.
+pub(crate) struct NewTicket {
+    pub(crate) token: String,
+    /// Seconds for which its cookie is kept.
+    pub(crate) max_age: u64,
+}
+
+/// An answer of the store.
+pub(crate) struct StoreAnswer {
+    /// The queue, with the settings that were applied.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) answer: VisitAnswer,
+    /// The entry of a newcomer to the lobby.
+    lobby_entry: Option<LobbyEntry>,
 }
 
 /// Admits a fresh ticket of an active session without asking the store (`recheck_after`).
@@ -77,6 +115,7 @@ fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros,
         now,
         known: true,
         outcome,
+        by_mode: false,
         store_time: None,
     }
 }
@@ -85,47 +124,100 @@ fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros,
 pub(crate) async fn visit(
     gate: &Gate,
     queue: Arc<Queue>,
-    ticket: Option<Ticket>,
-    join_policy: JoinPolicy,
+    credential: Credential,
+    intent: VisitIntent,
     enter_url: Option<String>,
 ) -> VisitResult {
     let deadline = StoreDeadline::of(gate);
-    let answer = visit_store(gate, &queue, ticket.as_ref(), join_policy, &deadline).await;
+    match credential {
+        Credential::None => visit_line(gate, queue, None, intent, enter_url, &deadline).await,
+        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, enter_url, &deadline).await,
+        Credential::Lobby(ticket) => visit_from_lobby(gate, queue, &ticket, intent, enter_url, &deadline).await,
+    }
+}
+
+/// Visits the queue with a lobby ticket. The store is asked for the mode unless it has just confirmed the settings, so a
+/// lobby costs it next to nothing.
+async fn visit_from_lobby(
+    gate: &Gate,
+    mut queue: Arc<Queue>,
+    ticket: &LobbyTicket,
+    intent: VisitIntent,
+    enter_url: Option<String>,
+    deadline: &StoreDeadline,
+) -> VisitResult {
+    let mut now = gate.clock.now();
+    let mut mode = queue.settings.line.effective_mode(now, true);
+    let is_known = gate.clock.has_synced() && gate.last_answers.confirms(&queue.settings, now);
+    // A ticket that seems void may be newer than the settings that this process knows.
+    if !is_known || matches!(lobby::value_of(gate, &queue.settings, ticket, now), LobbyTicketValue::Void) {
+        match visit_store(gate, &queue, None, VisitIntent::Renew, deadline).await {
+            Ok(found) => (queue, now, mode) = (found.queue, found.answer.now, found.answer.mode),
+            Err(error) => log_store_failure(gate, &queue, &error),
+        }
+    }
+    match lobby::value_of(gate, &queue.settings, ticket, now) {
+        LobbyTicketValue::Void => visit_line(gate, queue, None, intent, enter_url, deadline).await,
+        LobbyTicketValue::Drawn(drawn) => visit_line(gate, queue, Some(drawn), intent, enter_url, deadline).await,
+        LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown if mode == Mode::Bypass => {
+            visit_line(gate, queue, None, VisitIntent::Renew, enter_url, deadline).await
+        }
+        // The operator opened the line before the draw.
+        LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent == VisitIntent::Join => {
+            visit_line(gate, queue, None, VisitIntent::JoinAs(ticket.session()), enter_url, deadline).await
+        }
+        LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
+    }
+}
+
+async fn visit_line(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    ticket: Option<Ticket>,
+    intent: VisitIntent,
+    enter_url: Option<String>,
+    deadline: &StoreDeadline,
+) -> VisitResult {
+    let answer = visit_store(gate, &queue, ticket.as_ref(), intent, deadline).await;
     let store_time = Some(deadline.elapsed());
     let result = match answer {
-        Ok((queue, answer)) => from_store_answer(gate, queue, &answer, ticket.as_ref(), enter_url),
+        Ok(found) => from_store_answer(gate, found, ticket.as_ref(), enter_url),
         Err(error) => {
-            if let Some(suppressed) = gate.store_failures.allow() {
-                warn!(queue = %queue.settings.id, %error, suppressed, "store call failed; applying store_failure");
-            }
+            log_store_failure(gate, &queue, &error);
             store_failed(gate, &queue, ticket.as_ref())
         }
     };
     VisitResult { store_time, ..result }
 }
 
+fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {
+    if let Some(suppressed) = gate.store_failures.allow() {
+        warn!(queue = %queue.settings.id, %error, suppressed, "store call failed; applying store_failure");
+    }
+}
+
 /// Calls the store, and reloads the settings if they have changed.
-async fn visit_store(
+pub(crate) async fn visit_store(
     gate: &Gate,
     queue: &Arc<Queue>,
     ticket: Option<&Ticket>,
-    join_policy: JoinPolicy,
+    intent: VisitIntent,
     deadline: &StoreDeadline,
-) -> Result<(Arc<Queue>, VisitAnswer), StoreError> {
+) -> Result<StoreAnswer, StoreError> {
     let id = &queue.settings.id;
-    let next = |ticket: &Ticket| ticket.session().successor(ticket.signed_at().0);
-    let join = (join_policy == JoinPolicy::Allowed).then(|| ticket.map_or_else(SessionId::random, next));
+    let join = intent.new_session(ticket);
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-    let visit = Visit { ticket: ticket.cloned(), join, witness };
+    let visit = Visit { ticket: ticket.cloned(), join, read_only: intent == VisitIntent::Read, witness };
     let answer = deadline.limit(call_store(gate, queue, visit)).await;
     match &answer {
-        Ok(answer) => gate.witnesses.served(id, answer),
+        Ok((answer, _)) => gate.witnesses.served(id, answer),
         Err(_) => gate.witnesses.failed(id),
     }
-    let answer = answer?;
+    let (answer, lobby_entry) = answer?;
     gate.clock.observe(answer.now);
     if answer.revision == queue.settings.line.revision {
-        return Ok((queue.clone(), answer));
+        gate.last_answers.observe(&queue.settings, &answer);
+        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry });
     }
     let current = match deadline.limit(gate.directory.reload(id)).await {
         Ok(current) => current,
@@ -136,7 +228,7 @@ async fn visit_store(
             None
         }
     };
-    Ok((current.unwrap_or_else(|| queue.clone()), answer))
+    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry })
 }
 
 /// The time limit of all store calls of a request together.
@@ -165,45 +257,62 @@ impl StoreDeadline {
 }
 
 /// Calls the store, and again if the queue is missing in the store or the next session of the ticket has ended too.
-async fn call_store(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
+async fn call_store(
+    gate: &Gate,
+    queue: &Arc<Queue>,
+    mut visit: Visit,
+) -> Result<(VisitAnswer, Option<LobbyEntry>), StoreError> {
     let id = &queue.settings.id;
     let mut answer = gate.visits.visit(id, visit.clone()).await;
     if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
         answer = gate.visits.visit(id, visit.clone()).await;
     }
     let answer = answer?;
-    let was_turned_away = answer.kind == VisitKind::Absent && answer.mode.accepts_joins();
-    if !was_turned_away || visit.join.is_none() {
-        return Ok(answer);
+    let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
+    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() {
+        return Ok((answer, answer.lobby_entry(&visit)));
     }
     visit.join = Some(SessionId::random());
-    gate.visits.visit(id, visit).await
+    let answer = gate.visits.visit(id, visit.clone()).await?;
+    Ok((answer, answer.lobby_entry(&visit)))
 }
 
 fn from_store_answer(
     gate: &Gate,
-    queue: Arc<Queue>,
-    answer: &VisitAnswer,
+    found: StoreAnswer,
     ticket: Option<&Ticket>,
     enter_url: Option<String>,
 ) -> VisitResult {
+    let StoreAnswer { queue, answer, lobby_entry } = found;
+    let answer = &answer;
     let (mut status, wait) = visitor_status(&queue.settings, answer, ticket, enter_url);
     status.reason = end_reason(&queue.settings, answer, ticket);
-    let wait_ms = wait.map(|wait| wait.p50_ms);
-    let shown = ShownEstimate { position: status.position, wait_ms, census: Some(answer.census()) };
+    if lobby::is_lobby(answer) {
+        let bearer = ticket.filter(|ticket| ticket.is_new_from_lobby()).map(Ticket::session);
+        let session = bearer.or(lobby_entry.map(|entry| entry.session()));
+        status = lobby::lobby_status(&queue.settings, session, answer.now);
+    }
+    lobby::add_number(gate, &queue.settings, answer.now, ticket, &mut status);
+    let shown = shown_estimate(answer, ticket, &status, wait);
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
     let admitted = active.map(|place| Slot { session: place.session, expires_at: place.expires_at });
     if answer.kind != VisitKind::Renewed {
         debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
     }
-    let signed = answer
-        .place
-        .as_ref()
-        .and_then(|place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown));
-    let known = ticket.is_some_and(|ticket| status.session == Some(ticket.session()));
+    let of_session = ticket.filter(|ticket| status.session == Some(ticket.session()));
+    let event = of_session.and_then(Ticket::event);
+    let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, event);
+    let signed = answer.place.as_ref().and_then(sign).map(|token| {
+        // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
+        let line = &queue.settings.line;
+        NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl) }
+    });
+    let signed = signed.or_else(|| lobby::lobby_ticket(gate, &queue.settings, &lobby_entry?));
+    let known = of_session.is_some();
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
     let outcome = outcome_of(answer, admitted.is_some());
+    let by_mode = answer.mode == Mode::Bypass;
     VisitResult {
         queue,
         visitor_status: status,
@@ -213,28 +322,74 @@ fn from_store_answer(
         now: answer.now,
         known,
         outcome,
+        by_mode,
         store_time: None,
     }
+}
+
+/// What a ticket says of the status that is shown with this answer.
+pub(crate) fn shown_estimate(
+    answer: &VisitAnswer,
+    ticket: Option<&Ticket>,
+    status: &VisitorStatus,
+    wait: Option<WaitRange>,
+) -> ShownEstimate {
+    let wait_ms = wait.map(|wait| wait.p50_ms);
+    let presumed = wait_ms.is_some() && !answer.pace.observed(answer.now).is_known();
+    // No position is shown while the order is drawn; the one that was shown before stays an upper bound.
+    let before = ticket.and_then(Ticket::position).filter(|_| answer.mode == Mode::Draw);
+    ShownEstimate { position: status.position.or(before), wait_ms, presumed, census: Some(answer.census()) }
 }
 
 fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
     match (answer.mode, &answer.place) {
         (Mode::Bypass, _) => Outcome::Bypassed,
         _ if admitted => Outcome::Admitted,
-        (Mode::Closed, _) | (Mode::Draining, None) => Outcome::Closed,
+        (Mode::Closed | Mode::Scheduled, _) | (Mode::Draining, None) => Outcome::Closed,
         (_, Some(_)) => Outcome::Waiting,
+        _ if answer.kind == VisitKind::Full => Outcome::Full,
+        _ if answer.kind == VisitKind::Lobby => Outcome::Lobby,
         (_, None) => Outcome::NotJoined,
     }
 }
 
+/// A request that passes without a visit.
+pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
+    let now = gate.clock.now();
+    let visitor_status = unavailable(&queue.settings, None, now);
+    let outcome = Outcome::Bypassed;
+    VisitResult {
+        queue,
+        visitor_status,
+        ticket: None,
+        admitted: None,
+        passes: true,
+        now,
+        known: false,
+        outcome,
+        by_mode: false,
+        store_time: None,
+    }
+}
+
+/// A request to a scheduled queue that passes between events without an answer of the store (rule 13.8).
+pub(crate) fn between_events(gate: &Gate, queue: Arc<Queue>, ticket: Option<&Ticket>) -> VisitResult {
+    let status = unavailable(&queue.settings, ticket, gate.clock.now());
+    let visitor_status = VisitorStatus { state: VisitorState::Admitted, ..status };
+    VisitResult { visitor_status, known: ticket.is_some(), by_mode: true, ..bypassed(gate, queue) }
+}
+
 /// Applies `store_failure`. No ticket is signed, because the store did not confirm the session.
-fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> VisitResult {
+pub(crate) fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> VisitResult {
     let settings = &queue.settings;
     let now = gate.clock.now();
     let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch);
     let active = ticket.and_then(|ticket| Some((ticket, slot_of(ticket)?)));
     if let Some((ticket, slot)) = active.filter(|(_, slot)| now < slot.expires_at) {
         return admit_by_ticket(queue, ticket, slot, now, Outcome::Unavailable);
+    }
+    if gate.last_answers.bypassed_until(settings, now).is_some() {
+        return between_events(gate, queue.clone(), ticket);
     }
     let visitor_status = unavailable(settings, ticket, now);
     let (state, passes) = match settings.store_failure {
@@ -254,6 +409,7 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> Vis
         now,
         known,
         outcome,
+        by_mode: false,
         store_time: None,
     }
 }

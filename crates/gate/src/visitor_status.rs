@@ -1,16 +1,20 @@
 //! The visitor status from an answer of the store.
 
-use vestibule_core::line::{LineRules, Mode, VisitAnswer};
+use vestibule_core::line::{LineRules, Mode, VisitAnswer, VisitKind};
 use vestibule_core::settings::{HandoverKind, Settings};
-use vestibule_core::{Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, poll_after};
+use vestibule_core::{
+    EventStatus, Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, draw_after, full_after,
+    poll_after, support_code,
+};
 use vestibule_estimate::{WaitRange, expected_wait};
 
 /// The position that the visitor sees. It never rises, although a restored session ahead raises the rank: those few are
-/// admitted before it matters. During recovery ranks are incomplete, so the last known position is shown, if any.
+/// admitted before it matters. Until all have returned after a loss, ranks are too small, so the last known position is
+/// shown, if any.
 fn shown_position(answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<u64> {
     let place = answer.place.filter(|place| place.admitted_at.is_none())?;
     let known = ticket.filter(|ticket| waits_on(ticket, answer)).and_then(Ticket::position);
-    if answer.recovering { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
+    if answer.restoring { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
 }
 
 /// Whether the ticket states what this session was shown while it waited.
@@ -18,12 +22,9 @@ fn waits_on(ticket: &Ticket, answer: &VisitAnswer) -> bool {
     answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
 }
 
-/// Admissions after which the shown wait follows the measured pace.
-const ADMISSIONS_MIN: f64 = 10.0;
-
 /// The estimated wait at this position.
 fn expected(settings: &Settings, answer: &VisitAnswer, position: Option<u64>) -> Option<WaitRange> {
-    let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
+    let rules = LineRules { quota: answer.quota, ..settings.line.in_mode(answer.mode) };
     expected_wait(&rules, &answer.flow(), answer.now, position?)
 }
 
@@ -36,7 +37,7 @@ fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>
     let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
     let seen = answer.pace.observed(answer.now);
     // The first admissions say little about the pace, so the shown wait does not jump.
-    let known_for = if seen.admissions < ADMISSIONS_MIN { 0.0 } else { seen.age };
+    let known_for = if seen.is_known() { seen.age } else { 0.0 };
     expected.after(before_ms, passed, known_for)
 }
 
@@ -53,43 +54,64 @@ pub(crate) fn visitor_status(
     let state = match answer.mode {
         Mode::Bypass => VisitorState::Admitted,
         _ if admitted => VisitorState::Admitted,
-        Mode::Closed => VisitorState::Closed,
+        Mode::Closed | Mode::Scheduled => VisitorState::Closed,
         Mode::Draining if place.is_none() => VisitorState::Closed,
-        Mode::Paused => VisitorState::Paused,
+        _ if answer.kind == VisitKind::Full => VisitorState::Full,
+        // In the lobby, sessions from before it wait; everyone else gets the status of the lobby.
+        Mode::Paused | Mode::Lobby => VisitorState::Paused,
+        Mode::Draw => VisitorState::Lobby,
         Mode::Open | Mode::Draining => VisitorState::Waiting,
     };
-    let rank = if answer.recovering { position } else { place.map(|place| place.position) };
-    let rank = rank.filter(|_| !admitted);
+    // Until the order is complete, ranks mean nothing.
+    let is_drawing = answer.mode == Mode::Draw;
+    let position = position.filter(|_| !is_drawing);
+    let rank = if answer.restoring { position } else { place.map(|place| place.position) };
+    let rank = rank.filter(|_| !admitted && !is_drawing);
     let expected = expected(settings, answer, rank);
     let wait = expected.map(|expected| shown_wait(expected, answer, ticket));
     let wait_seconds = wait.map(WaitRange::seconds);
     // A line that moves faster than shown is corrected slowly, and needs frequent polls.
     let soonest = expected.map(WaitRange::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
+    let seen = answer.pace.observed(answer.now);
+    // The ticket of this answer will say the same.
+    let due = wait.map(|wait| Micros(answer.now.0 + wait.p50_ms * 1000));
     let full = match (admitted, settings.handover.kind) {
-        (false, _) => settings.line.waiting_ttl,
+        (false, _) => settings.line.poll_ttl(answer.now, &seen, rank, due),
         // A pass must be renewed in time.
         (true, HandoverKind::Redirect) => settings.line.active_ttl.min(PASS_TTL * 3 / 2),
         (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
     };
     let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
+    let event = EventStatus::of(settings, answer.now, answer.waiting > 0);
+    let is_drawn = ticket.is_some_and(|ticket| waits_on(ticket, answer) && ticket.event().is_some());
+    if state == VisitorState::Full {
+        ask_after = full_after(answer.now);
+    } else if is_drawing && !admitted {
+        let draw_ends_in = event.as_ref().and_then(|event| event.draw_ends_in).unwrap_or_default();
+        ask_after = draw_after(draw_ends_in, settings.line.waiting_ttl, left, answer.now);
+    }
     if place.is_some_and(|place| !place.confirmed) {
         ask_after = ask_after.min(confirm_after(answer.now));
     }
     let visitor_status = VisitorStatus {
         queue: settings.id.clone(),
         session: place.map(|place| place.session),
+        support_code: place.map(|place| support_code(place.session, (!admitted).then_some(place.arrival))),
         state,
         reason: None,
         position,
-        waiting: Some(answer.waiting),
-        active: Some(answer.active),
+        waiting: Some(answer.waiting).filter(|_| state != VisitorState::Lobby),
+        active: Some(answer.active).filter(|_| state != VisitorState::Lobby),
         wait_seconds,
-        joined_at: place.map(|place| place.arrival.seconds()),
+        // A drawn arrival is an order and not a time.
+        joined_at: place.filter(|_| !is_drawn).map(|place| place.arrival.seconds()),
         expires_in: left,
         poll_after: ask_after,
         enter_url: enter_url.filter(|_| state == VisitorState::Admitted),
         revision: Some(answer.revision),
+        message: None,
+        event,
     };
     (visitor_status, wait)
 }
@@ -101,24 +123,27 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Mic
     VisitorStatus {
         queue: settings.id.clone(),
         session: ticket.map(Ticket::session),
+        support_code: ticket.map(|ticket| support_code(ticket.session(), waiting.map(Ticket::arrival))),
         state: VisitorState::Unavailable,
         reason: None,
         position: waiting.and_then(Ticket::position),
         waiting: None,
         active: None,
         wait_seconds: None,
-        joined_at: ticket.map(|ticket| ticket.arrival().seconds()),
+        joined_at: ticket.filter(|ticket| ticket.event().is_none()).map(|ticket| ticket.arrival().seconds()),
         expires_in: None,
         poll_after: poll_after(None, None, full.min(30), None, now),
         enter_url: None,
         revision: None,
+        message: None,
+        event: EventStatus::of(settings, now, waiting.is_some()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::line::{Pace, SessionState, StayCounts, VisitKind};
+    use vestibule_core::line::{Pace, SessionState, StayCounts};
     use vestibule_core::{KeyList, SessionId, ShownEstimate, TicketSigner};
 
     use super::*;
@@ -153,6 +178,7 @@ mod tests {
             reached: since,
             quota: 100,
             recovering: false,
+            restoring: false,
             pace: moved,
         }
     }
@@ -161,7 +187,7 @@ mod tests {
     fn ticket_signed(seconds: u64, shown: ShownEstimate) -> Ticket {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
         let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
-        let ticket = signer.sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown).unwrap();
+        let ticket = signer.sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown, None).unwrap();
         signer.verify(&queue, ticket.as_bytes()).unwrap()
     }
 
@@ -176,17 +202,26 @@ mod tests {
         let (position, known) = shown(None);
         assert_eq!(position, 600);
         assert!((570..=615).contains(&known), "{known}");
-        let before = ticket_signed(3, ShownEstimate { position: Some(590), wait_ms: Some(900_000), census: None });
+        let before = ticket_signed(
+            3,
+            ShownEstimate { position: Some(590), wait_ms: Some(900_000), presumed: false, census: None },
+        );
         let (position, wait) = shown(Some(&before));
         assert_eq!(position, 590, "somebody came back to an older place");
         assert!((870..=897).contains(&wait), "{wait}");
-        let long_ago = ticket_signed(400, ShownEstimate { position: Some(590), wait_ms: Some(900_000), census: None });
+        let long_ago = ticket_signed(
+            400,
+            ShownEstimate { position: Some(590), wait_ms: Some(900_000), presumed: false, census: None },
+        );
         assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
     }
 
     #[test]
     fn the_shown_wait_ignores_the_first_admissions() {
-        let before = ticket_signed(3, ShownEstimate { position: Some(600), wait_ms: Some(900_000), census: None });
+        let before = ticket_signed(
+            3,
+            ShownEstimate { position: Some(600), wait_ms: Some(900_000), presumed: false, census: None },
+        );
         let shown = |admissions: u64, ticket: Option<&Ticket>| {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
@@ -207,9 +242,48 @@ mod tests {
         };
         let (known, soon) = ask_after(None);
         assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
-        let before = ticket_signed(3, ShownEstimate { position: Some(60), wait_ms: Some(900_000), census: None });
+        let before = ticket_signed(
+            3,
+            ShownEstimate { position: Some(60), wait_ms: Some(900_000), presumed: false, census: None },
+        );
         let (shown, as_soon) = ask_after(Some(&before));
         assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
+    }
+
+    #[test]
+    fn far_visitors_poll_within_a_third_of_their_presence() {
+        let asks_after = |wait_seconds: u64| {
+            let mut answer = answer(wait_seconds);
+            answer.place = answer.place.map(|place| SessionState { expires_at: NOW.add_seconds(600), ..place });
+            let polls: Vec<u64> = (0..200)
+                .map(|micros| {
+                    answer.now = Micros(NOW.0 + micros);
+                    visitor_status(&settings(), &answer, None, None).0.poll_after
+                })
+                .collect();
+            (*polls.iter().min().unwrap(), *polls.iter().max().unwrap())
+        };
+        assert_eq!(asks_after(3600), (75, 100));
+        let (_, longest) = asks_after(480);
+        assert!((28..=32).contains(&longest), "{longest}");
+        let mut about_to_expire = answer(3600);
+        about_to_expire.place = about_to_expire.place.map(|it| SessionState { expires_at: NOW.add_seconds(30), ..it });
+        let asks_after = visitor_status(&settings(), &about_to_expire, None, None).0.poll_after;
+        assert!(asks_after <= 20, "{asks_after}");
+    }
+
+    #[test]
+    fn the_position_of_the_ticket_is_shown_until_all_have_returned() {
+        let before = ticket_signed(
+            70,
+            ShownEstimate { position: Some(590), wait_ms: Some(600_000), presumed: false, census: None },
+        );
+        let mut answer = answer(4);
+        let shown = |answer: &VisitAnswer, ticket| visitor_status(&settings(), answer, ticket, None).0.position;
+        answer.restoring = true;
+        assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), (Some(590), None));
+        answer.restoring = false;
+        assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), (Some(4), Some(4)));
     }
 
     #[test]

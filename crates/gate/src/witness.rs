@@ -119,25 +119,13 @@ impl Witnesses {
 #[cfg(test)]
 mod tests {
     use tokio::time::advance;
-    use vestibule_core::line::{Line, LineRules, Mode, Visit};
+    use vestibule_core::line::{Line, LineRules, Visit};
     use vestibule_core::{Micros, SessionId};
 
     use super::*;
 
     fn answer() -> VisitAnswer {
-        let rules = LineRules {
-            mode: Mode::Open,
-            quota: 5,
-            admissions_per_minute: None,
-            waiting_ttl: 60,
-            active_ttl: 600,
-            claim_ttl: 30,
-            hold_ttl: 600,
-            max_session: None,
-            credential_ttl: 2,
-            epoch: 1,
-            revision: 1,
-        };
+        let rules = LineRules::with_quota(5);
         let now = Micros(1_000_000);
         Line::new(rules, now, false).visit(now, &Visit::joining(SessionId::random()))
     }

@@ -16,13 +16,18 @@
   const page = JSON.parse(block.textContent);
   const texts = page.texts;
   const root = document.documentElement;
-  const numbers = new Intl.NumberFormat(page.lang);
+  // Digits are Latin in every language, as on the server.
+  const digits = { numberingSystem: 'latn' };
+  const numbers = new Intl.NumberFormat(page.lang, digits);
   const plurals = new Intl.PluralRules(page.lang);
   const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000;
   const ENTER_MS = 1500, ANNOUNCE_MS = 60000, STEADY_MS = 30000;
+  // The end of a turn is shown with seconds if it is this near.
+  const SECONDS_MS = 300000, SOUND_LATE_MS = 1000;
   // Times are formatted for the visitor's region if its language is the page's.
-  const region = navigator.languages?.find((tag) => tag.split('-')[0] === page.lang) ?? page.lang;
-  const clock = (at) => new Intl.DateTimeFormat(region, { timeStyle: 'short' }).format(at);
+  const written = (tag) => { const { language, script } = new Intl.Locale(tag).maximize(); return `${language}-${script}`; };
+  const region = navigator.languages?.find((tag) => written(tag) === written(page.lang)) ?? page.lang;
+  const clock = (at, timeStyle = 'short') => new Intl.DateTimeFormat(region, { timeStyle, ...digits }).format(at);
   const visible = () => document.visibilityState === 'visible';
 
   // Storage fails where cookies are blocked: `get` then returns `undefined`, and `null` for a missing key.
@@ -56,6 +61,7 @@
     local[name] = setTimeout(run, worker ? delay + LATE_MS : delay, name);
   };
   const after = (name, delay) => { due[name] = Date.now() + delay; arm(name, delay); };
+  const cancel = (name) => { delete due[name]; clearTimeout(local[name]); };
   try {
     worker = new Worker(document.currentScript.src);
     worker.onmessage = ({ data }) => run(data);
@@ -110,41 +116,129 @@
     return seen;
   };
 
+  // The countdown to the start of an event, and then to the end of its draw. It starts from the server's number of seconds,
+  // as the visitor's clock may be wrong, and follows a clock that nobody can set.
+  const DAY = 86400, SPOKEN = [600, 300, 60, 10, 0];
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const upcoming = ({ state, event }) => (['paused', 'closed', 'lobby'].includes(state) && event?.starts_in > 0 ? event : null);
+  const isDrawn = ({ event }) => event?.order === 'draw';
+  // An operator can pause a queue in its lobby; its visitors then have no presence that could expire.
+  const isInLobby = ({ state, session, position, expires_in: left }) => state === 'lobby'
+    || (state === 'paused' && !!session && !position && left == null);
+  const startTime = ({ starts_at: at, starts_in: left }) => {
+    const start = new Date(at * 1000), now = new Date((at - left) * 1000);
+    if (start.toDateString() === now.toDateString()) return clock(start);
+    return new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'short', ...digits }).format(start);
+  };
+  const unit = (n, name) => new Intl.NumberFormat(page.lang, { style: 'unit', unit: name, unitDisplay: 'long', ...digits }).format(n);
+  const inWords = (s) => {
+    if (s < 60) return unit(s, 'second');
+    if (s < 7200) return unit(Math.ceil(s / 60), 'minute');
+    return s < 2 * DAY ? unit(Math.ceil(s / 3600), 'hour') : unit(Math.ceil(s / DAY), 'day');
+  };
+  const inDigits = (s) => {
+    const two = (n) => String(n).padStart(2, '0');
+    const hours = Math.floor(s / 3600), minutes = Math.floor(s / 60) % 60;
+    return hours ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
+  };
+  const countdown = (s) => {
+    if (s >= 2 * DAY) return inWords(s);
+    if (still) return s < 60 ? texts.wait.less_than_minute : inWords(s);
+    return inDigits(s);
+  };
+  // The status that is counted down, when the event starts, and what the countdown leads to: the time and its texts.
+  let counted = null, startsAt = null, goal = null, shownLeft = null;
+  const tick = () => {
+    const left = Math.max(0, Math.ceil((goal.at - performance.now()) / 1000));
+    write('countdown', countdown(left));
+    const mark = SPOKEN.find((seconds) => left <= seconds && shownLeft > seconds);
+    shownLeft = left;
+    if (mark !== undefined) announce(mark ? `${goal.label} ${inWords(mark)}` : goal.end);
+    if (left) after('tick', ((goal.at - performance.now()) % 1000) + 1);
+    else if (counted.state === 'lobby') renderEvent(later(counted));
+  };
+  actions.tick = tick;
+  const drawSeconds = ({ starts_in: start, draw_ends_in: end }) => Math.max(0, Math.round(end - start));
+  // A status of the lobby as it is now.
+  const later = (status) => {
+    const left = Math.floor(startsAt - performance.now()) / 1000;
+    return { ...status, event: { ...status.event, starts_in: left, draw_ends_in: left + drawSeconds(status.event) } };
+  };
+  // Heading, lead and countdown: all that changes between two polls, and on a page that only counts down.
+  const renderEvent = (status) => {
+    const { state, event } = counted = status, start = upcoming(status);
+    const left = start ? event.starts_in : state === 'lobby' ? event?.draw_ends_in : 0;
+    const { heading, lead: form } = said(status);
+    const lead = fill(form, { brand: page.brand, name: page.name });
+    write('heading', heading);
+    write('lead', lead);
+    show('countdown-row', left > 0);
+    if (event) startsAt = performance.now() + 1000 * event.starts_in;
+    if (left > 0) {
+      const { countdown: label, starting } = isDrawn(status) ? texts.draw : texts.event;
+      goal = start ? { label: texts.event.countdown, end: starting } : { label, end: texts.draw.admitting };
+      goal.at = performance.now() + 1000 * left;
+      write('countdown-label', goal.label);
+      tick();
+    } else cancel('tick');
+    if (!shownPosition) entitle(heading);
+    return { heading, lead };
+  };
+
   // Heading and lead; the server chooses in the same way.
-  const said = ({ state, session }) => {
-    if (state === 'left') return texts.left;
+  const said = (status) => {
+    const { state, session } = status, event = upcoming(status);
+    if (event) {
+      const heading = fill(texts.event.starts, { event: event.name, time: startTime(event) });
+      const { lobby, closed, ahead = lobby } = isDrawn(status) ? texts.draw : texts.event;
+      return { heading, lead: state === 'closed' ? closed : state === 'lobby' ? lobby : ahead };
+    }
+    if (state === 'left' || state === 'expired') return texts[state];
     if (state === 'unavailable' && !session) return texts.newcomer;
+    if (state === 'paused' && isInLobby(status)) return { heading: texts.heading[state], lead: texts.draw.paused };
     const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
   };
 
-  let shownState = page.state, shownPosition = null, spokenPosition = null;
+  const entitle = (text) => { document.title = `${text} · ${page.brand}`; };
+
+  let shownState = page.state, shownPosition = null, spokenPosition = null, spokenNumber = page.event?.number;
   const render = (status) => {
-    const { state } = status;
+    const { state, event } = status;
     if (status.position) renderPlace(status);
     const inLine = status.position && state !== 'admitted';
     const waits = status.session && state !== 'admitted';
-    const { heading, lead: form } = said(status);
-    const lead = fill(form, { brand: page.brand, name: page.name });
+    const inLobby = isInLobby(status), drawn = isDrawn(status);
+    const { heading, lead } = renderEvent(status);
     root.dataset.state = state;
-    write('heading', heading);
-    write('lead', lead);
+    const number = waits && event?.number ? fill(texts.draw.number, event) : '';
+    write('number', number);
+    show('number', !!number);
+    write('hold', inLobby ? texts.draw_hold_notice : texts.hold_notice);
+    write('reload', inLobby ? texts.draw.reload : texts.reload_notice);
+    write('order', drawn ? texts.draw.fair : texts.order_notice);
+    show('how-fair', drawn);
     show('position-section', inLine);
     show('enter', state === 'admitted');
     show('hold-notice', waits);
-    show('leave', waits && state !== 'unavailable');
-    show('notify', waits && mayNotify());
+    show('leave', waits && state !== 'unavailable' && !inLobby);
+    for (const name of ['notify', 'notify-state']) show(name, waits);
     if (state !== 'waiting') show('reason', false);
     const wait = status.wait_seconds && inLine ? waitWords(status.wait_seconds) : '';
     write('wait', wait);
     show('wait-row', !!wait);
-    const title = inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading;
-    document.title = `${title} · ${page.brand}`;
-    if (state !== shownState) announce(`${heading}. ${lead}`);
-    else if (inLine && shownPosition !== spokenPosition && Date.now() - spokenAt > ANNOUNCE_MS) {
+    entitle(inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading);
+    // The draw ends with a position, which is what its visitors wait for.
+    const words = [], changed = state !== shownState;
+    if (changed) words.push(`${heading}. ${lead}`);
+    if (number && event.number !== spokenNumber) words.push(`${number}.`);
+    if (inLine && shownPosition !== spokenPosition
+      && (changed ? shownState === 'lobby' : Date.now() - spokenAt > ANNOUNCE_MS)) {
       spokenPosition = shownPosition;
-      announce(`${texts.position_label}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
+      words.push(`${texts.position_label}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
     }
+    if (words.length) announce(words.join(' '));
+    spokenNumber = event?.number ?? spokenNumber;
     shownState = state;
   };
 
@@ -162,15 +256,22 @@
 
   // No away beacon when the page navigates by itself: the visitor enters the site, or the page reloads.
   let leaving = false, stopped = false;
+  // This page is updated no more.
+  const rest = () => {
+    closeStream();
+    ['auto-update', 'message'].forEach((name) => write(name, ''));
+  };
   const reload = () => { leaving = true; location.reload(); };
 
-  // Navigates to the requested URL. Usually it is this one: then a reload keeps the fragment.
-  // A hidden tab delays entering, so that a visitor who returns finds the admission unused.
-  const enter = () => {
+  // The visitor's turn. A visible page continues to the site by itself. A hidden page sends no request: it shows until
+  // when the slot is reserved, and continues once it is shown. `turnEnds` is Infinity if nothing is reserved.
+  let turnEnds = 0;
+  const enter = ({ expires_in: left }) => {
     stopped = true;
     const target = new URL(page.enter_url || location.href, location.href);
     if (!/^https?:$/.test(target.protocol)) return;
     target.hash = '';
+    // Usually the requested URL is this one: then a reload keeps the fragment.
     const here = target.href === location.href.split('#')[0];
     actions.enter = () => {
       if (here) return reload();
@@ -185,35 +286,97 @@
         actions.enter();
       };
     });
-    const look = () => {
-      if (!visible()) return;
+    turnEnds = left == null ? Infinity : Date.now() + left * 1000;
+    if (left != null) after('expire', left * 1000);
+    showIcon(TURN_ICON);
+    if (notifying) alertVisitor();
+    continueOrHold();
+  };
+  const continueOrHold = () => {
+    const left = turnEnds - Date.now();
+    if (left <= 0) return actions.expire();
+    if (visible()) {
       all('enter-link')[0]?.focus();
-      after('enter', ENTER_MS);
-    };
-    if (visible()) return look();
-    after('enter', Math.max(ENTER_MS, page.hold_admission * 1000));
-    document.addEventListener('visibilitychange', look, { once: true });
-    notify();
+      return after('enter', Math.min(ENTER_MS, left));
+    }
+    cancel('enter');
+    if (turnEnds === Infinity) return;
+    const lead = fill(texts.reserved, { time: clock(turnEnds, left < SECONDS_MS ? 'medium' : 'short') });
+    write('lead', lead);
+    announce(`${texts.heading.admitted}. ${lead}`);
+  };
+  actions.expire = () => {
+    if (!turnEnds || leaving) return;
+    turnEnds = 0;
+    leaving = true;
+    cancel('enter');
+    showIcon();
+    render({ state: 'expired' });
+    rest();
+    show('rejoin', true);
   };
 
-  // Notifies only visitors who asked for it. Phones refuse notifications without a service worker.
-  const mayNotify = () => 'Notification' in window && isSecureContext
-    && Notification.permission !== 'denied' && !store.get('notify');
-  const notify = () => {
-    if (!store.get('notify') || !('Notification' in window) || Notification.permission !== 'granted') return;
+  const TURN_ICON = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8">'
+    + '<circle cx="4" cy="4" r="4" fill="#1a7f37"/><path d="m2 4.2 1.4 1.4L6 2.8" fill="none" stroke="#fff"/></svg>')}`;
+  const icon = document.querySelector('link[rel~="icon"]') ?? document.createElement('link'), ownIcon = icon.href;
+  const showIcon = (href = ownIcon) => {
+    Object.assign(icon, { rel: 'icon', href });
+    document.head.append(icon);
+  };
+
+  // Notifications are off until the visitor turns them on. Browsers allow sound after the visitor pressed a button. Most
+  // phones refuse notifications without a service worker.
+  let notifying = store.get('notify') === '1', audio = null;
+  const mayNotify = () => 'Notification' in window && Notification.permission === 'granted';
+  const showNotify = () => {
+    const text = !notifying ? '' : mayNotify() ? texts.notify_on : texts.notify_unsupported;
+    all('notify').forEach((el) => el.setAttribute('aria-pressed', notifying));
+    write('notify-state', text);
+    return text;
+  };
+  // Suspended until the turn, so that waiting costs no battery.
+  const openAudio = async () => {
+    audio ??= new AudioContext();
+    await audio.resume();
+  };
+  const playSound = () => [880, 1320].forEach((pitch, i) => {
+    const tone = audio.createOscillator(), volume = audio.createGain(), start = audio.currentTime + i * 0.25;
+    tone.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.2, start);
+    volume.gain.exponentialRampToValueAtTime(0.001, start + 0.4);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(start);
+    tone.stop(start + 0.4);
+  });
+  const alertVisitor = () => {
+    const at = Date.now();
+    // Where sound is not allowed yet, this waits until the visitor presses something, and is then too late.
+    openAudio().then(() => { if (Date.now() - at < SOUND_LATE_MS) playSound(); }, () => { /* no sound here */ });
+    navigator.vibrate?.([200, 100, 200]);
+    if (visible() || !mayNotify()) return;
     try {
       const notice = new Notification(texts.heading.admitted, { body: page.brand, tag: key('admitted') });
       notice.onclick = () => { focus(); notice.close(); };
-    } catch { /* the tab's title shows it */ }
+    } catch { /* sound and title show the turn */ }
   };
   all('notify').forEach((el) => {
     el.onclick = async () => {
-      const given = await Notification.requestPermission();
-      if (given === 'granted') {
+      notifying = !notifying;
+      if (notifying) {
         store.set('notify', '1');
-        announce(texts.notify_on);
-      }
-      show('notify', false);
+        openAudio().then(() => audio.suspend(), () => { /* no sound here */ });
+        if ('Notification' in window && Notification.permission === 'default') await Notification.requestPermission();
+      } else store.drop('notify');
+      announce(showNotify());
+    };
+  });
+  showNotify();
+
+  // Another language is another page at the same address. The fragment stays.
+  all('language').forEach((el) => {
+    el.onsubmit = () => {
+      el.action = el.action.split('#')[0] + location.hash;
+      leaving = true;
     };
   });
 
@@ -227,7 +390,8 @@
       } catch { return offline(true); }
       stopped = leaving = true;
       render({ state: 'left' });
-      document.title = `${texts.left.heading} · ${page.brand}`;
+      rest();
+      entitle(texts.left.heading);
       show('rejoin', true);
       all('rejoin')[0]?.querySelector('a')?.focus();
     };
@@ -240,18 +404,22 @@
       return reload();
     }
     stopped = true;
+    closeStream();
     show('cookies-blocked', true);
     write('live', all('cookies-blocked')[0]?.textContent ?? '');
   };
 
+  // A closed queue and a full line have pages without a position.
+  const isApart = (state) => state === 'closed' || state === 'full';
   const settle = (status) => {
     const { state, session } = status;
-    if (page.state === 'closed' ? state !== 'closed' : state === 'closed') return reload();
-    if (state === 'closed') return;
-    if ((state === 'waiting' || state === 'paused') && (!session || session !== page.session)) return unknown();
+    write('message', status.message ?? '');
+    if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
+    if (isApart(state)) return void renderEvent(status);
+    if (['waiting', 'paused', 'lobby'].includes(state) && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
     render(status);
-    if (state === 'admitted') enter();
+    if (state === 'admitted') enter(status);
   };
 
   let failures = 0, busy = false, polledAt = 0, updatedAt = page.state === 'unavailable' ? 0 : Date.now();
@@ -269,48 +437,152 @@
     return seconds > 0 ? seconds : 0;
   };
 
-  const ask = async () => {
+  // The response and its JSON, which is empty if there is none.
+  const load = async (url, options) => {
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(), FETCH_MS);
     let response;
     try {
-      response = await fetch(page.status_url, { credentials: 'same-origin', cache: 'no-store', signal: stop.signal,
-        headers: { Accept: 'application/json' } });
-      const status = await response.json();
-      if (!(status.state in texts.heading)) throw new Error('no visitor status');
-      return { status, delay: Math.max(status.poll_after || 1, retryAfter(response)) };
+      response = await fetch(url, { ...options, signal: stop.signal, headers: { Accept: 'application/json' } });
+      return { response, body: (await response.json()) ?? {} };
     } catch {
-      return { status: null, delay: retryAfter(response) };
+      return { response, body: {} };
     } finally { clearTimeout(timer); }
+  };
+  const ask = async () => {
+    const { response, body } = await load(page.status_url, { credentials: 'same-origin', cache: 'no-store' });
+    const status = body.state in texts.heading ? body : null;
+    return { status, delay: Math.max(status ? status.poll_after || 1 : 0, retryAfter(response)) };
+  };
+
+  // In the lobby, everything that can change is in the line document, which costs the queue nothing. The status is requested
+  // soon after the page was loaded, since cookies may be blocked, and at a random time in the first part of the draw.
+  const LOBBY_MIN = 20, LOBBY_MAX = 240, CONFIRM_MS = 2000, spread = Math.random() * 2 / 3;
+  let waitsFor = null;
+  const startSoon = () => startsAt - performance.now() <= LOBBY_MIN * 1250;
+  const joinsIn = () => startsAt + spread * 1000 * drawSeconds(counted.event) - performance.now();
+  const lobbyDelay = () => {
+    if (startSoon()) return Math.max(0, joinsIn());
+    const quarter = (startsAt - performance.now()) / 4000;
+    return Math.min(LOBBY_MAX, Math.max(LOBBY_MIN, quarter)) * (1000 - Math.random() * 250);
+  };
+  // Whether the line document confirms what the visitor sees in the lobby. It may come from a cache and so be older.
+  const isCurrent = async (seen) => {
+    const { mode, revision, event } = (await load(page.line_url, { credentials: 'omit' })).body;
+    if (revision !== seen.revision || event?.id !== seen.event.id) return false;
+    // The clock of a device that slept is late.
+    if (performance.now() + 1000 * event.starts_in < startsAt - 1000) renderEvent({ ...seen, event });
+    return mode === 'lobby' || startSoon();
+  };
+
+  const take = (status) => {
+    if (status && status.state !== 'unavailable') updatedAt = Date.now();
+    offline(!status, status?.state === 'unavailable' || !status);
+    if (!status) return;
+    failures = 0;
+    settle(status);
   };
 
   const poll = async () => {
     if (busy || stopped || leaving) return;
     busy = true;
     polledAt = Date.now();
-    let { status, delay } = await ask();
+    const isSame = waitsFor && joinsIn() > 0 && await isCurrent(waitsFor);
+    let { status, delay } = isSame ? {} : await ask();
     busy = false;
     if (leaving) return;
-    if (status && status.state !== 'unavailable') updatedAt = Date.now();
-    offline(!status, status?.state === 'unavailable' || !status);
-    if (status) {
+    if (isSame) {
       failures = 0;
-      settle(status);
-    } else {
+      updatedAt = Date.now();
+      offline(false);
+      return after('poll', lobbyDelay());
+    }
+    if (status) waitsFor = status.state === 'lobby' ? upcoming(status) && status : null;
+    take(status);
+    if (waitsFor) delay = lobbyDelay() / 1000;
+    if (!status) {
       const backoff = Math.min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** failures++);
       delay = Math.max(delay, backoff * (0.5 + Math.random() / 2));
     }
     if (!stopped && !leaving) after('poll', Math.min(delay, DELAY_MAX) * 1000);
   };
-  actions.poll = poll;
-  const pollNow = () => { if (Date.now() - polledAt > POLL_GAP_MS) poll(); };
+
+  // A visitor in line is updated by a stream instead of polls. A browser has one per queue: other tabs poll, and so do pages
+  // without locks. After a silent stream, or two that ended too soon, this page only polls: a proxy may buffer streams.
+  const SILENT_MS = 3000, REOPEN_MS = 20000, ENDS_MS = 5000;
+  let streams = !!page.stream_url && 'EventSource' in window && 'locks' in navigator;
+  let source = null, unlock = null, heard = false, endedAt = -ENDS_MS;
+  const closeStream = () => {
+    cancel('silent');
+    source?.close();
+    unlock?.();
+    source = unlock = null;
+  };
+  actions.silent = () => {
+    // A stream that was heard before has lost its connection.
+    if (!heard) streams = false;
+    closeStream();
+    poll();
+  };
+  const listen = () => {
+    cancel('poll');
+    heard = false;
+    source = new EventSource(page.stream_url);
+    after('silent', SILENT_MS);
+    source.onopen = () => after('silent', SILENT_MS);
+    source.addEventListener('status', ({ data }) => {
+      const status = JSON.parse(data);
+      heard = true;
+      if (status.state === 'admitted') {
+        closeStream();
+        return poll();
+      }
+      // The server ends a stream before the session expires.
+      after('silent', Math.max(SILENT_MS, (status.expires_in ?? 60) * 1000));
+      take(status);
+    });
+    source.onerror = () => {
+      const tooSoon = performance.now() - endedAt < ENDS_MS, final = source.readyState === EventSource.CLOSED;
+      endedAt = performance.now();
+      if (heard) after('silent', REOPEN_MS);
+      heard = false;
+      if (tooSoon || final) actions.silent();
+    };
+  };
+  // Visitors of a lobby are not in line, whatever its mode.
+  const mayStream = (status) => streams && page.session && ['waiting', 'paused'].includes(status.state) && !isInLobby(status);
+  // Resolves to whether this tab has the stream.
+  const stream = () => new Promise((opened) => {
+    if (source || !mayStream(counted ?? page)) return opened(!!source);
+    navigator.locks.request(key('stream'), { ifAvailable: true }, (lock) => {
+      if (!lock || stopped || leaving) return opened(false);
+      opened(true);
+      return new Promise((done) => {
+        unlock = done;
+        listen();
+      });
+    }).catch(() => opened(false));
+  });
+  actions.poll = async () => { if (!await stream()) poll(); };
+  const pollNow = () => { if (!source && Date.now() - polledAt > POLL_GAP_MS) poll(); };
 
   // After a failure poll at once, even if the last poll was a moment ago: the connection is back.
-  addEventListener('online', () => { if (failures) poll(); else pollNow(); });
-  addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; poll(); } });
-  document.addEventListener('visibilitychange', () => { if (visible()) pollNow(); });
+  addEventListener('online', () => {
+    closeStream();
+    if (failures) poll(); else pollNow();
+  });
+  addEventListener('pageshow', (event) => {
+    if (!event.persisted) return;
+    leaving = stopped = false;
+    turnEnds = 0;
+    waitsFor = null;
+    poll();
+  });
+  document.addEventListener('visibilitychange', () => { if (turnEnds) continueOrHold(); else if (visible()) pollNow(); });
   addEventListener('pagehide', () => {
-    if (leaving || shownState === 'admitted') return;
+    closeStream();
+    // Visitors of the lobby have no presence.
+    if (leaving || waitsFor || shownState === 'admitted') return;
     store.set('left', '1');
     navigator.sendBeacon?.(page.away_url);
   });
@@ -319,11 +591,15 @@
   const returned = store.get('left');
   store.drop('left');
   if (page.kept_seconds) write('position-kept', fill(texts.position_kept_until, { time: clock(Date.now() + page.kept_seconds * 1000) }));
-  if (page.state === 'admitted') enter();
+  if (page.state === 'admitted') enter(page);
   else {
     if (page.position) renderPlace(page);
-    show('leave', page.session && page.state !== 'unavailable' && page.state !== 'closed');
-    show('notify', page.session && page.state !== 'closed' && mayNotify());
-    after('poll', returned ? POLL_GAP_MS : page.poll_after * 1000);
+    if (upcoming(page) || page.state === 'lobby') renderEvent(page);
+    show('leave', page.session && !['unavailable', 'closed', 'lobby'].includes(page.state) && !isInLobby(page));
+    for (const name of ['notify', 'notify-state']) show(name, page.session && page.state !== 'closed');
+    // A stream does not wait as long as the next poll may, and a visitor of the lobby learns soon that cookies are blocked.
+    const isSoon = page.state === 'lobby' ? upcoming(page) && !startSoon() : mayStream(page);
+    const first = isSoon ? Math.min(page.poll_after * 1000, CONFIRM_MS * (1 + Math.random())) : page.poll_after * 1000;
+    after('poll', returned ? POLL_GAP_MS : first);
   }
 })();

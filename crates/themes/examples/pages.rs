@@ -39,6 +39,7 @@ fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> 
     Ok(VisitorStatus {
         queue: "acme-tour".parse()?,
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse()?),
+        support_code: Some("7QK2-M0XV".to_owned()),
         state,
         reason: None,
         position: Some(1284),
@@ -50,6 +51,8 @@ fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> 
         poll_after: 2,
         enter_url: Some("/tickets".to_owned()),
         revision: None,
+        message: None,
+        event: None,
     })
 }
 
@@ -65,7 +68,7 @@ fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
-        claim_seconds: 30,
         kept_seconds: None,
+        stream_url: None,
     }
 }

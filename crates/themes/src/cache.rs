@@ -13,7 +13,6 @@ use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
 use crate::assets::{AssetKey, Assets, ThemeStorageUnavailable};
 use crate::cache_entry::{CacheEntry, CachedTheme, FIRST_LOAD_MAX, RefreshInProgress};
 use crate::compiled::CompiledTheme;
-use crate::freeze_safe;
 use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, refresh};
 use crate::storage::{Storage, StorageError};
 use crate::throttle::Throttle;
@@ -173,7 +172,7 @@ impl ThemeCache {
     }
 
     async fn refresh_now(&self, name: &str, previous: &PreviousResult) -> Result<RefreshResult, StorageError> {
-        let found = freeze_safe::timeout(REFRESH_TIMEOUT, refresh(&self.storage, name, previous)).await;
+        let found = vestibule_freeze::timeout(REFRESH_TIMEOUT, refresh(&self.storage, name, previous)).await;
         found.unwrap_or_else(|| Err(StorageError::Unavailable("no answer in time".to_owned())))
     }
 }

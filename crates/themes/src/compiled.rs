@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use crate::ThemeError;
 use crate::bounds;
 use crate::context::Context;
-use crate::freeze_safe;
 use crate::storage::{ETag, FileSet};
 use crate::templates;
 
@@ -103,13 +102,13 @@ impl CompiledTheme {
         if self.is_slow() {
             return None;
         }
-        let permits = freeze_safe::timeout(RENDER_WAIT_MAX, self.permits()).await??;
+        let permits = vestibule_freeze::timeout(RENDER_WAIT_MAX, self.permits()).await??;
         let (theme, context) = (Arc::clone(self), Arc::clone(context));
         let render = move || {
             let _permits = permits;
             templates::render(&theme.environment, name, &context)
         };
-        match freeze_safe::timeout(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
+        match vestibule_freeze::timeout(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
             Some(Ok(Ok(page))) => Some(page),
             Some(Ok(Err(error))) => {
                 if bounds::was_slow(&error) {

@@ -2,7 +2,8 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use vestibule_core::{VisitorState, VisitorStatus};
+use vestibule_core::settings::EventOrder;
+use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::color::Palette;
 use crate::script;
@@ -24,11 +25,24 @@ pub(crate) struct Brand {
     name: String,
 }
 
+/// The event of a scheduled queue.
+#[derive(Serialize)]
+pub(crate) struct Event {
+    id: String,
+    name: String,
+    phase: &'static str,
+    order: EventOrder,
+    starts_at: u64,
+    starts: String,
+    number: Option<String>,
+}
+
 /// All variables. A variable without a value is none, which renders as nothing.
 #[derive(Serialize)]
 pub(crate) struct Context {
     lang: &'static str,
     dir: &'static str,
+    language_options: Value,
     nonce: String,
     state: &'static str,
     title: String,
@@ -36,6 +50,10 @@ pub(crate) struct Context {
     lead: String,
     queue: Queue,
     brand: Brand,
+    event: Option<Event>,
+    countdown: Option<String>,
+    countdown_label: &'static str,
+    number: Option<String>,
     logo: Option<String>,
     color: Palette,
     position: Option<String>,
@@ -43,13 +61,20 @@ pub(crate) struct Context {
     waiting: Option<String>,
     behind: Option<String>,
     wait: Option<String>,
+    in_lobby: bool,
+    is_drawn: bool,
     hold_notice: String,
+    reload_notice: &'static str,
+    order_notice: &'static str,
+    line_url: String,
     position_kept: Option<String>,
     session_kept: Option<String>,
     reason: Option<&'static str>,
+    message: Option<String>,
     offline_notice: String,
     no_script_notice: String,
     enter_url: String,
+    enter_label: String,
     support_code: Option<String>,
     refresh_seconds: u64,
     asset_base: String,
@@ -61,28 +86,50 @@ impl Context {
     pub(crate) fn of(view: &PageView<'_>) -> Self {
         let (language, visitor_status) = (view.language, view.visitor_status);
         let texts = &texts(language).texts;
-        let in_line = visitor_status.position.filter(|_| visitor_status.state != VisitorState::Admitted);
+        let is_admitted = visitor_status.state == VisitorState::Admitted;
+        let in_line = visitor_status.position.filter(|_| !is_admitted);
         let position = in_line.map(|n| language.number(n));
+        let upcoming = upcoming(visitor_status);
+        let draw_ends_in = draw_ends_in(visitor_status);
+        let number = visitor_status.event.as_ref().and_then(|event| event.number.as_ref()).filter(|_| !is_admitted);
+        let notes = Notes::of(view);
         let (heading, lead) = heading_and_lead(texts, visitor_status);
-        let hold_minutes = minutes(view.hold_seconds);
+        let heading = match upcoming {
+            Some(event) => fill(heading, &[("event", &event.name), ("time", &utc(event.starts_at))]),
+            None => heading.to_owned(),
+        };
         Self {
             state: visitor_status.state.as_str(),
-            title: title(view, position.as_deref(), heading),
+            title: title(view, position.as_deref(), &heading),
             lead: fill(lead, &[("brand", view.brand()), ("name", view.queue_name)]),
+            event: visitor_status.event.as_ref().map(event),
+            countdown: upcoming
+                .map(|event| event.starts_in)
+                .or(draw_ends_in)
+                .and_then(|left| countdown(language, left as u64)),
+            countdown_label: draw_ends_in.map_or(&texts.event.countdown, |_| &texts.draw.countdown),
+            number: number.map(|number| fill(&texts.draw.number, &[("number", number)])),
             position,
             position_number: in_line,
             waiting: visitor_status.waiting.map(|n| language.number(n)),
             behind: in_line.zip(visitor_status.waiting).map(|(position, waiting)| behind(language, position, waiting)),
             wait: in_line.and(visitor_status.wait_seconds).map(|wait| texts.wait.say(language, WaitText::of(wait))),
-            hold_notice: texts.hold_notice.count(language, hold_minutes),
+            in_lobby: is_in_lobby(visitor_status),
+            is_drawn: is_drawn(visitor_status),
+            hold_notice: notes.hold,
+            reload_notice: notes.reload,
+            order_notice: notes.order,
+            line_url: view.line_url(),
             position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),
+            message: visitor_status.message.clone(),
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
-            offline_notice: texts.offline_notice.count(language, hold_minutes),
+            offline_notice: notes.offline,
             no_script_notice: texts.no_script_notice.count(language, view.refresh_seconds),
             enter_url: view.enter_url().to_owned(),
+            enter_label: fill(&texts.continue_to, &[("brand", view.brand())]),
             refresh_seconds: view.refresh_seconds,
             script_tags: Value::from_safe_string(script::tags(view)),
-            ..Self::branded(view, heading)
+            ..Self::branded(view, &heading)
         }
     }
 
@@ -127,7 +174,7 @@ impl Context {
             queue: Queue { id: view.visitor_status.queue.to_string(), name: view.queue_name.to_owned() },
             brand: Brand { name: view.brand().to_owned() },
             logo: view.logo().map(str::to_owned),
-            support_code: view.visitor_status.session.map(|id| id.support_code()),
+            support_code: view.visitor_status.support_code.clone(),
             asset_base: view.asset_base.to_owned(),
             ..Self::bare(view.language, view.nonce, view.color.unwrap_or_default(), heading, value)
         }
@@ -142,6 +189,7 @@ impl Context {
         Self {
             lang: language.code(),
             dir: language.direction(),
+            language_options: Value::from_safe_string(language_options(language)),
             nonce: nonce.to_owned(),
             state: "unbranded",
             title: String::new(),
@@ -149,6 +197,10 @@ impl Context {
             lead: String::new(),
             queue: Queue { id: String::new(), name: String::new() },
             brand: Brand { name: String::new() },
+            event: None,
+            countdown: None,
+            countdown_label: "",
+            number: None,
             logo: None,
             color: Palette::of(color),
             position: None,
@@ -156,13 +208,20 @@ impl Context {
             waiting: None,
             behind: None,
             wait: None,
+            in_lobby: false,
+            is_drawn: false,
             hold_notice: String::new(),
+            reload_notice: "",
+            order_notice: "",
+            line_url: String::new(),
             position_kept: None,
             session_kept: None,
             reason: None,
+            message: None,
             offline_notice: String::new(),
             no_script_notice: String::new(),
             enter_url: String::new(),
+            enter_label: String::new(),
             support_code: None,
             refresh_seconds: 0,
             asset_base: String::new(),
@@ -172,18 +231,134 @@ impl Context {
     }
 }
 
+/// The options of the language chooser, by name.
+fn language_options(selected: Language) -> String {
+    let mut languages = Language::ALL;
+    languages.sort_unstable_by_key(|language| language.name());
+    let option = |language: Language| {
+        let (code, name) = (language.code(), language.name());
+        let selected = if language == selected { " selected" } else { "" };
+        format!("<option value=\"{code}\" lang=\"{code}\"{selected}>{name}</option>")
+    };
+    languages.map(option).concat()
+}
+
 /// Heading and lead, selected as in the page's script.
 fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'a str, &'a str) {
+    if let Some(event) = upcoming(visitor_status) {
+        let lead = match (event.order, visitor_status.state) {
+            (EventOrder::Draw, VisitorState::Lobby) => &texts.draw.lobby,
+            (EventOrder::Draw, VisitorState::Closed) => &texts.draw.closed,
+            (EventOrder::Draw, _) => &texts.draw.ahead,
+            (EventOrder::Arrival, VisitorState::Closed) => &texts.event.closed,
+            (EventOrder::Arrival, _) => &texts.event.lobby,
+        };
+        return (&texts.event.starts, lead);
+    }
     let heading = texts.heading.of(visitor_status.state);
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
         (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
         (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
+        (VisitorState::Paused, ..) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
         (state, ..) => (heading, texts.lead.of(state)),
     }
 }
 
+/// The event that a page counts down to.
+fn upcoming(visitor_status: &VisitorStatus) -> Option<&EventStatus> {
+    let counts_down = matches!(visitor_status.state, VisitorState::Paused | VisitorState::Closed | VisitorState::Lobby);
+    visitor_status.event.as_ref().filter(|event| counts_down && event.starts_in > 0.0)
+}
+
+/// Seconds until admissions begin, during the draw.
+fn draw_ends_in(visitor_status: &VisitorStatus) -> Option<f64> {
+    let event = visitor_status.event.as_ref().filter(|_| visitor_status.state == VisitorState::Lobby)?;
+    event.draw_ends_in.filter(|left| event.starts_in <= 0.0 && *left > 0.0)
+}
+
+/// Whether the visitor is in the lobby or in the draw, and so has no position yet. An operator can pause a queue in its
+/// lobby; its visitors then have no slot in the store that could expire.
+fn is_in_lobby(visitor_status: &VisitorStatus) -> bool {
+    let VisitorStatus { state, session, position, expires_in, .. } = visitor_status;
+    let in_line = position.is_some() || expires_in.is_some();
+    *state == VisitorState::Lobby || *state == VisitorState::Paused && session.is_some() && !in_line
+}
+
+/// Whether the order of the event is drawn.
+fn is_drawn(visitor_status: &VisitorStatus) -> bool {
+    visitor_status.event.as_ref().is_some_and(|event| event.order == EventOrder::Draw)
+}
+
+/// What a visitor should know while waiting. The page's script writes the same when the state changes.
+struct Notes {
+    hold: String,
+    offline: String,
+    reload: &'static str,
+    order: &'static str,
+}
+
+impl Notes {
+    fn of(view: &PageView<'_>) -> Self {
+        let texts = &texts(view.language).texts;
+        let order = if is_drawn(view.visitor_status) { &texts.draw.fair } else { &texts.order_notice };
+        let [in_line, in_lobby] = hold_notices(view);
+        if is_in_lobby(view.visitor_status) {
+            return Self { hold: in_lobby, offline: texts.draw.offline.clone(), reload: &texts.draw.reload, order };
+        }
+        let offline = texts.offline_notice.count(view.language, minutes(view.hold_seconds));
+        Self { hold: in_line, offline, reload: &texts.reload_notice, order }
+    }
+}
+
+/// How long visitors can be away: in line, and in the lobby.
+pub(crate) fn hold_notices(view: &PageView<'_>) -> [String; 2] {
+    let texts = &texts(view.language).texts;
+    [&texts.hold_notice, &texts.draw_hold_notice].map(|notice| notice.count(view.language, minutes(view.hold_seconds)))
+}
+
+fn event(status: &EventStatus) -> Event {
+    Event {
+        id: status.id.to_string(),
+        name: status.name.clone(),
+        phase: status.phase.as_str(),
+        order: status.order,
+        starts_at: status.starts_at,
+        starts: utc(status.starts_at),
+        number: status.number.clone(),
+    }
+}
+
+/// A time for visitors without JavaScript, whose time zone is unknown: `2027-03-04 10:00 UTC`.
+fn utc(seconds: u64) -> String {
+    let time = Timestamp::of(Micros(0).add_seconds(seconds)).to_string();
+    let seconds = if time.ends_with(":00Z") { ":00Z" } else { "Z" };
+    time.replace('T', " ").replace(seconds, " UTC")
+}
+
 fn minutes(seconds: u64) -> u64 {
     (seconds / 60).max(1)
+}
+
+/// A time rounded up to whole minutes from a minute on.
+const fn whole_minutes(seconds: u64) -> u64 {
+    if seconds < 60 { seconds } else { seconds.div_ceil(60) * 60 }
+}
+
+/// Up to this time the countdown is written like a wait, in seconds.
+const COUNTED_IN_MINUTES: u64 = 5400;
+/// From this time on, only the heading tells when the event starts, in seconds.
+const COUNTED_MAX: u64 = 172_800;
+
+/// The time until a start, for a page without the script. It is exact to the minute, or absent.
+fn countdown(language: Language, seconds: u64) -> Option<String> {
+    let texts = &texts(language).texts;
+    let seconds = whole_minutes(seconds);
+    if seconds <= COUNTED_IN_MINUTES {
+        return Some(texts.wait.say(language, WaitText::of(WaitSeconds { p50: seconds, p90: seconds })));
+    }
+    let (hours, minutes) = (language.number(seconds / 3600), language.number(seconds / 60 % 60));
+    let said = || fill(&texts.event.hours_minutes, &[("hours", &hours), ("minutes", &minutes)]);
+    (seconds < COUNTED_MAX).then(said)
 }
 
 /// The title of the tab: with the position while there is one, with a mark after admission.
@@ -201,5 +376,34 @@ fn behind(language: Language, position: u64, waiting: u64) -> String {
     match waiting.saturating_sub(position) {
         0 => texts.behind_none.clone(),
         n => texts.behind.count(language, n),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_in_utc_have_seconds_only_if_needed() {
+        assert_eq!(utc(1_804_154_400), "2027-03-04 10:00 UTC");
+        assert_eq!(utc(1_804_154_401), "2027-03-04 10:00:01 UTC");
+    }
+
+    #[test]
+    fn countdown_is_exact_to_the_minute_or_absent() {
+        let said = |seconds| countdown(Language::English, seconds);
+        for (seconds, words) in [
+            (59, "less than a minute"),
+            (61, "about 2 minutes"),
+            (900, "about 15 minutes"),
+            (5400, "about 90 minutes"),
+            (5401, "about 1 h 31 min"),
+            (2 * 3600 + 2999, "about 2 h 50 min"),
+            (47 * 3600 + 59 * 60, "about 47 h 59 min"),
+        ] {
+            assert_eq!(said(seconds).as_deref(), Some(words), "{seconds}");
+        }
+        assert_eq!(said(48 * 3600), None, "the heading has the date");
+        assert_eq!(countdown(Language::German, 7260).as_deref(), Some("etwa 2 Std. 1 Min."));
     }
 }

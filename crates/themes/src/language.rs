@@ -1,5 +1,12 @@
 //! The languages of the built-in texts: negotiation, plural categories and numbers.
 
+use std::cmp::Reverse;
+
+use icu_decimal::DecimalFormatter;
+use icu_decimal::input::Decimal;
+use icu_decimal::options::DecimalFormatterOptions;
+use icu_locale_core::{Locale, locale};
+use icu_plurals::{PluralCategory, PluralRules};
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of an `Accept-Language` that are read.
@@ -23,6 +30,24 @@ pub enum Language {
     Dutch,
     /// Welsh.
     Welsh,
+    /// Portuguese.
+    Portuguese,
+    /// Italian.
+    Italian,
+    /// Polish.
+    Polish,
+    /// Turkish.
+    Turkish,
+    /// Arabic.
+    Arabic,
+    /// Japanese.
+    Japanese,
+    /// Korean.
+    Korean,
+    /// Chinese in simplified characters.
+    SimplifiedChinese,
+    /// Chinese in traditional characters.
+    TraditionalChinese,
 }
 
 /// A plural category of Unicode's CLDR.
@@ -37,9 +62,38 @@ pub(crate) enum Category {
     Other,
 }
 
+impl From<PluralCategory> for Category {
+    fn from(category: PluralCategory) -> Self {
+        match category {
+            PluralCategory::Zero => Self::Zero,
+            PluralCategory::One => Self::One,
+            PluralCategory::Two => Self::Two,
+            PluralCategory::Few => Self::Few,
+            PluralCategory::Many => Self::Many,
+            PluralCategory::Other => Self::Other,
+        }
+    }
+}
+
 impl Language {
     /// All languages.
-    pub const ALL: [Self; 6] = [Self::English, Self::German, Self::French, Self::Spanish, Self::Dutch, Self::Welsh];
+    pub const ALL: [Self; 15] = [
+        Self::English,
+        Self::German,
+        Self::French,
+        Self::Spanish,
+        Self::Dutch,
+        Self::Welsh,
+        Self::Portuguese,
+        Self::Italian,
+        Self::Polish,
+        Self::Turkish,
+        Self::Arabic,
+        Self::Japanese,
+        Self::Korean,
+        Self::SimplifiedChinese,
+        Self::TraditionalChinese,
+    ];
 
     /// The language code, for `lang` attributes.
     #[must_use]
@@ -51,84 +105,144 @@ impl Language {
             Self::Spanish => "es",
             Self::Dutch => "nl",
             Self::Welsh => "cy",
+            Self::Portuguese => "pt",
+            Self::Italian => "it",
+            Self::Polish => "pl",
+            Self::Turkish => "tr",
+            Self::Arabic => "ar",
+            Self::Japanese => "ja",
+            Self::Korean => "ko",
+            Self::SimplifiedChinese => "zh-Hans",
+            Self::TraditionalChinese => "zh-Hant",
+        }
+    }
+
+    /// The name of the language in the language itself.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::German => "Deutsch",
+            Self::French => "Français",
+            Self::Spanish => "Español",
+            Self::Dutch => "Nederlands",
+            Self::Welsh => "Cymraeg",
+            Self::Portuguese => "Português",
+            Self::Italian => "Italiano",
+            Self::Polish => "Polski",
+            Self::Turkish => "Türkçe",
+            Self::Arabic => "العربية",
+            Self::Japanese => "日本語",
+            Self::Korean => "한국어",
+            Self::SimplifiedChinese => "简体中文",
+            Self::TraditionalChinese => "繁體中文",
         }
     }
 
     /// The direction of its script, for `dir` attributes.
     #[must_use]
     pub const fn direction(self) -> &'static str {
-        "ltr"
-    }
-
-    fn from_tag(tag: &str) -> Option<Self> {
-        let primary = tag.split('-').next()?;
-        Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.code()))
-    }
-
-    /// The plural categories of whole numbers in this language.
-    #[cfg(test)]
-    pub(crate) const fn categories(self) -> &'static [Category] {
-        use Category::{Few, Many, One, Other, Two, Zero};
         match self {
-            Self::English | Self::German | Self::Dutch => &[One, Other],
-            Self::French | Self::Spanish => &[One, Many, Other],
-            Self::Welsh => &[Zero, One, Two, Few, Many, Other],
+            Self::Arabic => "rtl",
+            _ => "ltr",
         }
+    }
+
+    /// The language with this code.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.code() == code)
+    }
+
+    /// The language of a tag such as `de-AT`. Chinese is written in traditional characters if the script says so, or else in
+    /// Taiwan, Hong Kong and Macao.
+    fn from_tag(tag: &str) -> Option<Self> {
+        let mut subtags = tag.split('-');
+        let primary = subtags.next()?;
+        if !primary.eq_ignore_ascii_case("zh") {
+            return Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.code()));
+        }
+        let has = |names: &[&str]| subtags.clone().any(|tag| names.iter().any(|name| tag.eq_ignore_ascii_case(name)));
+        let is_traditional = has(&["Hant"]) || (has(&["TW", "HK", "MO"]) && !has(&["Hans"]));
+        Some(if is_traditional { Self::TraditionalChinese } else { Self::SimplifiedChinese })
+    }
+
+    /// The locale of numbers and plural forms. Digits are Latin in every language, as in the page's script.
+    const fn locale(self) -> Locale {
+        match self {
+            Self::English => locale!("en"),
+            Self::German => locale!("de"),
+            Self::French => locale!("fr"),
+            Self::Spanish => locale!("es"),
+            Self::Dutch => locale!("nl"),
+            Self::Welsh => locale!("cy"),
+            Self::Portuguese => locale!("pt"),
+            Self::Italian => locale!("it"),
+            Self::Polish => locale!("pl"),
+            Self::Turkish => locale!("tr"),
+            Self::Arabic => locale!("ar-u-nu-latn"),
+            Self::Japanese => locale!("ja"),
+            Self::Korean => locale!("ko"),
+            Self::SimplifiedChinese => locale!("zh-Hans"),
+            Self::TraditionalChinese => locale!("zh-Hant"),
+        }
+    }
+
+    /// The plural categories of the language.
+    #[cfg(test)]
+    pub(crate) fn categories(self) -> std::collections::BTreeSet<Category> {
+        PluralRules::try_new_cardinal(self.locale().into()).unwrap().categories().map(Category::from).collect()
     }
 
     /// The plural category of a whole number.
-    pub(crate) const fn category(self, n: u64) -> Category {
-        match (self, n) {
-            (Self::Welsh, 0) => Category::Zero,
-            (Self::French, 0) | (_, 1) => Category::One,
-            (Self::Welsh, 2) => Category::Two,
-            (Self::Welsh, 3) => Category::Few,
-            (Self::Welsh, 6) => Category::Many,
-            (Self::French | Self::Spanish, n) if n != 0 && n.is_multiple_of(1_000_000) => Category::Many,
-            _ => Category::Other,
-        }
+    pub(crate) fn category(self, n: u64) -> Category {
+        let rules = PluralRules::try_new_cardinal(self.locale().into());
+        rules.map_or(Category::Other, |rules| rules.category_for(n).into())
     }
 
     /// Formats a whole number for the language, as `Intl.NumberFormat` does in the page.
     pub(crate) fn number(self, n: u64) -> String {
-        let (separator, grouped_from) = match self {
-            Self::English | Self::Welsh => (',', 4),
-            Self::German | Self::Dutch => ('.', 4),
-            Self::French => ('\u{202f}', 4),
-            Self::Spanish => ('.', 5),
-        };
-        let digits = n.to_string();
-        if digits.len() < grouped_from {
-            return digits;
-        }
-        let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 * separator.len_utf8());
-        for (at, digit) in digits.char_indices() {
-            if at > 0 && (digits.len() - at).is_multiple_of(3) {
-                grouped.push(separator);
-            }
-            grouped.push(digit);
-        }
-        grouped
+        let format = DecimalFormatter::try_new(self.locale().into(), DecimalFormatterOptions::default());
+        format.map_or_else(|_| n.to_string(), |format| format.format(&Decimal::from(n)).to_string())
     }
 }
 
-/// Selects the language by an `Accept-Language` header. The highest weight wins, then the first. Invalid language ranges
-/// are ignored.
-#[must_use]
-pub fn negotiate(accept_language: Option<&str>) -> Language {
-    let header = accept_language.unwrap_or_default();
-    let header = &header[..header.floor_char_boundary(ACCEPT_MAX)];
-    let mut best = (0, Language::default());
-    for range in header.split(',').take(RANGES_MAX) {
-        let (tag, weight) = parse_range(range);
-        let language = if tag == "*" { Some(Language::default()) } else { Language::from_tag(tag) };
-        if let Some(language) = language
-            && weight > best.0
-        {
-            best = (weight, language);
+/// The languages of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestLanguages<'a> {
+    /// The language of the page.
+    pub page: Language,
+    /// The tags of the languages that the visitor prefers to that of the page, and of that one, best first. If the visitor
+    /// prefers none of the page's languages, all tags.
+    pub tags: Vec<&'a str>,
+}
+
+impl<'a> RequestLanguages<'a> {
+    /// Selects the languages by the code that the visitor chose, if there is such a language, or else by an
+    /// `Accept-Language` header. The highest weight wins, then the first. Invalid language ranges are ignored.
+    #[must_use]
+    pub fn of(chosen: Option<&str>, accept_language: Option<&'a str>) -> Self {
+        if let Some(page) = chosen.and_then(Language::from_code) {
+            return Self { page, tags: vec![page.code()] };
         }
+        let header = accept_language.unwrap_or_default();
+        let header = &header[..header.floor_char_boundary(ACCEPT_MAX)];
+        let ranges = header.split(',').take(RANGES_MAX).map(parse_range);
+        let mut ranges: Vec<_> = ranges.filter(|(tag, weight)| !tag.is_empty() && *weight > 0).collect();
+        ranges.sort_by_key(|(_, weight)| Reverse(*weight));
+        let mut tags = Vec::new();
+        for (tag, _) in ranges {
+            if tag == "*" {
+                return Self { page: Language::default(), tags };
+            }
+            tags.push(tag);
+            if let Some(page) = Language::from_tag(tag) {
+                tags.push(page.code());
+                return Self { page, tags };
+            }
+        }
+        Self { page: Language::default(), tags }
     }
-    best.1
 }
 
 /// The tag of a range and its weight in thousandths: 1000 without a weight, 0 for an invalid one.
@@ -152,23 +266,53 @@ mod tests {
     fn the_language_with_the_highest_weight_wins() {
         for (header, expected) in [
             ("de-AT,de;q=0.9,en;q=0.8", Language::German),
-            ("ja, cy;q=0.2, fr;q=0.3", Language::French),
+            ("xx, cy;q=0.2, fr;q=0.3", Language::French),
             ("en;q=0, nl", Language::Dutch),
             ("fr;q=0.5, es;q=0.5", Language::French),
             ("ES-419", Language::Spanish),
             ("*", Language::English),
-            ("ja", Language::English),
+            ("xx", Language::English),
+            ("pt-BR", Language::Portuguese),
+            ("ar-EG", Language::Arabic),
+            ("zh", Language::SimplifiedChinese),
+            ("zh-CN, en", Language::SimplifiedChinese),
+            ("zh-TW", Language::TraditionalChinese),
+            ("zh-hk", Language::TraditionalChinese),
+            ("zh-Hant-CN", Language::TraditionalChinese),
+            ("zh-Hans-HK", Language::SimplifiedChinese),
             ("de;q=7, cy;q=0.001", Language::Welsh),
         ] {
-            assert_eq!(negotiate(Some(header)), expected, "{header}");
+            assert_eq!(RequestLanguages::of(None, Some(header)).page, expected, "{header}");
         }
-        assert_eq!(negotiate(None), Language::English);
+        assert_eq!(RequestLanguages::of(None, None), RequestLanguages::default());
+    }
+
+    #[test]
+    fn tags_end_with_the_language_of_the_page() {
+        for (header, expected) in [
+            ("de-AT,de;q=0.9,en;q=0.8", vec!["de-AT", "de"]),
+            ("fr;q=0.5, sv, en;q=0.6", vec!["sv", "en", "en"]),
+            ("sv, da;q=0.5", vec!["sv", "da"]),
+            ("sv, *;q=0.5, de;q=0.1", vec!["sv"]),
+            ("zh-TW, zh;q=0.5", vec!["zh-TW", "zh-Hant"]),
+        ] {
+            assert_eq!(RequestLanguages::of(None, Some(header)).tags, expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_chosen_language_precedes_the_header() {
+        let chosen = RequestLanguages::of(Some("zh-Hant"), Some("de"));
+        assert_eq!((chosen.page, chosen.tags), (Language::TraditionalChinese, vec!["zh-Hant"]));
+        for invalid in ["", "xx", "DE", "de; Path=/", "<b>"] {
+            assert_eq!(RequestLanguages::of(Some(invalid), Some("fr")).page, Language::French, "{invalid}");
+        }
     }
 
     #[test]
     fn endless_accept_language_is_truncated() {
         let late = format!("{},de", "x".repeat(ACCEPT_MAX));
-        assert_eq!(negotiate(Some(&late)), Language::English);
+        assert_eq!(RequestLanguages::of(None, Some(&late)).page, Language::English);
     }
 
     #[test]
@@ -180,6 +324,15 @@ mod tests {
             (Language::Spanish, ["7", "999", "1234", "1.234.567"]),
             (Language::Dutch, ["7", "999", "1.234", "1.234.567"]),
             (Language::Welsh, ["7", "999", "1,234", "1,234,567"]),
+            (Language::Portuguese, ["7", "999", "1.234", "1.234.567"]),
+            (Language::Italian, ["7", "999", "1234", "1.234.567"]),
+            (Language::Polish, ["7", "999", "1234", "1\u{a0}234\u{a0}567"]),
+            (Language::Turkish, ["7", "999", "1.234", "1.234.567"]),
+            (Language::Arabic, ["7", "999", "1,234", "1,234,567"]),
+            (Language::Japanese, ["7", "999", "1,234", "1,234,567"]),
+            (Language::Korean, ["7", "999", "1,234", "1,234,567"]),
+            (Language::SimplifiedChinese, ["7", "999", "1,234", "1,234,567"]),
+            (Language::TraditionalChinese, ["7", "999", "1,234", "1,234,567"]),
         ] {
             assert_eq!([7, 999, 1234, 1_234_567].map(|n| language.number(n)), expected, "{language:?}");
         }
@@ -188,12 +341,12 @@ mod tests {
     proptest! {
         #[test]
         fn no_header_whatever_fails(header in ".{0,2000}") {
-            prop_assert!(Language::ALL.contains(&negotiate(Some(&header))));
+            prop_assert!(Language::ALL.contains(&RequestLanguages::of(None, Some(&header)).page));
         }
 
         #[test]
         fn nothing_that_looks_like_a_header_fails(header in "[a-z*=;,.q0-9 \u{e9}-]{0,200}") {
-            prop_assert!(Language::ALL.contains(&negotiate(Some(&header))));
+            prop_assert!(Language::ALL.contains(&RequestLanguages::of(None, Some(&header)).page));
         }
 
         #[test]

@@ -7,13 +7,13 @@
 //!
 //! ```
 //! # use vestibule_core::{VisitorStatus, VisitorState};
-//! use vestibule_themes::{Language, PageView, Themes, negotiate};
+//! use vestibule_themes::{PageView, RequestLanguages, Themes};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
-//! # let visitor_status = VisitorStatus { queue: "acme-tour".parse()?, session: None, state: VisitorState::Waiting,
-//! #     reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
-//! #     poll_after: 5, enter_url: None, revision: None };
+//! # let visitor_status = VisitorStatus { queue: "acme-tour".parse()?, session: None, support_code: None,
+//! #     state: VisitorState::Waiting, reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
+//! #     poll_after: 5, enter_url: None, revision: None, message: None, event: None };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
 //!     visitor_status: &visitor_status,
@@ -21,13 +21,13 @@
 //!     brand_name: "Acme",
 //!     color: "#c2185b".parse().ok(),
 //!     logo: None,
-//!     language: negotiate(Some("cy, en;q=0.8")),
+//!     language: RequestLanguages::of(None, Some("cy, en;q=0.8")).page,
 //!     nonce: "r4nd0m",
 //!     asset_base: "/_vestibule/theme/acme-tour/",
 //!     refresh_seconds: 20,
 //!     hold_seconds: 600,
-//!     claim_seconds: 30,
 //!     kept_seconds: None,
+//!     stream_url: None,
 //! }).await;
 //! assert!(page.contains(r#"<html lang="cy""#) && page.contains(">42<"));
 //! # Ok(())
@@ -35,7 +35,7 @@
 //! ```
 //!
 //! `docs/themes.md` says how to write a theme. The parts: [`Themes`] selects and renders a theme for a [`PageView`],
-//! [`ThemesAddress`] is where themes are stored, [`ThemeVersions`] manages their versions, [`negotiate`] selects the
+//! [`ThemesAddress`] is where themes are stored, [`ThemeVersions`] manages their versions, [`RequestLanguages`] selects the
 //! language, [`WaitText`] rounds an estimated wait, [`Color`] derives readable colors from the brand color, and
 //! [`queue_script`] and [`keepalive_script`] are the two scripts.
 
@@ -54,7 +54,6 @@ mod context;
 mod draft;
 mod error;
 mod folder;
-mod freeze_safe;
 mod language;
 mod live;
 mod refresh;
@@ -83,7 +82,7 @@ pub use compiled::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
 pub use config::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 pub use draft::{Draft, THEME_MAX, ThemeFiles};
 pub use error::ThemeError;
-pub use language::{Language, negotiate};
+pub use language::{Language, RequestLanguages};
 pub use script::{keepalive_script, queue_script};
 pub use storage::FILES_MAX;
 pub use templates::PAGE_MAX;

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use serde::Serialize;
-use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::{EventStatus, QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
-use crate::context::NEXT_BELOW;
-use crate::texts::{PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
+use crate::context::{NEXT_BELOW, hold_notices};
+use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
 use crate::view::{BASE_PATH, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
@@ -57,13 +57,17 @@ struct Data<'a> {
     position: Option<u64>,
     waiting: Option<u64>,
     wait_seconds: Option<WaitSeconds>,
+    event: Option<&'a EventStatus>,
+    revision: Option<u64>,
     poll_after: u64,
     enter_url: &'a str,
     status_url: String,
+    stream_url: Option<String>,
+    line_url: String,
     away_url: String,
     leave_url: String,
-    /// Seconds for which a hidden tab holds an admission.
-    hold_admission: u64,
+    /// Seconds until the session expires without another visit; `None` in the lobby.
+    expires_in: Option<u64>,
     kept_seconds: Option<u64>,
     next_below: u64,
     brand: &'a str,
@@ -83,8 +87,17 @@ struct DataTexts<'a> {
     next: &'a str,
     newcomer: &'a PageText,
     left: &'a PageText,
+    reserved: &'a str,
+    expired: &'a PageText,
+    event: &'a EventTexts,
+    draw: &'a DrawTexts,
+    hold_notice: String,
+    draw_hold_notice: String,
+    reload_notice: &'a str,
+    order_notice: &'a str,
     leave_confirm: &'a str,
     notify_on: &'a str,
+    notify_unsupported: &'a str,
     last_updated: &'a str,
     position_kept_until: &'a str,
 }
@@ -103,9 +116,21 @@ fn inert(json: &str) -> String {
 
 impl<'a> Data<'a> {
     fn of(view: &'a PageView<'_>, texts: &'a Texts) -> Self {
-        let VisitorStatus { queue, session, state, position, waiting, wait_seconds, poll_after, .. } =
-            view.visitor_status;
+        let VisitorStatus {
+            queue,
+            session,
+            state,
+            position,
+            waiting,
+            wait_seconds,
+            expires_in,
+            poll_after,
+            event,
+            revision,
+            ..
+        } = view.visitor_status;
         let status = format!("{BASE_PATH}/status?queue={queue}");
+        let [hold_notice, draw_hold_notice] = hold_notices(view);
         Self {
             lang: view.language.code(),
             queue,
@@ -114,12 +139,16 @@ impl<'a> Data<'a> {
             position: *position,
             waiting: *waiting,
             wait_seconds: *wait_seconds,
+            event: event.as_ref(),
+            revision: *revision,
             poll_after: *poll_after,
             enter_url: view.enter_url(),
             status_url: session.map_or(status.clone(), |session| format!("{status}&session={session}")),
+            stream_url: view.stream_url.map(|path| format!("{path}?queue={queue}")),
+            line_url: view.line_url(),
             away_url: format!("{BASE_PATH}/away?queue={queue}"),
             leave_url: format!("{BASE_PATH}/leave?queue={queue}"),
-            hold_admission: view.claim_seconds / 2,
+            expires_in: *expires_in,
             kept_seconds: view.kept_seconds,
             next_below: NEXT_BELOW,
             brand: view.brand(),
@@ -135,8 +164,17 @@ impl<'a> Data<'a> {
                 next: &texts.next,
                 newcomer: &texts.newcomer,
                 left: &texts.left,
+                reserved: &texts.reserved,
+                expired: &texts.expired,
+                event: &texts.event,
+                draw: &texts.draw,
+                hold_notice,
+                draw_hold_notice,
+                reload_notice: &texts.reload_notice,
+                order_notice: &texts.order_notice,
                 leave_confirm: &texts.leave_confirm,
                 notify_on: &texts.notify_on,
+                notify_unsupported: &texts.notify_unsupported,
                 last_updated: &texts.last_updated,
                 position_kept_until: &texts.position_kept_until,
             },

@@ -16,10 +16,11 @@ pub const PAGE_MAX: usize = 512 * 1024;
 /// Depth of includes and macros.
 const DEPTH_MAX: usize = 32;
 
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("vestibule/layout.html", include_str!("../built-in/layout.html")),
     ("vestibule/queue.html", include_str!("../built-in/queue.html")),
     ("vestibule/closed.html", include_str!("../built-in/closed.html")),
+    ("vestibule/language.html", include_str!("../built-in/language.html")),
     ("vestibule/error.html", include_str!("../built-in/error.html")),
 ];
 

@@ -18,7 +18,9 @@ pub(crate) struct StateTexts {
     waiting: String,
     admitted: String,
     paused: String,
+    lobby: String,
     closed: String,
+    full: String,
     unavailable: String,
 }
 
@@ -28,7 +30,9 @@ impl StateTexts {
             VisitorState::Waiting => &self.waiting,
             VisitorState::Admitted => &self.admitted,
             VisitorState::Paused => &self.paused,
+            VisitorState::Lobby => &self.lobby,
             VisitorState::Closed => &self.closed,
+            VisitorState::Full => &self.full,
             VisitorState::Unavailable => &self.unavailable,
         }
     }
@@ -107,6 +111,55 @@ pub(crate) struct PageText {
     pub(crate) lead: String,
 }
 
+/// The texts of an event that has not started.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventTexts {
+    /// The heading, with the name of the event and the time.
+    pub(crate) starts: String,
+    /// The lead for visitors in line.
+    pub(crate) lobby: String,
+    /// The lead while nobody can join.
+    pub(crate) closed: String,
+    /// The label of the countdown; the script also reads it with the rest of the time.
+    pub(crate) countdown: String,
+    /// The rest of the time in hours and minutes, without the script, which counts down.
+    #[serde(skip_serializing)]
+    pub(crate) hours_minutes: String,
+    /// What the script announces at the start.
+    starting: String,
+}
+
+/// The texts of an event with a draw.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DrawTexts {
+    /// The lead in the lobby.
+    pub(crate) lobby: String,
+    /// The lead for visitors who were in line before the lobby opened.
+    pub(crate) ahead: String,
+    /// The lead for visitors of the lobby while an operator has paused the queue.
+    pub(crate) paused: String,
+    /// The lead while nobody can take part.
+    pub(crate) closed: String,
+    /// The label of the countdown to the end of the draw; the script also reads it with the rest of the time.
+    pub(crate) countdown: String,
+    /// What the script announces at the start.
+    starting: String,
+    /// What the script announces at the end of the draw.
+    admitting: String,
+    /// The visitor's number.
+    pub(crate) number: String,
+    /// The notice for a visitor of the lobby who is offline.
+    pub(crate) offline: String,
+    /// The note about reloading in the lobby.
+    pub(crate) reload: String,
+    /// The note about the order.
+    pub(crate) fair: String,
+    /// The link to the line document.
+    how_fair: String,
+}
+
 /// The error pages.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -127,7 +180,11 @@ pub(crate) struct Texts {
     pub(crate) next: String,
     pub(crate) newcomer: PageText,
     pub(crate) left: PageText,
+    pub(crate) reserved: String,
+    pub(crate) expired: PageText,
     pub(crate) reason: ReasonTexts,
+    pub(crate) event: EventTexts,
+    pub(crate) draw: DrawTexts,
     pub(crate) position_label: String,
     pub(crate) wait_label: String,
     pub(crate) wait: WaitTemplates,
@@ -138,22 +195,27 @@ pub(crate) struct Texts {
     pub(crate) auto_update: String,
     pub(crate) last_updated: String,
     pub(crate) hold_notice: Plural,
+    pub(crate) draw_hold_notice: Plural,
     pub(crate) reload_notice: String,
     pub(crate) order_notice: String,
     pub(crate) position_kept: Plural,
     pub(crate) position_kept_until: String,
     pub(crate) support_code: String,
-    pub(crate) enter: String,
+    #[serde(rename = "continue")]
+    pub(crate) continue_to: String,
     pub(crate) retry: String,
     pub(crate) leave: String,
     pub(crate) leave_confirm: String,
     pub(crate) rejoin: String,
     pub(crate) notify: String,
     pub(crate) notify_on: String,
+    pub(crate) notify_unsupported: String,
     pub(crate) offline_notice: Plural,
     pub(crate) cookies_blocked: String,
     pub(crate) no_script_notice: Plural,
     pub(crate) session_kept: Plural,
+    pub(crate) language: String,
+    pub(crate) change_language: String,
     pub(crate) error_page: ErrorPageTexts,
 }
 
@@ -163,16 +225,26 @@ pub(crate) struct TextSet {
     pub(crate) value: Value,
 }
 
-const SOURCES: [&str; 6] = [
+/// In the order of [`Language::ALL`].
+const SOURCES: [&str; Language::ALL.len()] = [
     include_str!("../built-in/texts/en.json"),
     include_str!("../built-in/texts/de.json"),
     include_str!("../built-in/texts/fr.json"),
     include_str!("../built-in/texts/es.json"),
     include_str!("../built-in/texts/nl.json"),
     include_str!("../built-in/texts/cy.json"),
+    include_str!("../built-in/texts/pt.json"),
+    include_str!("../built-in/texts/it.json"),
+    include_str!("../built-in/texts/pl.json"),
+    include_str!("../built-in/texts/tr.json"),
+    include_str!("../built-in/texts/ar.json"),
+    include_str!("../built-in/texts/ja.json"),
+    include_str!("../built-in/texts/ko.json"),
+    include_str!("../built-in/texts/zh-Hans.json"),
+    include_str!("../built-in/texts/zh-Hant.json"),
 ];
 
-static SETS: LazyLock<[TextSet; 6]> = LazyLock::new(|| SOURCES.map(parse));
+static SETS: LazyLock<[TextSet; SOURCES.len()]> = LazyLock::new(|| SOURCES.map(parse));
 
 #[expect(clippy::expect_used, reason = "the files are compiled in, and a test reads every one of them")]
 fn parse(source: &str) -> TextSet {
@@ -209,6 +281,8 @@ pub(crate) fn fill(text: &str, values: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::Value as Json;
 
     use super::*;
@@ -235,7 +309,7 @@ mod tests {
         for (language, source) in Language::ALL.into_iter().zip(SOURCES) {
             assert_eq!(keys(source), keys(SOURCES[0]), "{language:?}");
             assert!(!source.contains("\"\""), "{language:?}");
-            assert_eq!(texts(language).texts.enter, parse(source).texts.enter, "{language:?}");
+            assert_eq!(texts(language).texts.continue_to, parse(source).texts.continue_to, "{language:?}");
         }
     }
 
@@ -245,8 +319,8 @@ mod tests {
             walk("", &serde_json::from_str(source).unwrap(), &mut |path, json| {
                 if json.is_object() {
                     let plural: Plural = serde_json::from_value(json.clone()).unwrap();
-                    let categories: Vec<_> = plural.0.keys().copied().collect();
-                    assert_eq!(categories, language.categories(), "{language:?}{path}");
+                    let categories: BTreeSet<Category> = plural.0.keys().copied().collect();
+                    assert_eq!(language.categories(), categories, "{language:?}{path}");
                 }
             });
         }
@@ -266,6 +340,22 @@ mod tests {
                 let (ours, theirs) = (json.get("other").unwrap_or(json), twin.get("other").unwrap_or(twin));
                 assert_eq!(placeholders(ours.as_str().unwrap()), placeholders(theirs.as_str().unwrap()), "{path}");
             });
+        }
+    }
+
+    #[test]
+    fn plural_forms_follow_the_language() {
+        for (language, n, text) in [
+            (Language::Polish, 1, "1 osoba"),
+            (Language::Polish, 22, "22 osoby"),
+            (Language::Polish, 25, "25 osób"),
+            (Language::Arabic, 2, "شخصان"),
+            (Language::Arabic, 7, "7 أشخاص"),
+            (Language::Arabic, 11, "11 شخصًا"),
+            (Language::Italian, 1_000_000, "1.000.000 di persone"),
+            (Language::Japanese, 1, "1 人"),
+        ] {
+            assert_eq!(texts(language).texts.behind.count(language, n), text, "{language:?} {n}");
         }
     }
 

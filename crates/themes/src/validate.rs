@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use minijinja::Environment;
-use vestibule_core::{EndReason, QueueId, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::line::Phase;
+use vestibule_core::settings::EventOrder;
+use vestibule_core::{EndReason, EventStatus, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::ThemeError;
 use crate::compiled::CompiledTheme;
@@ -80,10 +82,11 @@ fn render_error(
 
 /// A visitor status in each state, once with everything and once with nothing in it.
 fn samples() -> Option<Vec<VisitorStatus>> {
-    use VisitorState::{Admitted, Closed, Paused, Unavailable, Waiting};
+    use VisitorState::{Admitted, Closed, Full, Lobby, Paused, Unavailable, Waiting};
     let bare = VisitorStatus {
         queue: "sample".parse().ok()?,
         session: None,
+        support_code: None,
         state: Waiting,
         reason: None,
         position: None,
@@ -95,19 +98,34 @@ fn samples() -> Option<Vec<VisitorStatus>> {
         poll_after: 5,
         enter_url: None,
         revision: None,
+        message: None,
+        event: None,
     };
     let full = VisitorStatus {
         session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
+        support_code: Some("7QK2-M0XV".to_owned()),
         position: Some(1234),
         waiting: Some(5678),
         active: Some(100),
         wait_seconds: Some(WaitSeconds { p50: 240, p90: 360 }),
         reason: Some(EndReason::Ended),
+        message: Some("Sample".to_owned()),
         enter_url: Some("/".to_owned()),
+        event: Some(EventStatus {
+            id: "sale".parse().ok()?,
+            name: "Sale".to_owned(),
+            phase: Phase::Lobby,
+            order: EventOrder::Draw,
+            starts_at: 1_800_000_000,
+            ends_at: 1_800_003_600,
+            starts_in: 900.0,
+            draw_ends_in: Some(930.0),
+            number: Some("0.123456".to_owned()),
+        }),
         ..bare.clone()
     };
     let each = |state| [VisitorStatus { state, ..bare.clone() }, VisitorStatus { state, ..full.clone() }];
-    Some([Waiting, Admitted, Paused, Closed, Unavailable].into_iter().flat_map(each).collect())
+    Some([Waiting, Admitted, Paused, Lobby, Closed, Full, Unavailable].into_iter().flat_map(each).collect())
 }
 
 fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
@@ -122,7 +140,7 @@ fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'
         asset_base: "/_vestibule/theme/sample/",
         refresh_seconds: 20,
         hold_seconds: 600,
-        claim_seconds: 30,
         kept_seconds: visitor_status.session.map(|_| 600),
+        stream_url: None,
     }
 }

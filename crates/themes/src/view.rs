@@ -30,11 +30,11 @@ pub struct PageView<'a> {
     pub refresh_seconds: u64,
     /// The queue's `hold_ttl` in seconds: how long an absent visitor's position is kept.
     pub hold_seconds: u64,
-    /// The queue's `claim_ttl` in seconds: a hidden tab holds an admission for half of it.
-    pub claim_seconds: u64,
     /// Seconds for which the position or, after admission, the session is still kept; `None` without either, or if
     /// unknown.
     pub kept_seconds: Option<u64>,
+    /// Path of the stream endpoint; `None` if the page only polls.
+    pub stream_url: Option<&'a str>,
 }
 
 impl PageView<'_> {
@@ -47,6 +47,11 @@ impl PageView<'_> {
     /// URL for an admitted visitor. Empty, which links to the page itself, if it is not safe to follow.
     pub(crate) fn enter_url(&self) -> &str {
         self.visitor_status.enter_url.as_deref().and_then(followable).unwrap_or_default()
+    }
+
+    /// URL of the line document, which also has the draw of an event.
+    pub(crate) fn line_url(&self) -> String {
+        format!("{BASE_PATH}/line?queue={}", self.visitor_status.queue)
     }
 
     /// URL of the logo, if it is safe to load.

@@ -9,13 +9,13 @@ use vestibule_core::settings::{Preflights, normalise_host};
 use vestibule_runtime::Queue;
 
 use super::QueryParams;
-use crate::decide::{QueueMatch, bypassed, decide_visit, match_queue};
+use crate::decide::{QueueMatch, decide_visit, match_queue};
 use crate::error::GateError;
 use crate::page::unavailable_page;
 use crate::request::RequestInfo;
 use crate::respond::{Answer, PassDelivery, Reply, respond, set_location};
 use crate::state::Gate;
-use crate::visit::VisitResult;
+use crate::visit::{VisitResult, bypassed};
 
 /// How the proxy wants the response.
 #[derive(Debug, Deserialize)]

@@ -7,13 +7,13 @@ use http::StatusCode;
 use super::EndpointRequest;
 use crate::respond::{Answer, PassDelivery, Reply, respond};
 use crate::state::Gate;
-use crate::visit::{JoinPolicy, visit};
+use crate::visit::{VisitIntent, visit};
 
 /// A pass is valid for a minute at most, so every keepalive renews the cookie of an origin that is not behind the gate.
 pub(crate) async fn keepalive(State(gate): State<Gate>, request: EndpointRequest) -> Response {
-    let ticket = request.ticket(&gate);
+    let credential = request.credential(&gate);
     let enter_url = request.enter_url();
-    let visit = visit(&gate, request.queue, ticket, JoinPolicy::Never, Some(enter_url)).await;
+    let visit = visit(&gate, request.queue, credential, VisitIntent::Renew, Some(enter_url)).await;
     let answer = Answer::new(visit, Reply::Status(StatusCode::OK));
     respond(&gate, &request.info, answer.with_pass(PassDelivery::Cookie).with_cors(request.cors_origin)).await
 }

@@ -5,9 +5,13 @@ pub(crate) mod check;
 pub(crate) mod health;
 pub(crate) mod jwks;
 pub(crate) mod keepalive;
+pub(crate) mod language;
 pub(crate) mod leave;
+pub(crate) mod line;
+pub(crate) mod operator;
 pub(crate) mod scripts;
 pub(crate) mod status;
+pub(crate) mod stream;
 pub(crate) mod theme;
 
 use std::sync::Arc;
@@ -22,7 +26,7 @@ use vestibule_runtime::{Decision, Outcome, Queue};
 
 use crate::cors::{self, CorsOrigin, endpoint_preflight};
 use crate::error::GateError;
-use crate::request::RequestInfo;
+use crate::request::{Credential, RequestInfo};
 use crate::respond::finish;
 use crate::state::Gate;
 
@@ -62,29 +66,39 @@ impl FromRequestParts<Gate> for EndpointRequest {
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, GateError> {
         let QueryParams(query) = QueryParams::<EndpointParams>::from_request_parts(parts, gate).await?;
         let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
-        let host = info.host.clone().ok_or(GateError::InvalidHost)?;
-        let queues = gate.directory.of_host(&host).await;
-        if queues.is_empty() && !gate.directory.index_loaded() {
-            return Err(GateError::QueuesNotLoaded);
-        }
-        let queue = match &query.queue {
-            Some(id) => {
-                let id: QueueId = id.parse().map_err(|_| GateError::UnknownQueue)?;
-                queues.into_iter().find(|queue| queue.settings.id == id)
-            }
-            None => Some(queues).filter(|queues| queues.len() == 1).and_then(|mut queues| queues.pop()),
-        };
-        let queue = queue.ok_or(GateError::UnknownQueue)?;
+        let queue = find_queue(gate, &info, query.queue.as_deref()).await?;
         let cors_origin = cors::cors_origin(&info, &queue.settings)?;
         let page_session = query.session.as_ref().and_then(|session| session.parse().ok());
         Ok(Self { info, queue, cors_origin, page_session })
     }
 }
 
+/// The queue with this ID on the host of the request; without an ID, the only one.
+async fn find_queue(gate: &Gate, info: &RequestInfo, id: Option<&str>) -> Result<Arc<Queue>, GateError> {
+    let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
+    let queues = gate.directory.of_host(host).await;
+    if queues.is_empty() && !gate.directory.index_loaded() {
+        return Err(GateError::QueuesNotLoaded);
+    }
+    let queue = match id {
+        Some(id) => {
+            let id: QueueId = id.parse().map_err(|_| GateError::UnknownQueue)?;
+            queues.into_iter().find(|queue| queue.settings.id == id)
+        }
+        None => Some(queues).filter(|queues| queues.len() == 1).and_then(|mut queues| queues.pop()),
+    };
+    queue.ok_or(GateError::UnknownQueue)
+}
+
 impl EndpointRequest {
     /// The ticket of this queue in the request.
     pub(crate) fn ticket(&self, gate: &Gate) -> Option<Ticket> {
         self.info.ticket(&self.queue, &gate.tickets)
+    }
+
+    /// The credential of this queue in the request.
+    pub(crate) fn credential(&self, gate: &Gate) -> Credential {
+        self.info.credential(&self.queue, &gate.tickets)
     }
 
     /// The address for an admitted visitor: the site, through the gate.

@@ -95,7 +95,8 @@ pub(super) fn serve_asset(asset: &Asset, immutable: bool, headers: &HeaderMap) -
     response
 }
 
-fn has_it(headers: &HeaderMap, etag: &str) -> bool {
+/// Whether the client has the version with this `ETag`.
+pub(super) fn has_it(headers: &HeaderMap, etag: &str) -> bool {
     let listed = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|value| value.to_str().ok());
     listed
         .flat_map(|value| value.split(','))

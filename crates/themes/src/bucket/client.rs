@@ -24,7 +24,6 @@ use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
 use bytes::{Bytes, BytesMut};
 
-use crate::freeze_safe;
 use crate::storage::StorageError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -141,13 +140,13 @@ struct FreezeSafeSleep;
 
 impl AsyncSleep for FreezeSafeSleep {
     fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep::new(freeze_safe::sleep(duration))
+        Sleep::new(vestibule_freeze::sleep(duration))
     }
 }
 
 /// The whole body of an object, or `None` if it has more than `max` bytes.
 pub(super) async fn read_body(body: ByteStream, max: u64) -> Result<Option<Bytes>, StorageError> {
-    let content = freeze_safe::timeout(BODY_TIMEOUT, collect(body, max)).await;
+    let content = vestibule_freeze::timeout(BODY_TIMEOUT, collect(body, max)).await;
     content.unwrap_or_else(|| Err(StorageError::Unavailable("the body did not arrive in time".to_owned())))
 }
 

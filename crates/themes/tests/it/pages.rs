@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use crate::support::{STATES, view, visitor_status};
+use crate::support::{STATES, of_event, view, visitor_status};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt as _;
+use vestibule_core::settings::EventOrder;
 use vestibule_core::{VisitorState, VisitorStatus};
 use vestibule_themes::{ErrorPage, Language, PageView, Themes, queue_script};
 
@@ -36,8 +37,9 @@ fn every_state_is_shown_in_every_language() {
             let told = data(&page);
             let heading = told["texts"]["heading"][state.as_str()].as_str().unwrap();
             assert!(page.contains(&format!(
-                "<html lang=\"{}\" dir=\"ltr\" data-state=\"{}\">",
+                "<html lang=\"{}\" dir=\"{}\" data-state=\"{}\">",
                 language.code(),
+                language.direction(),
                 state.as_str()
             )));
             assert!(page.contains(&format!(">{heading}</h1>")), "{language:?} {state:?}");
@@ -51,7 +53,7 @@ fn every_state_is_shown_in_every_language() {
 fn waiting_visitor_sees_position_wait_and_behind() {
     let visitor_status = visitor_status(VisitorState::Waiting);
     let page = page(&view(&visitor_status));
-    let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
+    let code = format!("<code>{}</code>", visitor_status.support_code.as_ref().unwrap());
     for told in [
         ">1,234</p>",
         ">about 4 to 6 minutes<",
@@ -65,11 +67,93 @@ fn waiting_visitor_sees_position_wait_and_behind() {
     }
 }
 
+/// Which text of `texts` an element shows.
+fn shows(page: &str, name: &str, text: &serde_json::Value) -> bool {
+    page.contains(&format!("data-vestibule=\"{name}\">{}<", text.as_str().unwrap().replace('/', "&#x2f;")))
+}
+
+#[test]
+fn lobby_counts_down_and_promises_no_position() {
+    for language in Language::ALL {
+        let lobby = of_event(VisitorState::Lobby, EventOrder::Draw, 900.0);
+        let page = page(&PageView { language, ..view(&lobby) });
+        let told = data(&page);
+        let texts = &told["texts"];
+        assert!(page.contains("Spring sale") && page.contains("2027-03-04 10:00 UTC"), "{page}");
+        assert!(shows(&page, "lead", &texts["draw"]["lobby"]), "{language:?}");
+        assert!(shows(&page, "countdown-label", &texts["event"]["countdown"]));
+        assert!(shows(&page, "hold", &texts["draw_hold_notice"]) && shows(&page, "reload", &texts["draw"]["reload"]));
+        assert!(shows(&page, "order", &texts["draw"]["fair"]));
+        assert!(page.contains(
+            "data-vestibule=\"how-fair\" href=\"&#x2f;_vestibule&#x2f;line?queue=acme-tour\" target=\"_blank\">"
+        ));
+        assert!(page.contains("data-vestibule=\"position-section\" aria-labelledby=\"position-label\" hidden"));
+        assert!(page.contains("data-vestibule=\"number\" hidden></p>"));
+        let position = ["hold_notice", "reload_notice"].map(|name| texts[name].as_str().unwrap());
+        let markup = page.split("id=\"vestibule-data\">").next().unwrap();
+        assert!(position.iter().all(|text| !markup.contains(text)), "{language:?}");
+        assert!(!markup.contains("{n}") && !markup.contains("{time}") && !markup.contains("{event}"), "{language:?}");
+        assert_eq!((&told["line_url"], &told["state"]), (&"/_vestibule/line?queue=acme-tour".into(), &"lobby".into()));
+    }
+}
+
+#[test]
+fn draw_shows_the_number_and_then_the_position() {
+    for language in Language::ALL {
+        let draw = of_event(VisitorState::Lobby, EventOrder::Draw, -10.0);
+        let html = page(&PageView { language, ..view(&draw) });
+        let texts = &data(&html)["texts"];
+        assert!(shows(&html, "heading", &texts["heading"]["lobby"]) && shows(&html, "lead", &texts["lead"]["lobby"]));
+        assert!(shows(&html, "countdown-label", &texts["draw"]["countdown"]), "{language:?}");
+        assert!(!html.contains("data-vestibule=\"countdown-row\" hidden"));
+        assert!(html.contains("0.855761</p>"), "{language:?}");
+        let waiting = of_event(VisitorState::Waiting, EventOrder::Draw, -31.0);
+        let html = page(&PageView { language, ..view(&waiting) });
+        assert!(html.contains("0.855761</p>") && html.contains("data-vestibule=\"countdown-row\" hidden"));
+        assert!(shows(&html, "order", &texts["draw"]["fair"]) && shows(&html, "hold", &texts["hold_notice"]));
+        assert!(shows(&html, "reload", &texts["reload_notice"]), "{language:?}");
+    }
+}
+
+#[test]
+fn each_order_has_its_texts() {
+    use EventOrder::{Arrival, Draw};
+    use VisitorState::{Closed, Paused};
+    for (state, order, group, lead) in [
+        (Paused, Arrival, "event", "lobby"),
+        (Paused, Draw, "draw", "ahead"),
+        (Closed, Arrival, "event", "closed"),
+        (Closed, Draw, "draw", "closed"),
+    ] {
+        let status = of_event(state, order, 900.0);
+        let built_in = Themes::built_in();
+        let html = match state {
+            Closed => built_in.closed_page(None, &view(&status)).now_or_never().unwrap(),
+            _ => page(&view(&status)),
+        };
+        let texts = &data(&html)["texts"];
+        assert!(shows(&html, "lead", &texts[group][lead]), "{state:?} {order:?}");
+    }
+    let html = page(&view(&of_event(VisitorState::Waiting, Arrival, -10.0)));
+    assert!(shows(&html, "order", &data(&html)["texts"]["order_notice"]));
+    assert!(html.contains("target=\"_blank\" hidden>How is this fair?"));
+}
+
+#[test]
+fn lobby_visitor_of_a_paused_queue_has_no_position() {
+    let status = VisitorStatus { position: None, ..visitor_status(VisitorState::Paused) };
+    let html = page(&view(&status));
+    assert!(html.contains(">Admissions are paused. This page updates when they resume.</p>"), "{html}");
+    assert!(html.contains("to stay in the draw.</li>") && html.contains("<p>You’re offline. We keep trying.</p>"));
+    let in_line = VisitorStatus { expires_in: Some(60), ..status };
+    assert!(page(&view(&in_line)).contains("You keep your position. This page updates when admissions resume.</p>"));
+}
+
 #[test]
 fn admitted_visitor_sees_the_link_and_no_position() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     let page = page(&view(&visitor_status));
-    assert!(page.contains("<title>● You’re in · Acme</title>"));
+    assert!(page.contains("<title>● It’s your turn · Acme</title>"));
     assert!(page.contains("href=\"https:&#x2f;&#x2f;shop.example&#x2f;tickets?a=1\""));
     assert!(page.contains("content=\"2;url=https:"));
     assert!(!page.contains("1,234"));
@@ -79,6 +163,7 @@ fn admitted_visitor_sees_the_link_and_no_position() {
 fn visitor_without_session_sees_no_position() {
     let visitor_status = VisitorStatus {
         session: None,
+        support_code: None,
         position: None,
         waiting: None,
         wait_seconds: None,
@@ -178,7 +263,7 @@ fn a_page_with_its_script_stays_small() {
             let visitor_status = visitor_status(state);
             let page = page(&PageView { language, ..view(&visitor_status) });
             let total = zipped(page.as_bytes()) + zipped(&queue_script().bytes);
-            assert!(total <= 12 * 1024, "{language:?} {state:?}: {total}");
+            assert!(total <= 15 * 1024, "{language:?} {state:?}: {total}");
         }
     }
 }
@@ -208,12 +293,12 @@ fn pages_that_may_pass_retry_automatically() {
 #[test]
 fn error_page_shows_brand_and_session_hold() {
     let visitor_status = visitor_status(VisitorState::Admitted);
-    let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
+    let code = format!("<code>{}</code>", visitor_status.support_code.as_ref().unwrap());
     for language in Language::ALL {
         for page in [ErrorPage::OriginDown, ErrorPage::OriginSlow] {
             let view = PageView { language, kept_seconds: Some(540), ..view(&visitor_status) };
             let html = Themes::built_in().error_page(None, page, &view).now_or_never().unwrap();
-            assert!(html.contains("Acme") && html.contains(" 9 ") && html.contains(&code), "{language:?} {page:?}");
+            assert!(html.contains("Acme") && html.contains(" 9") && html.contains(&code), "{language:?} {page:?}");
             assert!(html.contains("http-equiv=\"refresh\" content=\"10\""));
             assert!(!html.contains("{brand}") && !html.contains("<script"), "{language:?} {page:?}");
         }
@@ -225,7 +310,12 @@ fn error_page_shows_brand_and_session_hold() {
 
 #[test]
 fn unavailable_newcomer_sees_no_position() {
-    let visitor_status = VisitorStatus { session: None, position: None, ..visitor_status(VisitorState::Unavailable) };
+    let visitor_status = VisitorStatus {
+        session: None,
+        support_code: None,
+        position: None,
+        ..visitor_status(VisitorState::Unavailable)
+    };
     let html = page(&view(&visitor_status));
     assert!(html.contains(">One moment</h1>") && html.contains("you join the line when it is available"));
     assert!(html.contains("data-vestibule=\"hold-notice\" hidden"), "{html}");
@@ -263,7 +353,7 @@ fn closed_page_shows_the_hold_time() {
 fn too_large_response_names_the_limit() {
     for language in Language::ALL {
         let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce");
-        assert!(html.contains(" 6 M") && !html.contains("{n}"), "{language:?}");
+        assert!(html.contains(" 6 ") && !html.contains("{n}"), "{language:?}");
     }
 }
 
@@ -273,4 +363,17 @@ fn closed_page_has_no_position() {
     let page = Themes::built_in().closed_page(None, &view(&visitor_status)).now_or_never().unwrap();
     assert!(page.contains("data-state=\"closed\"") && page.contains("Closed for now"));
     assert!(!page.contains("1,234"));
+}
+
+#[test]
+fn languages_can_be_chosen_on_waiting_and_closed_pages() {
+    for state in STATES {
+        let visitor_status = VisitorStatus { enter_url: Some("/a?b=1&c".to_owned()), ..visitor_status(state) };
+        let html = page(&PageView { language: Language::Arabic, ..view(&visitor_status) });
+        assert!(html.contains("<form class=\"language\" action=\"/_vestibule/language\""), "{state:?}");
+        assert!(html.contains("name=\"return\" value=\"&#x2f;a?b=1&amp;c\""), "{html}");
+        assert_eq!(html.matches("<option").count(), Language::ALL.len());
+        assert!(html.contains("<option value=\"ar\" lang=\"ar\" selected>العربية</option>"));
+        assert_eq!(html.matches(" selected>").count(), 1);
+    }
 }

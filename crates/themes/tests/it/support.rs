@@ -1,13 +1,17 @@
 //! What the tests of pages share.
 
-use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::line::Phase;
+use vestibule_core::settings::EventOrder;
+use vestibule_core::{EventStatus, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Language, PageView};
 
-pub(crate) const STATES: [VisitorState; 5] = [
+pub(crate) const STATES: [VisitorState; 7] = [
     VisitorState::Waiting,
     VisitorState::Admitted,
     VisitorState::Paused,
+    VisitorState::Lobby,
     VisitorState::Closed,
+    VisitorState::Full,
     VisitorState::Unavailable,
 ];
 
@@ -15,6 +19,7 @@ pub(crate) fn visitor_status(state: VisitorState) -> VisitorStatus {
     VisitorStatus {
         queue: "acme-tour".parse().unwrap(),
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().unwrap()),
+        support_code: Some("7QK2-M0XV".to_owned()),
         state,
         reason: None,
         position: Some(1234),
@@ -26,7 +31,29 @@ pub(crate) fn visitor_status(state: VisitorState) -> VisitorStatus {
         poll_after: 5,
         enter_url: Some("https://shop.example/tickets?a=1".to_owned()),
         revision: None,
+        message: None,
+        event: None,
     }
+}
+
+/// The status of a visitor of an event that starts in this many seconds, with a draw of 30 seconds, in this state.
+pub(crate) fn of_event(state: VisitorState, order: EventOrder, starts_in: f64) -> VisitorStatus {
+    let is_drawn = order == EventOrder::Draw;
+    let in_lobby = state == VisitorState::Lobby;
+    let event = EventStatus {
+        id: "sale".parse().unwrap(),
+        name: "Spring sale".to_owned(),
+        phase: if starts_in > 0.0 { Phase::Lobby } else { Phase::Draw },
+        order,
+        starts_at: 1_804_154_400,
+        ends_at: 1_804_168_800,
+        starts_in,
+        draw_ends_in: is_drawn.then_some(starts_in + 30.0),
+        number: (is_drawn && starts_in < 0.0).then(|| "0.855761".to_owned()),
+    };
+    let status = visitor_status(state);
+    let position = status.position.filter(|_| !in_lobby);
+    VisitorStatus { event: Some(event), position, expires_in: (!in_lobby || starts_in < 0.0).then_some(60), ..status }
 }
 
 pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
@@ -41,7 +68,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
-        claim_seconds: 30,
         kept_seconds: None,
+        stream_url: None,
     }
 }

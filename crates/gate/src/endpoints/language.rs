@@ -1,0 +1,68 @@
+//! `GET /_vestibule/language?language=&return=`: keeps the language that a visitor chose on the queue page in a cookie and
+//! returns to that page. It works without JavaScript.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use vestibule_themes::Language;
+
+use super::QueryParams;
+use crate::error::GateError;
+use crate::request::{LANGUAGE_COOKIE, RequestInfo};
+use crate::respond::set_private_cache;
+
+/// Seconds for which a browser keeps the choice: 30 days.
+const KEPT_SECONDS: u64 = 30 * 86_400;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LanguageParams {
+    /// Code of a language of the queue page.
+    language: String,
+    /// Path and query of the page; `/` if empty.
+    #[serde(default, rename = "return")]
+    return_to: String,
+}
+
+pub(crate) async fn language(
+    info: RequestInfo,
+    QueryParams(params): QueryParams<LanguageParams>,
+) -> Result<Response, GateError> {
+    let language = Language::from_code(&params.language).ok_or(GateError::InvalidQuery)?;
+    let location = own_path(&params.return_to).ok_or(GateError::InvalidQuery)?;
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    set_private_cache(headers);
+    headers.insert(header::LOCATION, location);
+    let secure = if info.origin.https { "; Secure" } else { "" };
+    let code = language.code();
+    let cookie = format!("{LANGUAGE_COOKIE}={code}; Path=/; Max-Age={KEPT_SECONDS}; HttpOnly; SameSite=Lax{secure}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// A path of this host, and nothing that a browser takes for another one: browsers read `\\` as `/`, and ignore tabs and
+/// line breaks.
+fn own_path(path: &str) -> Option<HeaderValue> {
+    let path = if path.is_empty() { "/" } else { path };
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_own = path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/\\");
+    HeaderValue::from_str(path).ok().filter(|_| is_plain && is_own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_host_are_returned_to() {
+        for (given, location) in [("", "/"), ("/", "/"), ("/a%20b?c=//d&e=\\", "/a%20b?c=//d&e=\\")] {
+            assert_eq!(own_path(given).unwrap(), location, "{given}");
+        }
+        let others = ["a", "//x", "/\\x", "https://x", "/\t/x", "\t//x", "/\n/x", " /", "/ü", "\\\\x", "javascript:x"];
+        for other in others {
+            assert_eq!(own_path(other), None, "{other}");
+        }
+    }
+}

@@ -13,9 +13,9 @@ use crate::target::{PathForm, query_of, target};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-/// The stage that has no part in a path.
+/// The default stage, which is not part of a path.
 const DEFAULT_STAGE: &str = "$default";
-/// In the host of every function URL.
+/// Part of the host of every function URL.
 const FUNCTION_URL: &str = ".lambda-url.";
 
 /// The event of an invocation, in its original order.
@@ -44,7 +44,7 @@ pub(crate) enum EventSource {
 )]
 pub struct UnsupportedEvent(pub(crate) &'static str);
 
-/// As in words, which is how the runtime logs it.
+/// The same text as `Display`, because the runtime logs errors by `Debug`.
 impl std::fmt::Debug for UnsupportedEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -83,7 +83,7 @@ impl Event {
             EventSource::HttpApi => self.of_http_api()?,
         };
         let body = self.body()?;
-        // The body is here as a whole, whatever it came in.
+        // The body is complete, however it was transferred.
         headers.remove(TRANSFER_ENCODING);
         if !body.is_empty() || headers.contains_key(CONTENT_LENGTH) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
@@ -124,7 +124,7 @@ impl Event {
         }
         headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static("https"));
         if let Some(address) = http.get("sourceIp").and_then(Json::text).filter(|it| !it.is_empty()) {
-            came_from(&mut headers, address)?;
+            append_client_address(&mut headers, address)?;
         }
         Ok((method(http.get("method"))?, target, headers))
     }
@@ -142,7 +142,7 @@ impl Event {
     }
 }
 
-/// A text of the event; empty where there is none.
+/// A text of the event; empty if it is missing.
 fn text_of<'a>(event: &'a Json, name: &'static str) -> Result<&'a str, InvalidEvent> {
     event.get(name).map_or(Ok(""), |value| value.text().ok_or(InvalidEvent("target")))
 }
@@ -167,7 +167,7 @@ fn headers_of(named: Option<&Json>) -> Result<HeaderMap, InvalidEvent> {
     Ok(headers)
 }
 
-/// A named stage stands before the path of an event, though a host of one's own doesn't show it to anybody.
+/// Removes a named stage from the path of an event. Visitors of a custom domain do not see the stage.
 fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
     let Some(stage) = stage.filter(|stage| *stage != DEFAULT_STAGE) else { return path };
     let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(stage));
@@ -179,17 +179,17 @@ fn cookie_header(cookies: &Json) -> Option<HeaderValue> {
     HeaderValue::from_bytes(cookies?.join("; ").as_bytes()).ok()
 }
 
-/// Ends the way of the request with who called, as a load balancer does by itself.
-fn came_from(headers: &mut HeaderMap, address: &str) -> Result<(), InvalidEvent> {
-    let way: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
-    let mut way = way.join(b", ".as_slice());
-    let last = way.rsplit(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
+/// Appends the address of the client to `X-Forwarded-For`, as a load balancer does by itself.
+fn append_client_address(headers: &mut HeaderMap, address: &str) -> Result<(), InvalidEvent> {
+    let addresses: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
+    let mut addresses = addresses.join(b", ".as_slice());
+    let last = addresses.rsplit(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
     if last != address.as_bytes() {
-        if !way.is_empty() {
-            way.extend_from_slice(b", ");
+        if !addresses.is_empty() {
+            addresses.extend_from_slice(b", ");
         }
-        way.extend_from_slice(address.as_bytes());
+        addresses.extend_from_slice(address.as_bytes());
     }
-    headers.insert(FORWARDED_FOR, HeaderValue::from_bytes(&way).map_err(|_| InvalidEvent("address"))?);
+    headers.insert(FORWARDED_FOR, HeaderValue::from_bytes(&addresses).map_err(|_| InvalidEvent("address"))?);
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! JSON as it was written: members keep their order, which is the only order of query parameters that there is.
+//! JSON whose members keep their order: it is the only record of the order of query parameters.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A value. Numbers are left out: no part of an event that is read is one.
+/// A value. There are no numbers, because no part of an event that is read is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Json {
     Null,
@@ -16,7 +16,7 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// The member of this name that is there and not null; of several the last, as everywhere.
+    /// The member of this name, if it exists and is not null; the last one if there are several, as in other parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         let found = self.members()?.iter().rev().find(|(found, _)| found == name);
         found.map(|(_, value)| value).filter(|value| **value != Self::Null)

@@ -13,8 +13,8 @@ pub const LOAD_BALANCER_RESPONSE_MAX: usize = 1 << 20;
 /// Maximum size of any function response, as JSON: 6 MB. Applies to HTTP APIs and function URLs.
 pub const FUNCTION_RESPONSE_MAX: usize = 6 << 20;
 
-/// How much the caller of the function takes; stands among the extensions of a function's requests. A server that sends
-/// its answers itself has no such limit.
+/// The maximum size of a response to the event source; an extension of the requests of a function. A server that sends
+/// its responses itself has no such limit.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseLimit {
     pub(crate) caller: EventSource,
@@ -28,7 +28,7 @@ pub enum ResponseError {
     TooLarge {
         /// The limit in bytes.
         limit: usize,
-        /// The length of the body, where it was announced.
+        /// The length of the body, if it was announced.
         announced: Option<u64>,
     },
     /// The body was interrupted.
@@ -52,11 +52,11 @@ impl ResponseLimit {
         (self.bytes() >> 20) as u32
     }
 
-    /// Collects the body of a response. One that is too large is dropped as soon as that is certain, and no more of it
-    /// than the limit is ever held.
+    /// Collects the body of a response. A body that is too large is dropped as soon as that is certain, so no more than
+    /// the limit is ever in memory.
     ///
     /// # Errors
-    /// The response is too large, or its body broke off.
+    /// The response is too large, or its body was interrupted.
     pub async fn collect(&self, response: Response) -> Result<Response<Bytes>, ResponseError> {
         let (head, mut body) = response.into_parts();
         let room = self.bytes().saturating_sub(FunctionResponse::of(self.caller, &head).length());
@@ -82,7 +82,7 @@ impl ResponseLimit {
 struct Collected {
     bytes: BytesMut,
     escaped: usize,
-    /// How much of it is known to be text.
+    /// Length of the part that is known to be text.
     text: usize,
     is_binary: bool,
 }

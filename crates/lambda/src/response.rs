@@ -13,8 +13,8 @@ use tracing::warn;
 
 use crate::event::EventSource;
 
-/// What speaks of a connection, of which a function has none, and the length of the body, which is counted where it is
-/// sent: one that differs, as in an answer to `HEAD`, might be refused there.
+/// Headers of a connection, which a function does not have, and the length of the body. The event source sets the length; it
+/// might reject another one, as in a response to `HEAD`.
 const DROPPED: [HeaderName; 7] =
     [CONNECTION, CONTENT_LENGTH, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
@@ -35,7 +35,7 @@ pub struct FunctionResponse {
     is_base64_encoded: bool,
 }
 
-/// Names and values as an object, in this order.
+/// Names and values as a JSON object, in this order.
 #[derive(Debug)]
 struct Named<T>(Vec<(String, T)>);
 
@@ -46,7 +46,7 @@ impl<T: Serialize> Serialize for Named<T> {
 }
 
 impl FunctionResponse {
-    /// The answer without its body.
+    /// The response without its body.
     pub(crate) fn of(caller: EventSource, head: &Parts) -> Self {
         let mut answer = Self {
             status_code: head.status.as_u16(),
@@ -83,13 +83,13 @@ impl FunctionResponse {
         self
     }
 
-    /// How long the answer is as JSON without its body.
+    /// Length of the response as JSON, without its body.
     pub(crate) fn length(&self) -> usize {
         serde_json::to_vec(self).map_or(usize::MAX, |json| json.len())
     }
 }
 
-/// How long a text becomes between the quotation marks of JSON.
+/// Length of a text between the quotation marks of JSON.
 pub(crate) fn escaped_length(text: &[u8]) -> usize {
     let length = |byte: &u8| match byte {
         b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
@@ -99,7 +99,7 @@ pub(crate) fn escaped_length(text: &[u8]) -> usize {
     text.iter().map(length).sum()
 }
 
-/// How long so many bytes become as base64.
+/// Length of this many bytes as base64.
 pub(crate) const fn base64_length(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
@@ -119,7 +119,7 @@ fn every_value(headers: &HeaderMap) -> Named<Vec<String>> {
     Named(kept(headers).map(|name| (name.to_string(), values(name))).collect())
 }
 
-/// One value a name, cookies left out: they are the only ones that can't be written as a list.
+/// One value per name, without cookies: only their values cannot be joined to a list.
 fn joined(headers: &HeaderMap) -> Vec<(String, String)> {
     let values = |name| headers.get_all(name).iter().map(text).collect::<Vec<_>>().join(", ");
     kept(headers).filter(|name| **name != SET_COOKIE).map(|name| (name.to_string(), values(name))).collect()
@@ -129,14 +129,14 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = String> + '_ {
     headers.get_all(SET_COOKIE).iter().map(text)
 }
 
-/// JSON has no bytes that are no text: they are read as the letters that they are in Latin-1.
+/// JSON has only text, so bytes that are not UTF-8 are read as Latin-1.
 fn text(value: &HeaderValue) -> String {
     let bytes = value.as_bytes();
     std::str::from_utf8(bytes).map_or_else(|_| bytes.iter().copied().map(char::from).collect(), str::to_owned)
 }
 
-/// Several cookies where a name has one value: under names that differ in their letters' case alone, the ticket, which
-/// is appended last, under the plain one. Load balancers were seen to pass them on, but nobody promises that.
+/// Several cookies where each name has one value: under names that differ only in case. The ticket, which is appended last,
+/// gets the plain name. Load balancers forward such names, but this is not documented.
 fn spelled_cookies(headers: &HeaderMap) -> Vec<(String, String)> {
     static SAID: Once = Once::new();
     let cookies: Vec<String> = cookies(headers).collect();
@@ -153,7 +153,7 @@ fn spelled_cookies(headers: &HeaderMap) -> Vec<(String, String)> {
     cookies.into_iter().rev().enumerate().map(spelled).collect()
 }
 
-/// The nth way to write a name: the bits of the number say which letters are capitals.
+/// The nth spelling of a name: the bits of the number select the capital letters.
 fn spelling(name: &HeaderName, nth: usize) -> String {
     let mut letters = 0;
     let written = name.as_str().chars().map(|letter| {

@@ -25,7 +25,7 @@ const ANSWER_BEFORE: Duration = Duration::from_millis(700);
 const GIVE_UP_BEFORE: Duration = Duration::from_millis(350);
 
 /// The time by which a response must be complete; an extension of the requests of a function. After it, Lambda ends the
-/// process, and the visitor sees an error of the caller.
+/// process, and the visitor sees an error of the event source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline(pub Instant);
 
@@ -126,7 +126,7 @@ impl Function {
     }
 }
 
-/// An error in place of the router's response.
+/// An error instead of the router's response.
 async fn problem(status: StatusCode, code: &'static str, detail: String, limit: ResponseLimit) -> Response<Bytes> {
     limit.collect(Problem::new(status, code, detail).into_response()).await.unwrap_or_default()
 }

@@ -1,11 +1,10 @@
-//! Path and query as the visitor sent them, out of what an event makes of them.
+//! Restores path and query as the visitor sent them from an event.
 //!
-//! A load balancer and a function URL hand the path over as it was written. An HTTP API decodes it, so there `%2F` has
-//! become `/` for good; whatever can't stand in a path is encoded again, so that no `?` or `#` in it begins something
-//! else. A load balancer splits the query into names and values that it doesn't decode. What that loses can't be told:
-//! names with several values stand together, `a` without a value is `a=`, and empty pairs (`&&`) are gone. Everything
-//! else is put together byte for byte, in the order of the event. A function URL and an HTTP API hand over the query as
-//! it was written.
+//! A load balancer and a function URL pass the path unchanged. An HTTP API decodes it, so `%2F` has become `/`, which cannot
+//! be undone. Characters that are not allowed in a path are encoded again, so that a `?` or `#` in it does not start a query
+//! or fragment. A load balancer splits the query into names and values, which it does not decode. Some information is lost:
+//! values of a repeated name are adjacent, `a` without a value becomes `a=`, and empty pairs (`&&`) are missing. Everything
+//! else is restored byte for byte, in the order of the event. A function URL and an HTTP API pass the query unchanged.
 
 use std::fmt::Write as _;
 
@@ -13,16 +12,16 @@ use http::uri::PathAndQuery;
 
 use crate::json::Json;
 
-/// How the path of an event is written.
+/// The encoding of the path of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathForm {
-    /// As the visitor wrote it.
+    /// As the visitor sent it.
     Written,
-    /// Decoded: a `%` stands for itself.
+    /// Decoded: a `%` is a literal one.
     Decoded,
 }
 
-/// Puts a request's target together; `None` if it can't be one.
+/// The target of a request; `None` if the parts are not a valid one.
 pub(crate) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQuery> {
     let path = if path.is_empty() { "/" } else { path };
     let mut target = String::with_capacity(path.len() + 1 + query.len());
@@ -40,7 +39,7 @@ pub(crate) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQ
     begins.then(|| PathAndQuery::try_from(target).ok())?
 }
 
-/// The query of name and value pairs that nobody decoded. `None` if a value is no text.
+/// The query from pairs of names and values that are not decoded. `None` if a value is not a text.
 pub(crate) fn query_of(parameters: &Json) -> Option<String> {
     let mut query = String::new();
     for (name, values) in parameters.members()? {
@@ -57,7 +56,7 @@ pub(crate) fn query_of(parameters: &Json) -> Option<String> {
     Some(query)
 }
 
-/// Encodes what can stand nowhere in a target, and what is `special` here.
+/// Encodes the bytes that are not allowed in a target, and those that are `special` in this part of it.
 fn push(target: &mut String, byte: u8, special: bool) {
     if special || !byte.is_ascii_graphic() || matches!(byte, b'#' | b'<' | b'>') {
         // Writing into a text never fails.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Event, Function, FunctionResponse, Invocation, UnsupportedEvent};
 
-/// A function that answers every request with what `handler` makes of it.
+/// A function whose responses are those of `handler`.
 fn function<F>(handler: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> Function
 where
     F: Future<Output = Response> + Send,
@@ -33,7 +33,7 @@ async fn call(function: &Function, json: &Value) -> Result<Value, UnsupportedEve
     Ok(serde_json::to_value(&answer).unwrap())
 }
 
-/// What a load balancer hands over for a `GET`.
+/// The event of a load balancer for a `GET`.
 fn load_balancer(path: &str, multi_value: bool) -> Value {
     let mut event = json!({
         "requestContext": { "elb": { "targetGroupArn": "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/g/1" } },
@@ -49,7 +49,7 @@ fn load_balancer(path: &str, multi_value: bool) -> Value {
     event
 }
 
-/// What an HTTP API hands over for a `GET`.
+/// The event of an HTTP API for a `GET`.
 fn http_api(path: &str, query: &str) -> Value {
     json!({
         "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": query,

@@ -40,6 +40,8 @@ metrics! {
 
     QUEUE_UP = GAUGE "vestibule_queue_up" QUEUE, "1 if the queue could be read, else 0.";
     WAITING = GAUGE "vestibule_queue_waiting" QUEUE, "Waiting sessions.";
+    MAX_WAITING = GAUGE "vestibule_queue_max_waiting" QUEUE,
+        "Maximum number of waiting sessions; absent without a limit.";
     ACTIVE = GAUGE "vestibule_queue_active" QUEUE, "Active sessions.";
     QUOTA = GAUGE "vestibule_queue_quota" QUEUE, "Maximum number of active sessions.";
     OLDEST_WAIT = GAUGE "vestibule_queue_oldest_wait_seconds" QUEUE,
@@ -48,10 +50,21 @@ metrics! {
         "Admissions from the line per second, over the last five minutes at most.";
     ADMISSIONS_LIMIT = GAUGE "vestibule_queue_admissions_per_second_limit" QUEUE,
         "Admission limit per second; absent without a limit.";
+    ADMISSIONS_STEP = GAUGE "vestibule_queue_admissions_step_seconds" QUEUE,
+        "Seconds between stepped admissions; absent without steps.";
     RECOVERING = GAUGE "vestibule_queue_recovering" QUEUE,
         "1 while the queue recovers lost state and admits nobody new.";
     MODE = GAUGE "vestibule_queue_mode" &["tenant", "queue", "mode"],
         "1 for the current mode of the queue, 0 for the others.";
+
+    PHASE = GAUGE "vestibule_queue_phase" &["tenant", "queue", "phase"],
+        "1 for the current phase of a scheduled queue, 0 for the others.";
+    EVENT_STARTS_IN = GAUGE "vestibule_queue_event_starts_in_seconds" QUEUE,
+        "Seconds until the current or next event of a scheduled queue starts, negative afterwards.";
+    LOBBY_TICKETS = COUNTER "vestibule_queue_lobby_tickets_total" QUEUE,
+        "Lobby tickets issued for the current event of a scheduled queue.";
+    SALE_KEY_MISSING = GAUGE "vestibule_queue_sale_key_missing" QUEUE,
+        "1 if this process does not know the sale key of the draw of the current or next event, else 0; absent without a draw.";
 
     JOINED = COUNTER "vestibule_queue_joined_total" QUEUE, "Sessions that joined.";
     CONFIRMED = COUNTER "vestibule_queue_confirmed_total" QUEUE, "Sessions confirmed by a returned ticket.";
@@ -81,4 +94,8 @@ metrics! {
         "Time from a request to the head of its response in seconds, including the origin.";
     STORE_DURATION = HISTOGRAM "vestibule_request_store_seconds" NONE,
         "Time spent on store calls per request in seconds.";
+
+    STREAMS = GAUGE "vestibule_streams" NONE, "Open streams of this process.";
+    STREAMS_LIMIT = GAUGE "vestibule_streams_limit" NONE, "Maximum number of open streams; 0 if streams are off.";
+    STREAM_UPDATES = COUNTER "vestibule_stream_updates_total" NONE, "Updates sent to open streams.";
 }

@@ -2,7 +2,7 @@
 
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric as Sample, MetricFamily, MetricType};
 use vestibule_core::MICROS_PER_SECOND;
-use vestibule_core::line::{WAIT_BUCKETS, Waits};
+use vestibule_core::line::Waits;
 
 use crate::catalog::Metric;
 
@@ -72,13 +72,11 @@ pub(crate) fn flag(value: bool) -> f64 {
 /// Converts the store's waits, whose buckets are not cumulative, to a Prometheus histogram.
 pub(crate) fn histogram_of(waits: &Waits) -> Histogram {
     let mut histogram = Histogram::default();
-    let mut counted = 0;
-    let buckets = WAIT_BUCKETS.iter().zip(waits.buckets).map(|(bound, count)| {
-        counted += count;
+    let buckets = waits.cumulative().into_iter().filter_map(|(bound, count)| {
         let mut bucket = Bucket::default();
-        bucket.set_upper_bound(*bound as f64);
-        bucket.set_cumulative_count(counted);
-        bucket
+        bucket.set_upper_bound(bound? as f64);
+        bucket.set_cumulative_count(count);
+        Some(bucket)
     });
     histogram.set_bucket(buckets.collect());
     histogram.set_sample_count(waits.buckets.iter().sum());
@@ -89,6 +87,7 @@ pub(crate) fn histogram_of(waits: &Waits) -> Histogram {
 #[cfg(test)]
 mod tests {
     use prometheus::TextEncoder;
+    use vestibule_core::line::WAIT_BUCKETS;
 
     use super::*;
     use crate::catalog::{EXPIRED, WAIT};

@@ -28,6 +28,7 @@ mod family;
 mod render;
 mod requests;
 mod scrape;
+mod streams;
 mod token;
 
 use std::sync::Arc;
@@ -36,7 +37,8 @@ use axum::Router;
 use axum::routing::get;
 use prometheus::proto::MetricFamily;
 use tower_http::compression::CompressionLayer;
-use vestibule_core::Store;
+use vestibule_core::{SaleKeys, Store};
+use vestibule_runtime::StreamCounts;
 
 pub use catalog::{CATALOG, Metric};
 pub use requests::{LATENCY_BUCKETS, RequestMetrics};
@@ -49,13 +51,14 @@ use crate::scrape::Scraper;
 pub struct Metrics {
     scraper: Scraper,
     requests: Option<RequestMetrics>,
+    streams: Option<Arc<StreamCounts>>,
 }
 
 impl Metrics {
     /// All queues of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { scraper: Scraper::new(store), requests: None }
+        Self { scraper: Scraper::new(store), requests: None, streams: None }
     }
 
     /// Adds the metrics of this process' own requests.
@@ -64,9 +67,23 @@ impl Metrics {
         Self { requests: Some(requests), ..self }
     }
 
+    /// Adds the metrics of this process' streams.
+    #[must_use]
+    pub fn with_streams(self, streams: Arc<StreamCounts>) -> Self {
+        Self { streams: Some(streams), ..self }
+    }
+
+    /// Adds whether this process' gate knows the sale keys of the draws.
+    #[must_use]
+    pub fn with_sale_keys(mut self, sale_keys: SaleKeys) -> Self {
+        self.scraper.sale_keys = Some(sale_keys);
+        self
+    }
+
     async fn families(&self) -> Vec<MetricFamily> {
         let mut families = render::families(&self.scraper.scrape().await);
         families.extend(self.requests.iter().flat_map(RequestMetrics::families));
+        families.extend(self.streams.iter().flat_map(|counts| streams::families(counts)));
         families
     }
 }

@@ -2,7 +2,7 @@
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::LastPurge;
-use vestibule_core::line::{Counters, Mode, Stats};
+use vestibule_core::line::{Counters, Mode, Phase, Stats};
 
 use crate::catalog as all;
 use crate::catalog::Metric;
@@ -10,23 +10,27 @@ use crate::family::{MetricFamilyBuilder, flag, histogram_of};
 use crate::scrape::{Scrape, ScrapedQueue};
 
 const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
-const MODES: [(Mode, &str); 5] = [
+/// The modes that can be set.
+const MODES: [(Mode, &str); 6] = [
     (Mode::Open, "open"),
     (Mode::Bypass, "bypass"),
     (Mode::Paused, "paused"),
     (Mode::Closed, "closed"),
     (Mode::Draining, "draining"),
+    (Mode::Scheduled, "scheduled"),
 ];
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
-const GAUGES: [Gauge; 7] = [
+const GAUGES: [Gauge; 9] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
+    (&all::MAX_WAITING, |stats| Some(stats.rules.max_waiting? as f64)),
     (&all::ACTIVE, |stats| Some(stats.active as f64)),
     (&all::QUOTA, |stats| Some(stats.rules.quota as f64)),
     (&all::OLDEST_WAIT, |stats| Some(oldest_wait(stats))),
     (&all::ADMISSIONS, |stats| Some(admissions_per_second(stats))),
     (&all::ADMISSIONS_LIMIT, |stats| Some(stats.rules.admissions_per_minute? as f64 / 60.0)),
+    (&all::ADMISSIONS_STEP, |stats| Some(stats.rules.admissions_every? as f64)),
     (&all::RECOVERING, |stats| Some(flag(stats.recovering))),
 ];
 
@@ -68,7 +72,13 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         queue_up(queues),
     ];
     families.extend(GAUGES.iter().map(|(metric, value)| gauges(metric, queues, *value)));
-    families.push(modes(queues));
+    families.extend([
+        modes(queues),
+        phases(queues),
+        of_event(&all::EVENT_STARTS_IN, queues, |queue| queue.event_starts_in),
+        of_event(&all::LOBBY_TICKETS, queues, |queue| Some(queue.lobby_tickets? as f64)),
+        of_event(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
+    ]);
     families.extend(
         COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
     );
@@ -133,6 +143,31 @@ fn modes(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
     for (tenant, queue, stats) in readable(queues) {
         for (mode, name) in MODES {
             family.add(&[tenant, queue, name], flag(stats.rules.mode == mode));
+        }
+    }
+    family
+}
+
+fn phases(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::PHASE);
+    for (tenant, queue, stats) in readable(queues) {
+        for phase in Phase::ALL.into_iter().filter(|_| stats.phase.is_some()) {
+            family.add(&[tenant, queue, phase.as_str()], flag(stats.phase == Some(phase)));
+        }
+    }
+    family
+}
+
+/// A metric of the current or next event; `None` where it has no value.
+fn of_event(
+    metric: &'static Metric,
+    queues: &[ScrapedQueue],
+    value: impl Fn(&ScrapedQueue) -> Option<f64>,
+) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(metric);
+    for queue in queues {
+        if let Some(value) = value(queue) {
+            family.add(&[tenant(queue), queue.id.as_str()], value);
         }
     }
     family

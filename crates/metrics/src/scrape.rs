@@ -8,8 +8,9 @@ use futures_util::future::join;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::Stats;
-use vestibule_core::{LastPurge, Micros, QueueId, Store, StoreError, TenantId};
+use vestibule_core::line::{LineRules, Stats};
+use vestibule_core::settings::{EventOrder, Settings};
+use vestibule_core::{LastPurge, Micros, QueueId, SaleKeys, Store, StoreError, TenantId};
 
 /// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
 /// round trips, and no visitor's call waits behind more than these.
@@ -32,27 +33,37 @@ pub(crate) struct ScrapedQueue {
     pub(crate) tenant: Option<TenantId>,
     /// `None` if the queue cannot be read.
     pub(crate) stats: Option<Stats>,
+    /// Seconds until the event of a scheduled queue starts; `None` without an event.
+    pub(crate) event_starts_in: Option<f64>,
+    /// Lobby tickets of that event; `None` unless its order is drawn.
+    pub(crate) lobby_tickets: Option<u64>,
+    /// Whether this process does not know the sale key of that event; `None` unless its order is drawn, and in a process
+    /// that converts no lobby tickets.
+    pub(crate) sale_key_missing: Option<bool>,
 }
 
-/// The tenant of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
+/// The tenant and the rules of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
 /// queue that was removed and created again has a new state.
 #[derive(Clone, PartialEq, Eq)]
 struct LastKnownQueue {
     revision: u64,
     state_since: Micros,
     tenant: TenantId,
+    rules: LineRules,
 }
 
 /// Scrapes the store.
 pub(crate) struct Scraper {
     store: Arc<dyn Store>,
-    /// Tenants by queue, so that a queue's settings are read once. Holds the queues of the last scrape only.
+    /// The sale keys of the gate in this process; `None` without a gate.
+    pub(crate) sale_keys: Option<SaleKeys>,
+    /// What is known of each queue, so that its settings are read once. Holds the queues of the last scrape only.
     tenants: Mutex<HashMap<QueueId, LastKnownQueue>>,
 }
 
 impl Scraper {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, tenants: Mutex::default() }
+        Self { store, sale_keys: None, tenants: Mutex::default() }
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
@@ -102,15 +113,34 @@ impl Scraper {
         match self.read_with_tenant(&queue, known.clone()).await {
             Ok((stats, known)) => {
                 let tenant = Some(known.tenant.clone());
-                (ScrapedQueue { id: queue, tenant, stats: Some(stats) }, Some(known))
+                let current = known.rules.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
+                let drawn = current.filter(|event| event.order == EventOrder::Draw);
+                let is_missing = |keys: &SaleKeys| Some(keys.draw(&queue, drawn?).is_none());
+                let scraped = ScrapedQueue {
+                    event_starts_in: current.map(|event| event.starts_in(stats.now)),
+                    lobby_tickets: drawn.map(|_| stats.lobby_tickets),
+                    sale_key_missing: self.sale_keys.as_ref().and_then(is_missing),
+                    id: queue,
+                    tenant,
+                    stats: Some(stats),
+                };
+                (scraped, Some(known))
             }
             Err(error) => {
                 debug!(%queue, %error, "queue cannot be read");
                 let tenant = match &known {
                     Some(known) => Some(known.tenant.clone()),
-                    None => self.tenant_of(&queue).await.ok(),
+                    None => self.settings_of(&queue).await.ok().map(|settings| settings.tenant),
                 };
-                (ScrapedQueue { id: queue, tenant, stats: None }, known)
+                let scraped = ScrapedQueue {
+                    id: queue,
+                    tenant,
+                    stats: None,
+                    event_starts_in: None,
+                    lobby_tickets: None,
+                    sale_key_missing: None,
+                };
+                (scraped, known)
             }
         }
     }
@@ -122,15 +152,17 @@ impl Scraper {
     ) -> Result<(Stats, LastKnownQueue), StoreError> {
         let stats = self.store.stats(queue).await?;
         let (revision, state_since) = (stats.rules.revision, stats.state_since);
-        let known = match known.filter(|known| known.revision == revision && known.state_since == state_since) {
-            Some(known) => known,
-            None => LastKnownQueue { revision, state_since, tenant: self.tenant_of(queue).await? },
+        let still_known = known.filter(|known| known.revision == revision && known.state_since == state_since);
+        let known = if let Some(known) = still_known {
+            known
+        } else {
+            let Settings { tenant, line: rules, .. } = self.settings_of(queue).await?;
+            LastKnownQueue { revision, state_since, tenant, rules }
         };
         Ok((stats, known))
     }
 
-    async fn tenant_of(&self, queue: &QueueId) -> Result<TenantId, StoreError> {
-        let settings = self.store.settings(queue).await?;
-        settings.map(|settings| settings.tenant).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))
+    async fn settings_of(&self, queue: &QueueId) -> Result<Settings, StoreError> {
+        self.store.settings(queue).await?.ok_or_else(|| StoreError::UnknownQueue(queue.clone()))
     }
 }

@@ -1,12 +1,12 @@
-//! The store's time, as far as this process knows it.
+//! The store's time between two answers of the store.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_freeze::FreezeAwareInstant;
 
-/// Follows the store's clock between answers. A ticket's age is only ever taken by the store's time: hosts disagree.
-/// Time in which the process was frozen counts, or an old ticket would pass for a fresh one after it.
+/// Follows the store's clock between answers. The age of a ticket is always measured by the store's time, because the clocks of
+/// hosts differ. Time for which the process was frozen counts; otherwise an old ticket would be accepted as fresh afterwards.
 pub struct StoreClock {
     base: Micros,
     began: FreezeAwareInstant,
@@ -26,14 +26,14 @@ impl Default for StoreClock {
 }
 
 impl StoreClock {
-    /// Takes note of the store's clock as an answer carried it.
+    /// Updates the clock by the time in an answer.
     pub fn observe(&self, store_now: Micros) {
         let offset = store_now.0.cast_signed() - self.local().cast_signed();
         self.offset.store(offset, Ordering::Relaxed);
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The store's time; this machine's while the store has not answered yet.
+    /// The store's time; the time of this machine until the store has answered.
     #[must_use]
     pub fn now(&self) -> Micros {
         Micros(self.local().saturating_add_signed(self.offset.load(Ordering::Relaxed)))
@@ -43,7 +43,7 @@ impl StoreClock {
         self.base.0.saturating_add(self.began.elapsed().as_micros() as u64)
     }
 
-    /// Whether the store has ever answered this process.
+    /// Whether the store has answered this process.
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.answers.load(Ordering::Relaxed) > 0

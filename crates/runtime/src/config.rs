@@ -1,12 +1,14 @@
-//! Configuration that all roles share.
+//! Configuration that all programs share.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::{KeyError, KeyList, Store, SystemClock};
+use vestibule_core::{KeyError, KeyList, SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
+
+use crate::env::variable;
 
 /// Default timeout of a store operation.
 pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
@@ -67,7 +69,26 @@ fn connect(variable: &'static str, address: &str, timeout: Duration) -> Result<R
     RedisStore::connect(address, options).map_err(invalid)
 }
 
-/// Parses keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`).
+/// The variable with the sale keys of gate and backoffice.
+const SALE_KEYS: &str = "VESTIBULE_SALE_KEYS";
+
+/// Reads the sale keys of a function (`VESTIBULE_SALE_KEYS`). Without the variable there are none, and no event can have a draw.
+///
+/// # Errors
+/// The list of keys is invalid. The message contains no secret.
+pub fn sale_keys_from_env() -> Result<SaleKeys, ConfigError> {
+    variable(SALE_KEYS).map_or_else(|| Ok(SaleKeys::default()), |text| parse_sale_keys(SALE_KEYS, &text))
+}
+
+/// Parses sale keys.
+///
+/// # Errors
+/// The list of keys is invalid. The message contains no secret.
+pub fn parse_sale_keys(variable: &'static str, text: &str) -> Result<SaleKeys, ConfigError> {
+    SaleKeys::new(&parse_keys(variable, text)?).map_err(|reason| ConfigError::Keys { variable, reason })
+}
+
+/// Parses keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`, `VESTIBULE_SALE_KEYS`).
 ///
 /// # Errors
 /// The list of keys is invalid. The message contains no secret.

@@ -15,6 +15,10 @@ pub enum Outcome {
     Waiting,
     /// The queue is closed, or draining and the visitor has no session.
     Closed,
+    /// The line is full, and the visitor has no session.
+    Full,
+    /// Is in the lobby of an event with a draw.
+    Lobby,
     /// Passed without a session: by a rule, by mode `bypass`, or as a forwarded preflight.
     Bypassed,
     /// Has no session and did not join: not a page view.
@@ -23,7 +27,7 @@ pub enum Outcome {
     Unavailable,
     /// No queue or no endpoint matches the request.
     NotFound,
-    /// Another endpoint of the gate: scripts, theme assets, keys, health.
+    /// Another endpoint of the gate: scripts, theme assets, keys, health, line documents.
     Endpoint,
     /// The origin did not respond with anything that could be forwarded, or the gate itself failed.
     Failed,
@@ -31,11 +35,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// All outcomes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Admitted,
         Self::Rechecked,
         Self::Waiting,
         Self::Closed,
+        Self::Full,
+        Self::Lobby,
         Self::Bypassed,
         Self::NotJoined,
         Self::Unavailable,
@@ -52,6 +58,8 @@ impl Outcome {
             Self::Rechecked => "rechecked",
             Self::Waiting => "waiting",
             Self::Closed => "closed",
+            Self::Full => "full",
+            Self::Lobby => "lobby",
             Self::Bypassed => "bypassed",
             Self::NotJoined => "not_joined",
             Self::Unavailable => "unavailable",

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
-use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::settings::{Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_core::{QueueId, TenantId};
 
 use self::refresh::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
+use crate::stored_settings;
 
 mod refresh;
 mod snapshot;
@@ -130,32 +131,51 @@ impl Directory {
         }
     }
 
-    /// Applies a settings file: writes its tenants, and its queues that differ from the store's. The copy in this process
-    /// changes first, so that it is in effect even while the store is unavailable.
+    /// Writes tenants and queues that differ from the store's; other queues stay.
     ///
     /// # Errors
     /// Returns the store's error. Call again to write the rest.
     pub async fn apply(&self, tenants: &[Tenant], queues: &[Settings]) -> Result<(), StoreError> {
-        let by_id: HashMap<_, _> = tenants.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
+        let document = Document { tenants: tenants.to_vec(), queues: queues.to_vec() };
+        let options = PlanOptions { unlisted: Unlisted::RemoveOnly(&[]), ..PlanOptions::default() };
+        let stored = stored_settings(&*self.store, &document, options.unlisted).await?;
+        self.execute(&Plan::of(&stored, document, &options)).await.map(drop)
+    }
+
+    /// Writes the new and changed tenants and queues of a plan. The copy in this process changes first, so that it is in
+    /// effect even while the store is unavailable. Returns the queues that were changed since the plan was made; they are
+    /// not written.
+    ///
+    /// # Errors
+    /// Returns the store's error. Plan again to write the rest.
+    pub async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, StoreError> {
+        let tenants = plan.tenants_after.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
         let mut all = self.snapshot.load().queues.clone();
-        for settings in queues {
+        for settings in &plan.queues_after {
             let mut settings = settings.clone();
             if let Some(held) = all.get(&settings.id) {
                 settings.line.revision = settings.line.revision.max(held.settings.line.revision);
             }
-            all.insert(settings.id.clone(), queue_of(settings, &by_id));
+            all.insert(settings.id.clone(), queue_of(settings, &tenants));
         }
         self.replace_snapshot(all.into_values().collect());
-        for tenant in tenants {
-            self.store.put_tenant(tenant).await?;
+        for change in &plan.tenants {
+            self.store.put_tenant(&change.tenant).await?;
         }
-        for settings in queues {
-            self.write(settings).await?;
+        let mut skipped = Vec::new();
+        for QueueChange { settings, replaces, .. } in &plan.queues {
+            match self.store.put_settings(settings, PutMode::over(*replaces)).await {
+                Ok(PutOutcome::Stored(revision)) => info!(queue = %settings.id, revision, "settings written"),
+                Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
+                    skipped.push(settings.id.clone());
+                }
+                Err(error) => return Err(error),
+            }
         }
-        for settings in queues {
+        for settings in &plan.queues_after {
             self.reload(&settings.id).await?;
         }
-        Ok(())
+        Ok(skipped)
     }
 
     /// Removes queues that the settings file no longer has. Queues with sessions stay and are returned, so that a mistake
@@ -192,22 +212,6 @@ impl Directory {
         queues.retain(|id, _| !ids.contains(id) || left.contains(id));
         self.replace_snapshot(queues.into_values().collect());
         Ok(left)
-    }
-
-    async fn write(&self, settings: &Settings) -> Result<(), StoreError> {
-        let mut settings = settings.clone();
-        if let Some(stored) = self.store.settings(&settings.id).await? {
-            if stored.eq_ignoring_revision(&settings) && stored.line.epoch >= settings.line.epoch {
-                return Ok(());
-            }
-            // A reset since the file was written began a later epoch, which a change of the file must not undo.
-            settings.line.epoch = settings.line.epoch.max(stored.line.epoch);
-            settings.unknown_fields = stored.unknown_fields;
-        }
-        if let PutOutcome::Stored(revision) = self.store.put_settings(&settings, PutMode::Always).await? {
-            info!(queue = %settings.id, revision, "settings written");
-        }
-        Ok(())
     }
 
     /// Reloads a queue whose revision in the store differs from the cached one. Concurrent calls share one reload.

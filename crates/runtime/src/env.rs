@@ -1,4 +1,4 @@
-//! What a function is told by its environment. The stand-alone program has a flag for each of these.
+//! Configuration of a function by environment variables. The stand-alone program has a flag for each of them.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
 /// Bounds of `VESTIBULE_STORE_TIMEOUT_MS`.
 const STORE_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 10..=10_000;
 
-/// A variable that is missing, or says what it doesn't take.
+/// A variable is missing or has an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} {takes}")]
 pub struct EnvError {
     /// The variable.
     pub name: &'static str,
-    /// What it takes, in words.
+    /// What is wrong and what is valid, as the rest of a sentence that begins with the name.
     pub takes: String,
 }
 
 impl EnvError {
-    /// Names what a variable takes.
+    /// An error of a variable.
     #[must_use]
     pub fn new(name: &'static str, takes: impl Into<String>) -> Self {
         Self { name, takes: takes.into() }
@@ -32,7 +32,7 @@ pub fn variable(name: &'static str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// A variable's value, which there must be.
+/// The value of a required variable.
 ///
 /// # Errors
 /// It is not set, or empty.
@@ -43,7 +43,7 @@ pub fn required(name: &'static str, takes: &str) -> Result<String, EnvError> {
 /// A number from a variable; `default` if it is not set.
 ///
 /// # Errors
-/// No whole number, or one outside `range`.
+/// The value is not a whole number in `range`.
 pub fn number(name: &'static str, range: std::ops::RangeInclusive<u64>, default: u64) -> Result<u64, EnvError> {
     let Some(text) = variable(name) else { return Ok(default) };
     let number = text.trim().parse().ok().filter(|number| range.contains(number));
@@ -51,7 +51,7 @@ pub fn number(name: &'static str, range: std::ops::RangeInclusive<u64>, default:
         .ok_or_else(|| EnvError::new(name, format!("must be a whole number from {} to {}", range.start(), range.end())))
 }
 
-/// Where the store is, and how long it may take.
+/// The store and its timeout.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
     /// `VESTIBULE_REDIS_URL`: `redis://..`, `rediss://..`, `redis-cluster://..` or `redis-sentinel://..`. May hold a password.
@@ -72,11 +72,11 @@ impl StoreConfig {
     }
 }
 
-/// Starts logging as `VESTIBULE_LOG` and `VESTIBULE_LOG_FORMAT` (json where it is not set, as a function's log is read
-/// by programs) say.
+/// Starts logging as set by `VESTIBULE_LOG` and `VESTIBULE_LOG_FORMAT`. The default format is json, because programs read the
+/// log of a function.
 ///
 /// # Errors
-/// Levels or a format that are none.
+/// The levels or the format are invalid.
 pub fn init_telemetry_from_env() -> Result<(), EnvError> {
     let levels = variable("VESTIBULE_LOG").unwrap_or_else(|| DEFAULT_LEVELS.to_owned());
     let format = variable("VESTIBULE_LOG_FORMAT").map_or(Ok(LogFormat::Json), |format| format.parse());

@@ -5,11 +5,13 @@
 //! - [`StoreConfig`], [`variable`]: the environment of a function.
 //! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
 //!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
+//! - [`stored_settings`]: what a settings document is compared with.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
+//! - [`StreamCounts`]: the streams of a process, for the gate and the metrics.
 //! - [`log_requests`]: one line per request, and the request ID in every other line.
 //! - [`Problem`]: errors as problem details (RFC 9457).
-//! - [`request_origin`]: the client address and scheme, behind trusted proxies.
+//! - [`request_origin`], [`client_network`]: the client address and scheme, behind trusted proxies.
 //! - [`init_telemetry`]: logging, with levels per module.
 //!
 //! Try it: `cargo test -p vestibule-runtime`.
@@ -23,14 +25,21 @@ mod env;
 mod log_format;
 mod problem;
 mod request_log;
+mod stored_settings;
+mod stream_counts;
 mod telemetry;
 
-pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
+pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin};
 pub use clock::StoreClock;
-pub use config::{ConfigError, STORE_TIMEOUT, Stores, open_store, open_store_and_records, parse_keys};
+pub use config::{
+    ConfigError, STORE_TIMEOUT, Stores, open_store, open_store_and_records, parse_keys, parse_sale_keys,
+    sale_keys_from_env,
+};
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, StoreConfig, init_telemetry_from_env, number, required, variable};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
+pub use stored_settings::stored_settings;
+pub use stream_counts::StreamCounts;
 pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

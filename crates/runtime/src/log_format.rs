@@ -1,4 +1,4 @@
-//! Lines of the log that say which request they are about.
+//! Log lines with the ID of their request.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::request_log::RequestId;
 
-/// A format whose lines end with the name of the request that they were written in, if there is one.
+/// A format whose lines end with the ID of the current request, if there is one.
 pub(crate) struct RequestIdFormat<F> {
     format: F,
-    /// What a line of this format ends with.
+    /// Writes the end of a line.
     end: &'static str,
     write: fn(&mut Writer<'_>, &RequestId) -> fmt::Result,
 }
@@ -22,7 +22,7 @@ impl<F> RequestIdFormat<F> {
         Self { format, end: "\n", write: |writer, id| writeln!(writer, " request_id={id}") }
     }
 
-    /// `format` writes one object a line. Names of requests are ids and numbers, which JSON takes as they are.
+    /// `format` writes one object per line. Request IDs need no escaping in JSON.
     pub(crate) fn json(format: F) -> Self {
         Self { format, end: "}\n", write: |writer, id| writeln!(writer, ",\"request_id\":\"{id}\"}}") }
     }

@@ -1,4 +1,4 @@
-//! One line a request, for whoever asks for it, and a name by which all lines of a request are found.
+//! One log line per request, if it is enabled, and an ID in all lines of a request.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,19 +15,18 @@ use vestibule_core::SessionId;
 
 use crate::decision::Decision;
 
-/// What stands before the numbers of this process' own requests: two processes never give the same name.
+/// Prefix of the request numbers of this process, so that two processes never assign the same ID.
 static PROCESS: LazyLock<String> = LazyLock::new(|| SessionId::random().to_string()[..8].to_owned());
-/// Most letters of a name that was given.
+/// Maximum length of an ID that the event source assigned.
 const NAME_MAX: usize = 64;
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 tokio::task_local! {
-    /// The request that is being answered. A span would say the same, but it is written out for every request, whether
-    /// or not a line is.
+    /// The current request. A tracing span would do the same, but is formatted for every request, even without a log line.
     static CURRENT: RequestId;
 }
 
-/// Names a request in the log; stands among the extensions of requests that came with a name.
+/// The ID of a request in the log; an extension of requests whose event source assigned one.
 #[derive(Debug, Clone)]
 pub struct RequestId(Name);
 
@@ -38,14 +37,14 @@ enum Name {
 }
 
 impl RequestId {
-    /// A name that the runtime of a function gave. What could not stand in a line of any format is left out of it.
+    /// An ID that the runtime of a function assigned. Characters that a log format could not contain are left out.
     #[must_use]
     pub fn given(name: &str) -> Self {
         let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
         Self(Name::Given(name.chars().filter(plain).take(NAME_MAX).collect::<String>().into()))
     }
 
-    /// The name of the request that is being answered here.
+    /// The ID of the current request.
     pub(crate) fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
     }
@@ -66,9 +65,9 @@ impl fmt::Display for RequestId {
 
 /// Logs the requests of a router.
 ///
-/// Every line that is logged within a request carries its name. A line of its own, under the target `request`, is
-/// written at level info: what was decided, for which queue, how long the store and all of it took (until the head of
-/// the answer); with `request=debug` the visitor's session as well. Never an address, a path, a query, a cookie.
+/// Every line that is logged within a request contains its ID. At level info of the target `request`, each request has a line
+/// of its own: the decision, the queue, and the time of the store and in total (until the head of the response); with
+/// `request=debug` also the visitor's session. It never contains an address, a path, a query or a cookie.
 pub fn log_requests(router: Router) -> Router {
     router.layer(from_fn(log_request))
 }
@@ -104,13 +103,13 @@ fn write_line(id: &RequestId, trace: Option<&str>, started: Instant, response: &
     );
 }
 
-/// Milliseconds to the microsecond.
+/// Milliseconds with three decimals.
 fn milliseconds(time: std::time::Duration) -> f64 {
     time.as_micros() as f64 / 1000.0
 }
 
-/// The trace that load balancers name in `X-Amzn-Trace-Id`, and in their own logs. Visitors may send that header too, so
-/// nothing but a trace's name is taken from it: `1-` and 8 and 24 hexadecimal digits.
+/// The trace ID that load balancers send in `X-Amzn-Trace-Id` and write to their own logs. Visitors can send that header, too,
+/// so only a well-formed ID is accepted: `1-` and 8 and 24 hexadecimal digits.
 fn trace_id(headers: &HeaderMap) -> Option<String> {
     let header = headers.get("x-amzn-trace-id")?.to_str().ok()?;
     let root = header.split(';').find_map(|part| part.trim().strip_prefix("Root="))?;

@@ -10,19 +10,19 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::log_format::RequestIdFormat;
 
-/// Levels where nobody gave any: what an operator wants to know, without a line a request (`request=info` adds those).
+/// The default levels: what an operator needs to know, without a line per request (`request=info` adds those).
 pub const DEFAULT_LEVELS: &str = "info,request=off";
 
-/// Libraries that log whole messages at level trace, with cookies, addresses and signatures.
+/// Libraries that log complete messages at level trace, with cookies, addresses and signatures.
 const PAYLOAD_LOGGERS: [&str; 2] = ["lambda_runtime", "aws_"];
 
-/// How log lines look (`VESTIBULE_LOG_FORMAT`, `--log-format`).
+/// The format of log lines (`VESTIBULE_LOG_FORMAT`, `--log-format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -39,10 +39,10 @@ impl std::str::FromStr for LogFormat {
 }
 
 /// Starts logging to standard error. `levels` is `VESTIBULE_LOG`: `info`, or levels per module such as
-/// `warn,vestibule_gate=debug`. Unless they name the target `request`, there is no line a request.
+/// `warn,vestibule_gate=debug`. Unless they name the target `request`, there is no line per request.
 ///
 /// # Errors
-/// Levels that are none, in words.
+/// The levels are invalid; the text says why.
 pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
     let levels = parsed(&with_default(levels)).map_err(|directive| {
         format!(
@@ -61,14 +61,14 @@ pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
     started.map_err(|error| error.to_string())
 }
 
-/// A line a request is a choice of its own: `info` or `debug` alone don't ask for it.
+/// A line per request must be enabled by name: `info` or `debug` alone do not enable it.
 fn with_default(levels: &str) -> String {
     let named = levels.split(',').any(|directive| directive.trim().starts_with("request"));
     if named { levels.to_owned() } else { format!("request=off,{levels}") }
 }
 
-/// Levels per module; the error is what is none. A module without a level is shown whole, spaces and empty parts count
-/// for nothing. A filter that also knew fields of spans would bring an engine of regular expressions along.
+/// Levels per module; the error is the invalid part. A module without a level has all levels; spaces and empty parts are
+/// ignored. A filter by fields of spans would add a regular expression engine.
 fn parsed(levels: &str) -> Result<Targets, String> {
     let directives = levels.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     directives.into_iter().try_fold(Targets::new(), |targets, directive| {
@@ -96,7 +96,7 @@ fn one(level: &str) -> Option<LevelFilter> {
     if level.is_empty() { None } else { level.parse().ok() }
 }
 
-/// Keeps what no log may hold from being logged, whatever levels are asked for.
+/// Suppresses messages that no log may contain, at any level.
 struct NoTracePayloads;
 
 impl NoTracePayloads {

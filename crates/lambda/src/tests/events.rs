@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Answers with what arrived.
+/// Responds with the request that arrived.
 fn echo() -> Function {
     function(|request| async move {
         let (head, body) = request.into_parts();
@@ -35,7 +35,7 @@ async fn load_balancer_events_become_the_original_request() {
     event["multiValueHeaders"]["content-length"] = json!(["999"]);
     event["multiValueHeaders"]["transfer-encoding"] = json!(["chunked"]);
     event["body"] = json!("gr\u{fc}n");
-    // As text, since a value would sort its members.
+    // As text, because a `Value` sorts its members.
     let query = r#""multiValueQueryStringParameters":{"z":["%2B+%20","2"],"a":[""],"c":["="]}"#;
     let event = event.to_string().replace(r#""multiValueQueryStringParameters":{}"#, query);
     let answer = echo().call(serde_json::from_str(&event).unwrap(), Invocation::default()).await.unwrap();

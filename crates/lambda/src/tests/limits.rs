@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::{FUNCTION_RESPONSE_MAX, LOAD_BALANCER_RESPONSE_MAX};
 use super::*;
 
-/// A function whose answer is `count` times this chunk, and how many chunks were asked for.
+/// A function whose response is this chunk `count` times, and the number of chunks that were read.
 fn chunks(chunk: &'static [u8], count: usize) -> (Function, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
@@ -35,7 +35,7 @@ async fn length(function: &Function, event: &Value) -> (u64, usize) {
     (answer["statusCode"].as_u64().unwrap(), answer.to_string().len())
 }
 
-/// The largest body of this byte that is answered with, up to 400 shorter than `most`, and how long that answer is.
+/// The length of the largest accepted body of this byte, at most 400 bytes shorter than `most`, and of its response.
 async fn largest(event: &Value, most: usize, byte: u8) -> (usize, usize) {
     let (mut fits, mut too_large) = (most - 400, most + 1);
     while fits + 1 < too_large {
@@ -54,7 +54,7 @@ async fn the_limit_counts_the_complete_json() {
         assert_eq!(answer, limit, "a text may fill it to the last byte");
         let (binary, answer) = largest(&event, limit / 4 * 3, 0xff).await;
         assert!(answer <= limit && answer + 4 >= limit, "{answer}");
-        // As text, every byte of it would be two.
+        // As text, every byte would take two.
         let (quotes, answer) = largest(&event, limit / 4 * 3, b'"').await;
         assert!(answer <= limit && answer + 4 >= limit, "{answer}");
         assert_eq!(binary, quotes, "base64 is shorter than escapes");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A function that always gives this answer.
+/// A function that always sends this response.
 fn always(response: impl Fn() -> Response + Clone + Send + Sync + 'static) -> Function {
     function(move |_| std::future::ready(response()))
 }

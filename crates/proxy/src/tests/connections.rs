@@ -17,7 +17,7 @@ use crate::ProxyLimits;
 use crate::pool::Pool;
 use crate::request_body::{RequestBody, UploadProgress};
 
-/// Answers every request with the number of its connection.
+/// Responds to every request with the number of its connection.
 async fn numbering() -> Uri {
     let connections = Arc::new(AtomicUsize::new(0));
     origin(move |mut socket| {
@@ -56,7 +56,7 @@ async fn connection_is_not_reused_after_a_freeze() {
     assert_eq!(connection_used(&pool, &origin).await, "1");
 }
 
-/// What a gate with this reach answers for an origin at the port of `origin`.
+/// The response of a gate with this reach for an origin at the port of `origin`.
 async fn asked_of(host: &str, origin: &Uri, reach: Reach) -> String {
     let mut gate = Gate::before(format!("http://{host}:{}", origin.port().unwrap()).parse().unwrap());
     gate.reach = reach;

@@ -116,7 +116,7 @@ async fn a_broken_upload_is_the_visitors_fault() {
     assert!(got.is_empty() || got.starts_with("HTTP/1.1 400 "), "{got}");
 }
 
-/// A log to look into.
+/// A log that a test can read.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

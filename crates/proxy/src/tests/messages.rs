@@ -175,8 +175,8 @@ async fn connections_are_reused_and_closed_ones_replaced() {
     assert_eq!(count, 3);
 }
 
-/// The threads are arranged so that the proxy picks the connection before it can notice the end, and notices it
-/// before it sends: the pause blocks, and the runtime looks at its sockets after every single task.
+/// The proxy picks the connection before it can notice its end, and notices the end before it sends: the pause blocks the
+/// thread, and the runtime polls its sockets after every task.
 #[test]
 fn a_connection_that_closes_as_a_request_sets_out_is_replaced() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().event_interval(1).build().unwrap();

@@ -10,10 +10,10 @@ use super::support::{Gate, PATIENCE, SHORT, handed, head_of, rest_of};
 
 const TOTAL: usize = 64 << 20;
 const CHUNK: usize = 64 << 10;
-/// More than the buffers of four sockets and two HTTP connections hold, far less than a whole body.
+/// More than the buffers of four sockets and two HTTP connections can hold, and much less than a complete body.
 const BUFFERS: usize = 24 << 20;
 
-/// A visitor's connection whose request is on its way, and the origin's end of it.
+/// The connection of a visitor whose request was sent, and the origin's end of it.
 async fn connected(request: &str) -> (TcpStream, TcpStream) {
     let (origin, handed) = handed().await;
     let gate = Gate::before(origin).open().await;
@@ -24,7 +24,7 @@ async fn connected(request: &str) -> (TcpStream, TcpStream) {
     (visitor, server)
 }
 
-/// Sends chunk by chunk; each has to arrive before the next is sent.
+/// Sends chunk by chunk; each must arrive before the next is sent.
 async fn lockstep(from: &mut TcpStream, to: &mut TcpStream) {
     let mut received = vec![0; CHUNK];
     for number in 0..TOTAL / CHUNK {
@@ -36,7 +36,7 @@ async fn lockstep(from: &mut TcpStream, to: &mut TcpStream) {
     }
 }
 
-/// Sends until nothing more is taken, and says how much was.
+/// Sends until no more bytes are accepted. Returns the number of bytes.
 async fn fill(socket: &mut TcpStream) -> usize {
     let chunk = vec![7; CHUNK];
     let mut sent = 0;

@@ -14,11 +14,11 @@ use vestibule_core::settings::Reach;
 
 use crate::{Forwarded, Proxy, ProxyLimits, TunnelEnd};
 
-/// Longer than any step of a test takes, so that a test that hangs fails.
+/// Timeout of a step, so that a test that hangs fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) const SHORT: Duration = Duration::from_millis(300);
 
-/// A gate that forwards everything, listening at a real socket.
+/// A gate that forwards everything and listens on a real socket.
 pub(super) struct Gate {
     pub(super) limits: ProxyLimits,
     pub(super) origin: Uri,
@@ -26,7 +26,7 @@ pub(super) struct Gate {
     pub(super) peer: Option<IpAddr>,
     pub(super) trusted: bool,
     pub(super) headers: HeaderMap,
-    /// How long an upgraded connection lasts at most.
+    /// Maximum lifetime of an upgraded connection.
     pub(super) tunnel_time: Option<Duration>,
 }
 
@@ -41,7 +41,7 @@ impl Gate {
         self
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub(super) async fn open(self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -71,7 +71,7 @@ impl Gate {
     }
 }
 
-/// An origin that treats every connection as told.
+/// An origin that handles every connection with this function.
 pub(super) async fn origin<Told>(treat: impl Fn(TcpStream) -> Told + Send + 'static) -> Uri
 where
     Told: Future<Output = ()> + Send + 'static,
@@ -86,7 +86,7 @@ where
     uri
 }
 
-/// An origin that takes requests without a body, tells their heads, and answers each with the same bytes.
+/// An origin that accepts requests without a body, sends their heads to the test, and responds to each with the same bytes.
 pub(super) async fn recorder(answer: &'static [u8]) -> (Uri, mpsc::UnboundedReceiver<String>) {
     let (tell, told) = mpsc::unbounded_channel();
     let uri = origin(move |mut socket| {
@@ -102,7 +102,7 @@ pub(super) async fn recorder(answer: &'static [u8]) -> (Uri, mpsc::UnboundedRece
     (uri, told)
 }
 
-/// Reads up to the empty line after a header; `None` if the connection ends before.
+/// Reads up to the empty line after the headers; `None` if the connection ends before it.
 pub(super) async fn head_of(socket: &mut TcpStream) -> Option<String> {
     until(socket, b"\r\n\r\n").await
 }
@@ -116,14 +116,14 @@ pub(super) async fn until(socket: &mut TcpStream, mark: &[u8]) -> Option<String>
     Some(read.iter().copied().map(char::from).collect())
 }
 
-/// Sends a request of the given first line and header lines, and returns all of the answer.
+/// Sends a request with these lines and returns the complete response.
 pub(super) async fn ask(gate: &str, lines: &[&str]) -> String {
     let mut request = lines.join("\r\n");
     request.push_str("\r\nHost: visited.example\r\nConnection: close\r\n\r\n");
     say(gate, request.as_bytes()).await
 }
 
-/// Sends bytes and returns all that comes back until the connection ends.
+/// Sends bytes and returns everything that is received until the connection ends.
 pub(super) async fn say(gate: &str, bytes: &[u8]) -> String {
     let mut socket = TcpStream::connect(gate).await.unwrap();
     socket.write_all(bytes).await.unwrap();
@@ -136,18 +136,18 @@ pub(super) async fn rest_of(socket: &mut TcpStream) -> String {
     rest.into_iter().map(char::from).collect()
 }
 
-/// Whether a head has this line; the case of a header's name is of no meaning.
+/// Whether a head has this line, ignoring the case of header names.
 pub(super) fn has(head: &str, line: &str) -> bool {
     head.split("\r\n").any(|found| found.eq_ignore_ascii_case(line))
 }
 
-/// All values of a header, in their order.
+/// All values of a header, in order.
 pub(super) fn values<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
     let lines = head.split("\r\n").filter_map(|line| line.split_once(": "));
     lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
 }
 
-/// An origin whose one connection is handed to the test.
+/// An origin that passes its only connection to the test.
 pub(super) async fn handed() -> (Uri, oneshot::Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();

@@ -43,7 +43,7 @@ async fn websocket_is_tunneled_and_can_be_idle() {
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: tea/1\r\n\r\n";
 const CONSENT: &[u8] = b"HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: tea/1\r\nX-Kept: 1\r\n\r\nfirst";
 
-/// The visitor's and the origin's end of an upgraded connection.
+/// Both ends of an upgraded connection: the visitor's and the origin's.
 async fn upgraded(closing_timeout: Duration) -> (TcpStream, TcpStream) {
     upgraded_with(|gate| gate.limits.closing_timeout = closing_timeout).await
 }

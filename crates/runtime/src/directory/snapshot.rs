@@ -1,4 +1,4 @@
-//! The queues that are held, by id and by host.
+//! The cached queues, by ID and by host.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Queues of one host are asked in the order of their ids.
+    /// Queues of one host are matched in the order of their IDs.
     pub(super) fn of(mut queues: Vec<Arc<Queue>>) -> Self {
         queues.sort_by(|a, b| a.settings.id.cmp(&b.settings.id));
         let mut snapshot = Self::default();

@@ -53,7 +53,7 @@ async fn a_corrupt_queue_does_not_hide_others() {
     keeper.break_queue(17, true);
     assert!(matches!(directory.refresh().await, Err(StoreError::Unavailable(_))));
     assert_eq!(directory.queues().len(), 99);
-    assert!(!directory.index_loaded(), "the host of the one that is missing is not known yet");
+    assert!(!directory.index_loaded(), "the hosts of the missing queue are unknown");
     assert_eq!(directory.of_host(&host(16)).await.len(), 1);
 
     keeper.break_queue(17, false);
@@ -77,7 +77,7 @@ async fn a_corrupt_queue_is_not_treated_as_missing() {
     assert_eq!(directory.of_host(&host(1)).await.len(), 1);
     keeper.break_queue(1, true);
     keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
-    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "it is held as it was");
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached settings stay");
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,6 +101,35 @@ async fn a_change_under_load_is_loaded_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn plan_does_not_overwrite_a_later_change() {
+    let keeper = Keeper::with_queues(2).await;
+    let directory = keeper.directory();
+    let mut document = Document { tenants: keeper.tenants().await.unwrap(), queues: vec![settings(0), settings(1)] };
+    document.queues.iter_mut().for_each(|queue| queue.line.quota = 5);
+    let options = PlanOptions::default();
+    let stored = stored_settings(&*keeper, &document, options.unlisted).await.unwrap();
+    let plan = Plan::of(&stored, document, &options);
+    let mut changed = settings(1);
+    changed.line.quota = 9;
+    keeper.put_settings(&changed, PutMode::Always).await.unwrap();
+    assert_eq!(directory.execute(&plan).await.unwrap(), [id(1)]);
+    let quota = async |number| keeper.settings(&id(number)).await.unwrap().unwrap().line.quota;
+    assert_eq!((quota(0).await, quota(1).await), (5, 9));
+    assert_eq!(directory.queue(&id(1)).unwrap().settings.line.quota, 9, "the cache has the later change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_queue_of_others_does_not_stop_a_plan() {
+    let keeper = Keeper::with_queues(2).await;
+    keeper.corrupt.store(true, Ordering::Relaxed);
+    keeper.break_queue(1, true);
+    let with = |number| Document { tenants: Vec::new(), queues: vec![settings(number)] };
+    let stored = stored_settings(&*keeper, &with(0), Unlisted::Keep).await.unwrap();
+    assert_eq!((stored.queues.len(), stored.unreadable), (1, vec![id(1)]));
+    assert!(stored_settings(&*keeper, &with(1), Unlisted::Keep).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn index_is_loaded_after_start_or_first_read() {
     let keeper = Keeper::with_queues(1).await;
     keeper.go_away(true);
@@ -110,12 +139,12 @@ async fn index_is_loaded_after_start_or_first_read() {
     directory.refresh().await.unwrap();
     assert!(directory.index_loaded());
     keeper.go_away(true);
-    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "what is known is not forgotten");
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached index stays");
 
     assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).index_loaded());
     let empty = Keeper::with_queues(0).await.directory();
     empty.refresh().await.unwrap();
-    assert!(empty.index_loaded(), "that there is none is known as well");
+    assert!(empty.index_loaded(), "an empty index is loaded, too");
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,7 +161,7 @@ async fn concurrent_requests_share_a_refresh() {
         })
         .collect();
     for request in requests {
-        assert_eq!(request.await.unwrap(), 1, "none is told that there is no queue");
+        assert_eq!(request.await.unwrap(), 1, "each request finds the queue");
     }
     assert_eq!(keeper.asked(), (1, 3));
 }
@@ -159,7 +188,7 @@ async fn refreshes_are_rate_limited_in_an_outage() {
     for _ in 0..100 {
         assert!(directory.of_host(&host(0)).await.is_empty());
     }
-    assert_eq!(keeper.asked().0, 2, "soon again, as nothing can be served");
+    assert_eq!(keeper.asked().0, 2, "the next refresh is soon, because no queue is known");
     keeper.go_away(false);
     advance(UNREAD_AFTER).await;
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);
@@ -167,7 +196,7 @@ async fn refreshes_are_rate_limited_in_an_outage() {
     keeper.go_away(true);
     advance(UNREAD_AFTER).await;
     assert!(directory.of_host("unknown.example.com").await.is_empty());
-    assert_eq!(keeper.asked().0, 3, "not as soon for a host that nobody knows");
+    assert_eq!(keeper.asked().0, 3, "an unknown host does not cause another refresh soon");
     advance(UNKNOWN_HOST_AFTER).await;
     assert!(directory.of_host("unknown.example.com").await.is_empty());
     assert_eq!(keeper.asked().0, 4);
@@ -181,7 +210,11 @@ async fn an_old_snapshot_is_refreshed_in_the_background() {
     keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
     advance(REFRESH_AFTER).await;
     for _ in 0..10 {
-        assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 1, "nobody waits for it");
+        assert_eq!(
+            directory.of_host(&host(0)).await[0].settings.line.revision,
+            1,
+            "the request does not wait for the refresh"
+        );
     }
     sleep(10 * ANSWERS_AFTER).await;
     assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 2);

@@ -5,6 +5,8 @@
 //! visitor certainly arrived before another if the response was received before the other's first request was sent, and was
 //! certainly admitted later if a request sent after the other's admission was received still had the response to wait.
 //! The arrivals that the gate reports are not used, and ambiguous order is not an inversion.
+//!
+//! Drawn visitors come in the order of their numbers, ahead of everyone who came after the start of the sale.
 
 use crate::sim_time::SimTime;
 use crate::visitor::VisitorTrace;
@@ -31,15 +33,36 @@ impl OrderCheck {
     }
 }
 
+/// A place in the order: a drawn number, or else an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Drawn(u32),
+    Came(SimTime),
+}
+
+impl Place {
+    fn of(trace: &VisitorTrace, at: SimTime) -> Self {
+        trace.number.map_or(Self::Came(at), Self::Drawn)
+    }
+
+    /// By how many seconds this visitor came after another. Numbers are no times.
+    fn seconds_after(self, other: Self) -> f64 {
+        match (self, other) {
+            (Self::Came(at), Self::Came(before)) => at.since(before),
+            _ => 0.0,
+        }
+    }
+}
+
 /// A waiting visitor: arrived at `joined` at the latest, and still waited at `last_waiting`.
 struct Older {
-    joined: SimTime,
+    joined: Place,
     last_waiting: SimTime,
 }
 
 /// An admitted visitor: arrived at `arrived` at the earliest, and was admitted at `admitted` at the latest.
 struct Younger {
-    arrived: SimTime,
+    arrived: Place,
     admitted: SimTime,
     stayed_present: bool,
 }
@@ -47,10 +70,12 @@ struct Younger {
 /// Compares all visitors.
 #[must_use]
 pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
-    let older = |trace: &VisitorTrace| Some(Older { joined: trace.joined?, last_waiting: trace.last_waiting? });
+    let older = |trace: &VisitorTrace| {
+        Some(Older { joined: Place::of(trace, trace.joined?), last_waiting: trace.last_waiting? })
+    };
     let mut olders: Vec<Older> = traces.iter().filter(|trace| trace.stayed_present()).filter_map(older).collect();
     let younger = |trace: &VisitorTrace| {
-        let (arrived, admitted) = (trace.arrived?, trace.admitted?);
+        let (arrived, admitted) = (Place::of(trace, trace.arrived?), trace.admitted?);
         Some(Younger { arrived, admitted, stayed_present: trace.stayed_present() })
     };
     let mut youngers: Vec<Younger> = traces.iter().filter(|trace| trace.is_person()).filter_map(younger).collect();
@@ -63,7 +88,7 @@ pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
 fn worst(olders: &mut [Older], youngers: &mut [Younger]) -> (u64, f64) {
     olders.sort_by_key(|older| older.last_waiting);
     youngers.sort_by_key(|younger| younger.admitted);
-    let (mut next, mut youngest, mut inverted, mut worst) = (0, SimTime(0), 0, 0.0_f64);
+    let (mut next, mut youngest, mut inverted, mut worst) = (0, Place::Drawn(0), 0, 0.0_f64);
     for older in olders {
         while let Some(younger) = youngers.get(next).filter(|younger| younger.admitted < older.last_waiting) {
             youngest = youngest.max(younger.arrived);
@@ -71,7 +96,7 @@ fn worst(olders: &mut [Older], youngers: &mut [Younger]) -> (u64, f64) {
         }
         if youngest > older.joined {
             inverted += 1;
-            worst = worst.max(youngest.since(older.joined));
+            worst = worst.max(youngest.seconds_after(older.joined));
         }
     }
     (inverted, worst)
@@ -132,6 +157,22 @@ mod tests {
             0,
             "who was away may be inverted"
         );
+    }
+
+    #[test]
+    fn drawn_visitors_come_in_the_order_of_their_numbers() {
+        let drawn = |number, last_waiting, admitted| VisitorTrace {
+            number: Some(number),
+            ..trace(0, 10, last_waiting, admitted)
+        };
+        let (first, second) = (drawn(41_579, 9_000, 9_100), drawn(855_761, 12_000, 12_100));
+        let late = trace(5_000, 5_010, 13_000, 13_100);
+        assert_eq!(check_order(&[second.clone(), late.clone(), first.clone()]).inversions, 0);
+        let hasty = VisitorTrace { number: Some(900_000), ..first.clone() };
+        assert_eq!(check_order(&[hasty, second.clone()]).inversions, 1);
+        let early = trace(5_000, 5_010, 8_000, 8_100);
+        let order = check_order(&[early, first, second]);
+        assert_eq!((order.inversions, order.inverted, order.worst_seconds), (2, 2, 0.0));
     }
 
     #[test]

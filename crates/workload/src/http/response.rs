@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{LOCATION, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, StatusCode};
+use vestibule_core::line::Phase;
 use vestibule_core::{VisitorState, VisitorStatus};
 
 use crate::visitor::{GateResponse, ReportedStatus, RequestKind};
@@ -56,18 +57,26 @@ fn visitor_status(head: &Parts, body: &Bytes) -> Result<GateResponse, String> {
     };
     let session = visitor_status.session.map_or(0, ReportedStatus::session_prefix);
     let poll_after_ms = u32::try_from(visitor_status.poll_after.max(1).saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
+    let event = visitor_status.event.as_ref();
     let unavailable = visitor_status.state == VisitorState::Unavailable;
     Ok(GateResponse::Status(ReportedStatus {
         state: visitor_status.state,
         session,
         position: visitor_status.position.map_or(0, |position| u32::try_from(position).unwrap_or(u32::MAX)),
         joined_at: visitor_status.joined_at.unwrap_or(0),
+        number: event.and_then(|event| millionths(event.number.as_deref()?)),
+        drawing: event.is_some_and(|event| event.phase == Phase::Draw),
         wait: visitor_status.wait_seconds,
         // Without the store, no session is renewed.
         expires_in: visitor_status.expires_in.filter(|_| !unavailable),
         poll_after_ms: poll_after_ms.max(retry_after_ms(&head.headers).unwrap_or(0)).min(RETRY_MAX_MS),
         skip: None,
     }))
+}
+
+/// A number of a draw, such as `0.855761`.
+fn millionths(number: &str) -> Option<u32> {
+    number.strip_prefix("0.").filter(|digits| digits.len() == 6)?.parse().ok()
 }
 
 /// `Retry-After`, in milliseconds. Dates are ignored, since the gate does not send them.

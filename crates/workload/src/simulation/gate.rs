@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer};
+use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Ticket, TicketSigner, VisitorState, poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, QueueId, SessionId, Ticket,
+    TicketSigner, VisitorState, full_after, poll_after,
 };
 use vestibule_estimate::{WaitRange, expected_wait};
 
@@ -20,11 +21,9 @@ const PRESENCE_TTL: u64 = 30 * 86_400;
 /// Maximum time in which polls are skipped, in seconds.
 const SKIP_MAX: f64 = 1800.0;
 /// Poll interval near the front, in seconds.
-const POLL_MIN: f64 = 2.0;
+const POLL_MIN: f64 = POLL_NEAR as f64;
 /// Number of polls in the estimated wait.
-const POLLS_PER_WAIT: f64 = 20.0;
-/// Positions near the front.
-const NEAR_FRONT: u64 = 10;
+const POLLS: f64 = POLLS_PER_WAIT as f64;
 /// Microseconds per millisecond.
 const MICROS_PER_MILLI: f64 = 1000.0;
 
@@ -37,6 +36,8 @@ struct SimulatedSession {
     shown_at: SimTime,
     /// The estimate that was last shown, in seconds; 0 is none.
     shown_wait: f32,
+    /// Whether the pace was not known when it was shown.
+    is_presumed: bool,
     /// The lower of the shown and the expected wait, in seconds, which determines the poll interval.
     poll_wait: f32,
     /// The position that was last shown, which never rises; 0 is none.
@@ -69,6 +70,7 @@ impl VirtualGate {
             ticket: None,
             shown_at: SimTime(0),
             shown_wait: 0.0,
+            is_presumed: false,
             poll_wait: 0.0,
             shown_position: 0,
         };
@@ -189,8 +191,12 @@ impl VirtualGate {
     /// The visitor stops polling. Returns when the session expires.
     pub(super) fn stop_polling(&mut self, now: SimTime, number: u32) -> SimTime {
         self.renew(now, number);
-        let since_poll = self.rng.between(0.0, self.interval(now, number));
-        let lapses = now.add_seconds((self.rules.waiting_ttl as f64 - since_poll).max(0.0));
+        let SimulatedSession { shown_at, shown_wait, is_presumed, poll_wait, .. } = *self.session_of(number);
+        let passed = now.since(shown_at);
+        let interval = between_polls(f64::from(poll_wait) - passed, &self.rules);
+        let since_poll = self.rng.between(0.0, interval);
+        let present_for = presence_ttl(&self.rules, if is_presumed { 0.0 } else { f64::from(shown_wait) - passed });
+        let lapses = now.add_seconds((present_for - since_poll).max(0.0));
         self.silent.insert(number, lapses);
         lapses
     }
@@ -238,17 +244,6 @@ impl VirtualGate {
         }
     }
 
-    /// Poll interval of a visitor, by the remaining part of the shown wait.
-    fn interval(&self, now: SimTime, number: u32) -> f64 {
-        let SimulatedSession { shown_at: at, poll_wait: wait, .. } = *self.session_of(number);
-        between_polls(f64::from(wait) - now.since(at), self.longest())
-    }
-
-    /// Maximum poll interval, in seconds.
-    fn longest(&self) -> f64 {
-        ((self.rules.waiting_ttl / 3) as f64).max(POLL_MIN)
-    }
-
     /// The wait to show, smoothed from the last one as a gate does.
     fn shown_wait(&self, now: SimTime, number: u32, expected: WaitRange, known_for: f64) -> WaitRange {
         let session_of = self.session_of(number);
@@ -259,19 +254,31 @@ impl VirtualGate {
     fn tell(&mut self, now: SimTime, number: u32, kind: RequestKind, answer: &VisitAnswer) -> GateResponse {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
         let position = answer.place.filter(|_| !admitted).map(|place| place.position);
-        let known_for = answer.pace.observed(answer.now).age;
+        let seen = answer.pace.observed(answer.now);
+        let known_for = seen.age;
         let expected = position.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
         let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
         let poll_wait = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
-        let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
+        let full = match wait {
+            _ if admitted => self.rules.active_ttl,
+            Some(wait) => self.rules.poll_ttl(answer.now, &seen, position, Some(answer.now.add_seconds(wait.p50))),
+            None => self.rules.waiting_ttl,
+        };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
-        let ask_after = poll_after(position, poll_wait, full, left, self.with_random_micros(answer.now));
+        let is_full = answer.kind == VisitKind::Full;
+        let jittered = self.with_random_micros(answer.now);
+        let ask_after =
+            if is_full { full_after(jittered) } else { poll_after(position, poll_wait, full, left, jittered) };
         let poll_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
+        // Polls that are frequent for another reason than the wait are not skipped.
+        let near_front = NEAR_FRONT.max(self.rules.quota);
         let skip = poll_wait
-            .filter(|_| kind == RequestKind::Poll && position.is_some_and(|position| position > NEAR_FRONT))
+            .filter(|_| kind == RequestKind::Poll && seen.is_known())
+            .filter(|_| position.is_some_and(|position| position > near_front))
             .and_then(|poll_wait| self.skip(now, poll_wait as f64, known_for));
         let session_of = &mut self.sessions[number as usize];
         session_of.shown_at = now;
+        session_of.is_presumed = !seen.is_known();
         session_of.shown_wait = wait.map_or(0.0, |wait| wait.p50 as f32);
         session_of.poll_wait = poll_wait.map_or(0.0, |poll_wait| poll_wait as f32);
         session_of.shown_position = position.map_or(0, |position| {
@@ -280,12 +287,20 @@ impl VirtualGate {
         let (session, shown) = (ReportedStatus::session_prefix(session_of.session), session_of.shown_position);
         match kind {
             RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site,
-            RequestKind::Enter | RequestKind::Page => GateResponse::QueuePage { poll_after_ms, ticket: true },
+            RequestKind::Enter | RequestKind::Page => {
+                GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some() }
+            }
             _ => GateResponse::Status(ReportedStatus {
-                state: if admitted { VisitorState::Admitted } else { VisitorState::Waiting },
-                session,
+                state: match answer.kind {
+                    VisitKind::Full => VisitorState::Full,
+                    _ if admitted => VisitorState::Admitted,
+                    _ => VisitorState::Waiting,
+                },
+                session: if is_full { 0 } else { session },
                 position: u32::try_from(shown).unwrap_or(u32::MAX),
                 joined_at: answer.place.map_or(0, |place| place.arrival.0),
+                number: None,
+                drawing: false,
                 wait,
                 expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
                 poll_after_ms,
@@ -303,24 +318,30 @@ impl VirtualGate {
     /// has fewer than two polls.
     fn skip(&self, now: SimTime, wait: f64, known_for: f64) -> Option<PollSpan> {
         let wait_for_timer = (wait / 2.0).min(self.skip_max).min(known_for / 2.0);
-        let polls = polls(wait - wait_for_timer, wait, self.longest()) as f32;
+        let polls = polls(wait - wait_for_timer, wait, &self.rules) as f32;
         (polls >= 2.0).then(|| PollSpan { until: now.add_seconds(wait_for_timer), polls })
     }
 }
 
+/// Time in seconds for which a visitor with this wait, in seconds, is present without a poll.
+fn presence_ttl(rules: &LineRules, wait: f64) -> f64 {
+    rules.presence_ttl(START, Some(START.add_seconds(wait.max(0.0) as u64))) as f64
+}
+
 /// Mean poll interval far from the front. `poll_after` has whole seconds and subtracts up to a quarter as jitter.
-fn between_polls(wait: f64, longest: f64) -> f64 {
-    let most = (wait / POLLS_PER_WAIT).floor().clamp(POLL_MIN, longest);
+fn between_polls(wait: f64, rules: &LineRules) -> f64 {
+    let longest = (presence_ttl(rules, wait) / 3.0).floor().max(POLL_MIN);
+    let most = (wait / POLLS).floor().clamp(POLL_MIN, longest);
     most - (most / 4.0).floor().min(most - POLL_MIN) / 2.0
 }
 
-/// Number of polls while the expected wait decreases from `more` to `less`.
-fn polls(less: f64, more: f64, longest: f64) -> f64 {
+/// Number of polls while the expected wait decreases from `more` to `less`. The interval changes at most once in
+/// [`POLLS`] seconds of it.
+fn polls(less: f64, more: f64, rules: &LineRules) -> f64 {
     let (mut from, mut polls) = (less, 0.0);
     while from < more {
-        let step = ((from / POLLS_PER_WAIT).floor() + 1.0) * POLLS_PER_WAIT;
-        let until = if from < longest * POLLS_PER_WAIT { step.min(more) } else { more };
-        polls += (until - from) / between_polls(from, longest);
+        let until = (((from / POLLS).floor() + 1.0) * POLLS).min(more);
+        polls += (until - from) / between_polls(from, rules);
         from = until;
     }
     polls
@@ -334,14 +355,13 @@ fn instant(at: SimTime) -> Micros {
 mod tests {
     use super::*;
     use crate::arrivals::Arrivals;
-    use crate::simulation::tests::rules;
     use crate::workload::{Behavior, Shopping};
 
     #[test]
     fn polls_are_jittered_as_with_a_real_clock() {
         let behavior = Behavior::patient(Shopping::Fixed(30.0));
         let workload = Workload { visitors: 200, arrivals: Arrivals::Steady(1.0), behavior, seed: 1, repeat: None };
-        let mut gate = VirtualGate::new(&workload, &rules(1));
+        let mut gate = VirtualGate::new(&workload, &LineRules::with_quota(1));
         let request = (0..200).map(|number| gate.handle(SimTime(number), number, RequestKind::Enter, false));
         let pages = request.filter_map(|response| match response {
             GateResponse::QueuePage { poll_after_ms, .. } => Some(poll_after_ms / 1000),
@@ -353,17 +373,32 @@ mod tests {
 
     #[test]
     fn skipped_polls_are_counted_exactly() {
-        for (less, more, longest) in
-            [(900.0, 1800.0, 20.0), (100.0, 200.0, 20.0), (5.0, 30.0, 20.0), (10.0, 3000.0, 20.0)]
-        {
-            let (mut wait, mut count) = (more, 0_u32);
-            while wait > less {
-                let now = Micros(u64::from(count).wrapping_mul(7_919));
-                wait -= poll_after(Some(1000), Some(wait as u64), 3 * longest as u64, None, now) as f64;
-                count += 1;
-            }
-            let skipped = polls(less, more, longest);
+        let rules = LineRules::with_quota(1);
+        for (less, more) in [(900.0, 1800.0), (100.0, 200.0), (5.0, 30.0), (10.0, 3000.0)] {
+            let count = polls_one_by_one(less, more, &rules);
+            let skipped = polls(less, more, &rules);
             assert!((skipped / f64::from(count) - 1.0).abs() < 0.06, "{less}..{more}: {skipped} and {count}");
+        }
+    }
+
+    /// Polls while the wait decreases as it is shown, each when the one before said.
+    fn polls_one_by_one(less: f64, more: f64, rules: &LineRules) -> u32 {
+        let (mut wait, mut count) = (more, 0_u32);
+        while wait > less {
+            let now = Micros(u64::from(count).wrapping_mul(7_919));
+            let full = presence_ttl(rules, wait) as u64;
+            wait -= poll_after(Some(1000), Some(wait as u64), full, None, now) as f64;
+            count += 1;
+        }
+        count
+    }
+
+    /// With the request that joins, the one that confirms, and the one that enters.
+    #[test]
+    fn a_long_wait_takes_few_requests() {
+        for (minutes, most) in [(30.0, 92), (60.0, 115)] {
+            let requests = 3 + polls_one_by_one(0.0, minutes * 60.0, &LineRules::with_quota(1));
+            assert!(requests <= most, "{minutes} minutes: {requests} requests");
         }
     }
 }

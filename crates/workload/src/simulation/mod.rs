@@ -148,29 +148,11 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::line::Mode;
-
     use super::*;
     use crate::arrivals::Arrivals;
     use crate::observe::Observation;
     use crate::summary::summarize;
     use crate::workload::{Behavior, Shopping};
-
-    pub(super) fn rules(quota: u64) -> LineRules {
-        LineRules {
-            mode: Mode::Open,
-            quota,
-            admissions_per_minute: None,
-            waiting_ttl: 60,
-            active_ttl: 600,
-            claim_ttl: 30,
-            hold_ttl: 600,
-            max_session: None,
-            credential_ttl: 2,
-            epoch: 1,
-            revision: 1,
-        }
-    }
 
     #[test]
     fn skipped_polls_change_no_figure() {
@@ -182,7 +164,7 @@ mod tests {
                 let SimulationResult { traces, request_stats, duration, .. } = simulation.run();
                 summarize(&traces, &request_stats, Some(quota), duration, true, &Observation::default()).figures
             };
-            let simulation = || Simulation::new(workload.clone(), &rules(quota));
+            let simulation = || Simulation::new(workload.clone(), &LineRules::with_quota(quota));
             let exact = Simulation { gate: simulation().gate.exact(), ..simulation() };
             let (skipped, result) = (figures(simulation()), figures(exact));
             for (name, bound) in [("wait_p50", 0.04), ("wait_p90", 0.04), ("wait_longest", 0.04), ("requests", 0.08)] {

@@ -14,7 +14,8 @@ const SLEEP_MIN: f64 = 20.0;
 const PREVIOUS_COOKIES_SHARE: f64 = 0.3;
 /// Seconds after the first estimate at which a later one is recorded.
 const LATER_ESTIMATE_SECONDS: f64 = 120.0;
-/// The queue page polls within two thirds of `waiting_ttl`, so the session lasts at least 1.5 times the interval.
+/// The queue page polls within two thirds of the time until the session expires, so the session lasts at least 1.5 times
+/// the interval.
 const PRESENCE_FACTOR: f64 = 1.5;
 
 impl Visitor {
@@ -181,6 +182,11 @@ impl Visitor {
             }
         };
         self.record_position(status);
+        if self.trace.number.is_none() && status.number.is_some() {
+            self.trace.number = status.number;
+            // Who joins the line after the draw may find that others were admitted.
+            self.trace.was_absent |= !status.drawing;
+        }
         if status.session != 0 && status.state != VisitorState::Unavailable {
             // A visitor whose page had no ticket joins with the first poll.
             self.join_line(now, sent, behavior);

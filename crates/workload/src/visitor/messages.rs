@@ -94,6 +94,10 @@ pub struct ReportedStatus {
     pub position: u32,
     /// When the visitor joined, in any unit that stays the same; 0 is unknown.
     pub joined_at: u64,
+    /// The number of a drawn session, in millionths.
+    pub number: Option<u32>,
+    /// Whether the order is drawn now, so that nobody is admitted yet.
+    pub drawing: bool,
     /// The estimated wait.
     pub wait: Option<WaitSeconds>,
     /// Seconds until the session expires.

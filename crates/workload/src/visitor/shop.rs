@@ -106,7 +106,11 @@ impl Visitor {
                 self.timers.keepalive = now.add_seconds(KEEPALIVE_INTERVAL);
                 self.wait_for_timer()
             }
-            VisitorState::Waiting | VisitorState::Paused | VisitorState::Closed => self.evicted(),
+            VisitorState::Waiting
+            | VisitorState::Paused
+            | VisitorState::Lobby
+            | VisitorState::Closed
+            | VisitorState::Full => self.evicted(),
         }
     }
 

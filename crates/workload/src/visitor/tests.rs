@@ -23,6 +23,8 @@ fn status(state: VisitorState, position: u32) -> ReportedStatus {
         session: 7,
         position,
         joined_at: 100,
+        number: None,
+        drawing: false,
         wait: Some(WaitSeconds { p50: 40, p90: 60 }),
         expires_in: Some(60),
         poll_after_ms: 5000,

@@ -32,6 +32,8 @@ pub struct VisitorTrace {
     pub gave_up: bool,
     /// Whether the queue was closed.
     pub rejected: bool,
+    /// The visitor's number in a draw, in millionths. It decides the order of those who have one, ahead of all others.
+    pub number: Option<u32>,
     /// The first estimate that was shown.
     pub first_estimate: Option<ShownEstimate>,
     /// The first estimate that was shown at least two minutes later, when the gate has measured the pace.
@@ -70,6 +72,7 @@ impl VisitorTrace {
             evicted: false,
             gave_up: false,
             rejected: false,
+            number: None,
             first_estimate: None,
             later_estimate: None,
             requests: 0,

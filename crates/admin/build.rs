@@ -16,7 +16,7 @@ fn main() {
         println!("cargo::rerun-if-changed=../../dashboard");
         println!(
             "cargo::error=the dashboard is not built, and a release contains it: run `make dashboard`, then build again; \
-             for a program without it, build with `--no-default-features --features s3`"
+             for a program without it, build with `--no-default-features --features oidc,s3`"
         );
     }
 }

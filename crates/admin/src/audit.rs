@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::settings::{FieldChange, Settings, Tenant, differences};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 use vestibule_records::{LogName, RecordStore};
 
 use crate::access::{Principal, count_change};
-use crate::merge_patch::{FieldChange, differences};
+use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
@@ -52,6 +52,7 @@ pub(crate) struct AuditEvent {
     /// Revision of the queue settings, or of the theme, after the change.
     pub(crate) revision: Option<u64>,
     /// Changed fields with old and new values.
+    #[schema(value_type = Vec<FieldChangeSchema>)]
     pub(crate) changes: Vec<FieldChange>,
     /// Whether the action was completed.
     #[serde(default)]

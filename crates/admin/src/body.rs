@@ -82,9 +82,14 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
 
 /// `application/json`, or a media type based on it such as `application/merge-patch+json`.
 fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = media_type(headers);
+    media_type == CONTENT_TYPE || (media_type.starts_with("application/") && media_type.ends_with("+json"))
+}
+
+/// The media type of a body in lower case, without parameters; empty if it is missing.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == CONTENT_TYPE || (essence.starts_with("application/") && essence.ends_with("+json"))
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The problem that one field is invalid.

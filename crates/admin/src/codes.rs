@@ -9,7 +9,7 @@ pub(crate) const PASSWORD_FORMAT: &str = "12 to 256 characters";
 
 wordings! {
     #[allow(clippy::enum_variant_names, reason = "variants are named like the codes that clients read")]
-    /// A text of the backoffice. The code of a [`Problem`](crate::problem::Problem) is that of its text.
+    /// A text of the backoffice. The code of a problem is that of its text.
     pub(crate) enum Code {
         NotSignedIn("not_signed_in", "Authentication required. Sign in, or send an API token as \"Authorization: Bearer <token>\"."),
         CredentialInvalid("credential_invalid", "This sign-in or token is invalid, expired or revoked."),
@@ -32,6 +32,9 @@ wordings! {
         WrongContentType("wrong_content_type", "The body must have the content type {takes}."),
         ValidationFailed("validation_failed", "Some fields are invalid."),
         QueuesOutside("queues_outside", "Queues of the tenant use values that the new lists do not allow. Change the queues first."),
+        EventLocked("event_locked", "The lobby of the event has opened, so these fields can no longer be changed."),
+        NoReport("no_report", "This event has no report. A report begins when the lobby opens; a suspended event has none."),
+        DrawInProgress("draw_in_progress", "The order of the event is being drawn, so nobody can be admitted. Try again in {seconds} seconds."),
         RoutingConflict("routing_conflict", "This conflicts with another queue."),
         AlreadyExists("already_exists", "A {what} with this name already exists."),
         NotEmpty("not_empty", "The tenant has queues. Remove them first: {queues}."),
@@ -54,6 +57,7 @@ wordings! {
         ATenant("a_tenant", "tenant"),
         AToken("a_token", "token"),
         AQueue("a_queue", "queue"),
+        AnEvent("an_event", "event"),
         ASession("a_session", "session"),
         ATheme("a_theme", "theme"),
         AVersion("a_version", "version"),
@@ -89,6 +93,9 @@ wordings! {
         NewPassword("new_password", PASSWORD_FORMAT),
         Password("password", "a password"),
         AuthenticationCode("code", "a code of the authenticator app or a recovery code"),
+        SupportCode("support_code", "a support code such as \"7QK2-M0XV\", or a session ID"),
+        PageStart("page_start", "\"next\" of the previous page"),
+        SaleKeyMissing("sale_key_missing", "the backoffice does not know the sale key \"{key}\" of the draw; add it to VESTIBULE_SALE_KEYS"),
         Url("url", "a URL with a host, such as \"https://tickets.example.com/shop\""),
         Revision("revision", "a revision such as \"7\", or *"),
         IdempotencyKey("idempotency_key", "1 to 128 characters a-z, A-Z, 0-9, - and _"),
@@ -104,7 +111,10 @@ wordings! {
         NoRuleMatched("no_rule_matched", "No rule matched; the next queue of the host is evaluated."),
 
         WillRelease("will_release", "{people} visitors will be admitted now, {active} active in total with a quota of {quota}."),
+        WillVoidLobbyTickets("will_void_lobby_tickets", "{tickets} visitors are in the lobby of the event \"{event}\". Their lobby tickets become invalid, and they join as newcomers."),
+        WillVoidUncountedTickets("will_void_uncounted_tickets", "The lobby of the event \"{event}\" has opened. Its lobby tickets, which are not counted in the current mode, become invalid, and their visitors join as newcomers."),
         WillReset("will_reset", "{waiting} waiting and {active} active visitors lose their position and rejoin at the end. All tickets become invalid."),
+        WillResetLobby("will_reset_lobby", "{tickets} visitors are in the lobby of the event and join as newcomers. {waiting} waiting and {active} active visitors lose their position and rejoin at the end. All tickets become invalid."),
         WillRemoveQueue("will_remove_queue", "The queue \"{queue}\" will be removed permanently, with {waiting} waiting and {active} active visitors. It no longer protects its hosts."),
         WillRemoveOperator("will_remove_operator", "The operator \"{operator}\" and {tokens} API tokens will be removed permanently."),
         WillRemoveTenant("will_remove_tenant", "The tenant \"{tenant}\" will be removed permanently."),

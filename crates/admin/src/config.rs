@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use tracing::{info, warn};
-use vestibule_core::StoreError;
+use vestibule_core::{SaleKeys, StoreError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records, variable,
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
+    sale_keys_from_env, variable,
 };
 use vestibule_themes::{ThemesConfig, ThemesConfigError};
 
-use crate::access::{NewOperator, RequireTotp, bootstrap};
+use crate::access::RequireTotp;
+use crate::bootstrap::{NewOperator, bootstrap};
 use crate::oidc::{ProviderConfig, ProviderConfigError};
 use crate::state::AdminParts;
 
@@ -41,6 +43,8 @@ pub struct AdminConfig {
     pub require_totp: RequireTotp,
     /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is made unless there is one.
     pub first: Option<NewOperator>,
+    /// `VESTIBULE_SALE_KEYS`: those of the gates. Needed for events with a draw.
+    pub sale_keys: SaleKeys,
 }
 
 /// Why a backoffice does not start. Never repeats a secret.
@@ -79,6 +83,7 @@ impl AdminConfig {
             audit_days: number("VESTIBULE_AUDIT_DAYS", 1..=AUDIT_DAYS_MAX, AUDIT_DAYS)?,
             require_totp,
             first,
+            sale_keys: sale_keys_from_env()?,
         })
     }
 
@@ -108,6 +113,7 @@ impl AdminConfig {
             audit_days: self.audit_days,
             require_totp: self.require_totp,
             streams: false,
+            sale_keys: self.sale_keys,
         })
     }
 }

@@ -1,8 +1,12 @@
 //! Descriptions of bodies and queries in the document of the API, made from their fields.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::{RefOr, Required, Schema};
+use utoipa::openapi::schema::SchemaType;
+use utoipa::openapi::{ObjectBuilder, RefOr, Required, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 use vestibule_core::fields::{Object, Usage};
 
 /// A JSON Schema in the document of the API.
@@ -15,6 +19,14 @@ pub(crate) fn schema(value: Value) -> RefOr<Schema> {
 pub(crate) fn without(mut schema: Value, names: &[&str]) -> Value {
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    schema
+}
+
+/// A schema of an object with only these members.
+pub(crate) fn only(mut schema: Value, names: &[&str]) -> Value {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.retain(|name, _| names.contains(&name.as_str()));
     }
     schema
 }
@@ -38,14 +50,37 @@ pub(crate) fn query_parameters<T: Object>() -> Vec<Parameter> {
     properties.into_iter().map(parameter).collect()
 }
 
+/// The schema of a [`FieldChange`](vestibule_core::settings::FieldChange), which can have any values.
+pub(crate) struct FieldChangeSchema;
+
+impl PartialSchema for FieldChangeSchema {
+    fn schema() -> RefOr<Schema> {
+        let member = |kind: SchemaType, text| ObjectBuilder::new().schema_type(kind).description(Some(text));
+        let members = [
+            ("field", member(Type::String.into(), "Name of the field.")),
+            ("from", member(SchemaType::AnyValue, "The old value.")),
+            ("to", member(SchemaType::AnyValue, "The new value.")),
+        ];
+        let change = ObjectBuilder::new().description(Some("A changed field."));
+        members.into_iter().fold(change, |change, (name, member)| change.property(name, member).required(name)).into()
+    }
+}
+
+impl ToSchema for FieldChangeSchema {
+    fn name() -> Cow<'static, str> {
+        "FieldChange".into()
+    }
+}
+
 /// Describes types in the document of the API by their fields. The usage says what for.
 macro_rules! describe {
-    ($($name:ident = $fields:ty, $usage:ident $(without $left_out:expr)?);+ $(;)?) => { $(
+    ($($name:ident = $fields:ty, $usage:ident $(without $left_out:expr)? $(, only $kept:expr)?);+ $(;)?) => { $(
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 use vestibule_core::fields::{Object, Usage};
                 let schema = <$fields as Object>::object_schema(Usage::$usage);
                 $(let schema = crate::describe::without(schema, &$left_out);)?
+                $(let schema = crate::describe::only(schema, &$kept);)?
                 crate::describe::schema(schema)
             }
         }

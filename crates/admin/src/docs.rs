@@ -16,6 +16,14 @@ const STYLE: &str = include_str!("docs.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const REVALIDATED: &str = "no-cache";
+/// The examples use the variables that this section sets.
+const AUTHENTICATION: &str = "<h2>Authentication</h2>\n\
+     <p>Create an API token in the dashboard: account menu, API tokens. It has a role and tenants that do not exceed your own.</p>\n\
+     <pre><code>BACKOFFICE=https://admin.example.com\nVESTIBULE_ADMIN_TOKEN=...\n\
+     curl -H \"Authorization: Bearer $VESTIBULE_ADMIN_TOKEN\" \"$BACKOFFICE/api/v1/queues\"</code></pre>\n\
+     <p>Errors are problem details (RFC 9457) with a <code>code</code> for programs and a <code>detail</code> that says what to do.</p>\n";
+/// Values in examples are nested at most this deep.
+const EXAMPLE_DEPTH: usize = 4;
 
 /// `/api/v1/openapi.json`, `/api/docs` and its style.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>(document: &OpenApi) -> Router<S> {
@@ -40,7 +48,11 @@ fn page(document: &Value) -> String {
     );
     let text = |value: &Value| escape(value.as_str().unwrap_or_default());
     let _ = writeln!(html, "<p>{}</p>", text(&document["info"]["description"]));
-    let _ = writeln!(html, "<p>For programs: <a href=\"{PREFIX}/openapi.json\">openapi.json</a></p>");
+    let _ = writeln!(
+        html,
+        "<p>For programs: <a href=\"{PREFIX}/openapi.json\">openapi.json</a>. Back to the <a href=\"/\">dashboard</a>.</p>"
+    );
+    html.push_str(AUTHENTICATION);
     for tag in document["tags"].as_array().into_iter().flatten() {
         let operations: Vec<_> = operations(document).filter(|(_, _, it)| it["tags"][0] == tag["name"]).collect();
         if !operations.is_empty() {
@@ -66,8 +78,12 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     let text = |value: &Value| escape(value.as_str().unwrap_or_default());
     let mut html = String::new();
     let (summary, description) = (text(&operation["summary"]), text(&operation["description"]));
-    let (method, path) = (method.to_uppercase(), escape(path));
-    let _ = writeln!(html, "<details><summary><code>{method} {path}</code> {summary}</summary>\n<p>{description}</p>");
+    let method = method.to_uppercase();
+    let _ = writeln!(
+        html,
+        "<details><summary><code>{method} {}</code> {summary}</summary>\n<p>{description}</p>",
+        escape(path)
+    );
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let mut rows = String::new();
     for parameter in parameters.map(|it| named(document, "parameters", it)) {
@@ -84,6 +100,8 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     for (_, content) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
         let _ = writeln!(html, "<h3>Body</h3>{}", fields(document, &content["schema"]));
     }
+    let _ =
+        writeln!(html, "<h3>Example</h3><pre><code>{}</code></pre>", escape(&curl(document, path, &method, operation)));
     html.push_str("<h3>Responses</h3><table>");
     for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
         let answer = named(document, "responses", answer);
@@ -93,6 +111,70 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     }
     html.push_str("</table></details>\n");
     html
+}
+
+/// A command that calls the operation with its required parameters and the required members of its body.
+fn curl(document: &Value, path: &str, method: &str, operation: &Value) -> String {
+    let mut command = String::from("curl");
+    if method != "GET" {
+        let _ = write!(command, " -X {method}");
+    }
+    command.push_str(" -H \"Authorization: Bearer $VESTIBULE_ADMIN_TOKEN\"");
+    let mut query = String::new();
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    for parameter in parameters.map(|it| named(document, "parameters", it)).filter(|it| it["required"] == true) {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        match parameter["in"].as_str() {
+            Some("header") => {
+                let _ = write!(command, " \\\n  -H '{name}: *'");
+            }
+            Some("query") => {
+                let separator = if query.is_empty() { '?' } else { '&' };
+                let _ = write!(query, "{separator}{name}={}", name.to_uppercase());
+            }
+            _ => {}
+        }
+    }
+    let bodies = operation["requestBody"]["content"].as_object();
+    if let Some((kind, content)) = bodies.into_iter().flatten().next() {
+        let _ = write!(command, " \\\n  -H 'Content-Type: {kind}'");
+        let body = example(document, &content["schema"], EXAMPLE_DEPTH).to_string();
+        let _ = write!(command, " \\\n  -d '{}'", body.replace('\'', "'\\''"));
+    }
+    // Braces have a meaning to curl and would have to be replaced anyway.
+    let path: Vec<_> = path.split('/').map(placeholder).collect();
+    let _ = write!(command, " \\\n  \"$BACKOFFICE{}{query}\"", path.join("/"));
+    command
+}
+
+/// `{queue}` as `QUEUE`.
+fn placeholder(segment: &str) -> String {
+    let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    name.map_or_else(|| segment.to_owned(), str::to_uppercase)
+}
+
+/// A value of this schema with its required members.
+fn example(document: &Value, schema: &Value, depth: usize) -> Value {
+    let schema = named(document, "schemas", schema);
+    let given = [&schema["example"], &schema["default"], &schema["const"], &schema["enum"][0]];
+    if let Some(value) = given.into_iter().find(|value| !value.is_null()) {
+        return value.clone();
+    }
+    if let Some(first) = ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].get(0)) {
+        return example(document, first, depth.saturating_sub(1));
+    }
+    match schema["type"].as_str().or_else(|| schema["type"][0].as_str()) {
+        Some("object") if depth > 0 => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let member = |name: &str| example(document, &schema["properties"][name], depth - 1);
+            required.map(|name| (name.to_owned(), member(name))).collect::<serde_json::Map<_, _>>().into()
+        }
+        Some("object") => Value::Object(serde_json::Map::new()),
+        Some("array") => Value::Array(Vec::new()),
+        Some("boolean") => Value::Bool(true),
+        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+        _ => Value::String("...".to_owned()),
+    }
 }
 
 /// Resolves a reference.
@@ -133,6 +215,10 @@ mod tests {
         for (path, method, _) in operations(&document) {
             assert!(page.contains(&format!("<code>{} {path}</code>", method.to_uppercase())), "{method} {path}");
         }
+        let example = "curl -X POST -H &quot;Authorization: Bearer $VESTIBULE_ADMIN_TOKEN&quot; \\\n  -H 'Content-Type: application/json' \\\n  \
+                       -d '{&quot;count&quot;:1}' \\\n  &quot;$BACKOFFICE/api/v1/queues/QUEUE/release&quot;";
+        assert!(page.contains(example), "{page}");
+        assert!(page.contains("<a href=\"/\">dashboard</a>"));
         assert!(!page.contains("<script") && !page.contains("style=") && !page.contains("src="));
         assert!(!page.contains("http://") && !page.contains("=\"https://"), "nothing is loaded from elsewhere");
     }

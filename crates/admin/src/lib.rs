@@ -22,9 +22,11 @@ mod api;
 mod audit;
 mod audit_reader;
 mod body;
+mod bootstrap;
 mod codes;
 mod config;
 mod confirmation;
+mod csv;
 mod dashboard;
 mod describe;
 mod docs;
@@ -36,11 +38,13 @@ mod openapi;
 mod peer;
 mod problem;
 mod queue_settings;
+mod request_id;
 mod response_headers;
 mod secret;
 mod state;
 mod stats;
 mod stats_stream;
+mod theme_work;
 mod themes;
 mod toml;
 
@@ -48,10 +52,10 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
-pub use access::{
-    NewOperator, NewOperatorError, RequireTotp, bootstrap, create_operator, has_superuser, replace_operator,
-};
+pub use access::RequireTotp;
+pub use api::settings::{ImportPlan, PlannedChange};
 pub use audit::{Via, audit_queue, audit_tenant};
+pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
 pub use dashboard::has_dashboard;
 pub use oidc::{ProviderConfig, ProviderConfigError, ProviderTexts};

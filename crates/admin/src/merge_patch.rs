@@ -1,32 +1,6 @@
-//! Differences of documents, and JSON merge patches.
+//! JSON merge patches.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
-/// A changed field.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub(crate) struct FieldChange {
-    /// Name of the field.
-    pub(crate) field: String,
-    /// The old value.
-    #[schema(value_type = Value, nullable)]
-    pub(crate) from: Value,
-    /// The new value.
-    #[schema(value_type = Value, nullable)]
-    pub(crate) to: Value,
-}
-
-/// The fields in which two documents differ, except `revision`.
-pub(crate) fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
-    let none = Map::new();
-    let (before, after) = (before.as_object().unwrap_or(&none), after.as_object().unwrap_or(&none));
-    let fields = before.keys().chain(after.keys().filter(|field| !before.contains_key(*field)));
-    let value = |map: &Map<String, Value>, field: &str| map.get(field).cloned().unwrap_or_default();
-    let changes =
-        fields.map(|field| FieldChange { field: field.clone(), from: value(before, field), to: value(after, field) });
-    changes.filter(|change| change.from != change.to && change.field != "revision").collect()
-}
 
 /// Applies a JSON merge patch (RFC 7396): `null` removes a member, objects are merged, other values replace the old one.
 pub(crate) fn merge(document: &mut Value, patch: &Value) {
@@ -72,13 +46,5 @@ mod tests {
             merge(&mut merged, &patch);
             assert_eq!(merged, result, "{document} {patch}");
         }
-    }
-
-    #[test]
-    fn differences_are_listed_by_field() {
-        let (before, after) = (json!({"a":1,"b":2,"revision":1}), json!({"a":1,"b":3,"c":null,"d":4,"revision":2}));
-        let changes = differences(&before, &after);
-        let told: Vec<_> = changes.iter().map(|change| (change.field.as_str(), &change.from, &change.to)).collect();
-        assert_eq!(told, [("b", &json!(2), &json!(3)), ("d", &json!(null), &json!(4))]);
     }
 }

@@ -14,13 +14,13 @@ use utoipa::openapi::{
 use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
-use vestibule_core::settings::{Handover, NamedValue, Rule, Settings, Tenant};
+use vestibule_core::settings::{Event, Handover, NamedValue, Rule, Settings, Tenant};
 
 use crate::access::COOKIE;
 use crate::api;
+use crate::api::themes::DraftTemplate;
 use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
-use crate::themes::DraftTemplate;
 
 /// Description of the response that all operations share.
 const PROBLEM: &str = "A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without \
@@ -111,12 +111,13 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 6] {
+fn parts() -> [(&'static str, Value); 7] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
     [
         part::<Handover>(Usage::Part),
+        part::<Event>(Usage::Part),
         part::<Rule>(Usage::Part),
         part::<NamedValue>(Usage::Part),
         part::<DraftTemplate>(Usage::Part),

@@ -53,6 +53,12 @@ pub(crate) enum Problem {
     TooLarge(usize),
     WrongContentType(&'static str),
     ValidationFailed(Vec<FieldError>),
+    /// Fields of an event that its phase has fixed.
+    EventLocked(Vec<FieldError>),
+    /// The lobby of an event has not opened, or the event is suspended.
+    NoReport,
+    /// Seconds until the draw of an event is complete and visitors can be admitted.
+    DrawInProgress(u64),
     RoutingConflict(Vec<FieldError>),
     /// Values of a tenant's queues that its new lists do not allow, by queue and field.
     QueuesOutside(Vec<FieldError>),
@@ -174,7 +180,7 @@ pub(crate) struct FieldProblem {
 }
 
 impl FieldProblem {
-    fn of(error: &FieldError) -> Self {
+    pub(crate) fn of(error: &FieldError) -> Self {
         let FieldError { field, fault } = error;
         Self { field: field.clone(), code: fault.code(), detail: fault.to_string(), params: fault.params() }
     }
@@ -214,6 +220,9 @@ impl Problem {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::WrongContentType.with("takes", *takes))
             }
             Self::ValidationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ValidationFailed.into()),
+            Self::EventLocked(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::EventLocked.into()),
+            Self::NoReport => (StatusCode::CONFLICT, Code::NoReport.into()),
+            Self::DrawInProgress(seconds) => (StatusCode::CONFLICT, Code::DrawInProgress.with("seconds", *seconds)),
             Self::RoutingConflict(_) => (StatusCode::CONFLICT, Code::RoutingConflict.into()),
             Self::QueuesOutside(_) => (StatusCode::CONFLICT, Code::QueuesOutside.into()),
             Self::AlreadyExists(what) => (StatusCode::CONFLICT, Code::AlreadyExists.with("what", *what)),
@@ -248,6 +257,7 @@ impl Problem {
     fn field_errors(&self) -> &[FieldError] {
         match self {
             Self::ValidationFailed(wrong)
+            | Self::EventLocked(wrong)
             | Self::RoutingConflict(wrong)
             | Self::QueuesOutside(wrong)
             | Self::ThemeInvalid(wrong) => wrong,

@@ -1,19 +1,21 @@
 //! The state that all operations share.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use tracing::warn;
-use vestibule_core::{Micros, QueueId, Store, StoreError};
+use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
 use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 use vestibule_themes::ThemeVersions;
 
-use crate::access::{PasswordHasher, RequireTotp};
+use crate::access::{PasswordHasher, Principal, RequireTotp};
 use crate::oidc::{Provider, ProviderConfig};
+use crate::problem::Problem;
 use crate::stats::StatsSources;
 use crate::stats_stream::StatsStream;
-use crate::themes::{PreviewCache, RenderLimiter, Unpacking};
+use crate::theme_work::ThemeWork;
 
 /// The parts of the backoffice.
 pub struct AdminParts {
@@ -35,41 +37,60 @@ pub struct AdminParts {
     pub require_totp: RequireTotp,
     /// Whether responses can be streamed; those of a Lambda function cannot.
     pub streams: bool,
+    /// The sale keys of the gates, from which draws derive.
+    pub sale_keys: SaleKeys,
 }
 
-/// The backoffice, shared by all requests.
+/// The state that all requests share. A clone is cheap and is the same state.
 #[derive(Clone)]
-pub(crate) struct Admin(Arc<Inner>);
-
-pub(crate) struct Inner {
-    parts: AdminParts,
-    pub(crate) passwords: PasswordHasher,
+pub(crate) struct Admin {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) records: Arc<dyn RecordStore>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) themes: Option<ThemeVersions>,
+    pub(crate) provider: Option<Arc<Provider>>,
+    pub(crate) trusted_proxies: usize,
+    pub(crate) audit_days: u64,
+    pub(crate) require_totp: RequireTotp,
+    pub(crate) streams: bool,
+    pub(crate) sale_keys: Arc<SaleKeys>,
+    pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) stats: StatsSources,
-    pub(crate) stats_stream: StatsStream,
-    pub(crate) provider: Option<Provider>,
-    pub(crate) preview_cache: PreviewCache,
-    pub(crate) render_limiter: RenderLimiter,
-    pub(crate) unpacking: Unpacking,
+    pub(crate) stats_stream: Arc<StatsStream>,
+    pub(crate) theme_work: Arc<ThemeWork>,
 }
 
 impl Admin {
     pub(crate) fn new(parts: AdminParts) -> Self {
-        let provider = parts.provider.clone().map(Provider::new);
-        let stats = StatsSources {
-            store: parts.store.clone(),
-            records: parts.records.clone(),
-            directory: parts.directory.clone(),
-        };
-        Self(Arc::new(Inner {
-            parts,
-            passwords: PasswordHasher::default(),
-            stats_stream: StatsStream::new(stats.clone()),
-            stats,
+        let AdminParts {
+            store,
+            records,
+            directory,
+            trusted_proxies,
             provider,
-            preview_cache: PreviewCache::default(),
-            render_limiter: RenderLimiter::default(),
-            unpacking: Unpacking::default(),
-        }))
+            themes,
+            audit_days,
+            require_totp,
+            streams,
+            sale_keys,
+        } = parts;
+        let stats = StatsSources { store: store.clone(), records: records.clone(), directory: directory.clone() };
+        Self {
+            store,
+            records,
+            directory,
+            themes,
+            provider: provider.map(|config| Arc::new(Provider::new(config))),
+            trusted_proxies,
+            audit_days,
+            require_totp,
+            streams,
+            sale_keys: Arc::new(sale_keys),
+            passwords: Arc::default(),
+            stats_stream: Arc::new(StatsStream::new(stats.clone())),
+            stats,
+            theme_work: Arc::default(),
+        }
     }
 
     /// The store's clock.
@@ -93,18 +114,10 @@ impl Admin {
     }
 }
 
-impl Deref for Inner {
-    type Target = AdminParts;
+impl FromRequestParts<Admin> for Principal {
+    type Rejection = Problem;
 
-    fn deref(&self) -> &AdminParts {
-        &self.parts
-    }
-}
-
-impl Deref for Admin {
-    type Target = Inner;
-
-    fn deref(&self) -> &Inner {
-        &self.0
+    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
+        Self::of(parts, &*admin.records, admin.require_totp).await
     }
 }

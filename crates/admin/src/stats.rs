@@ -6,9 +6,9 @@ use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::line::Stats;
-use vestibule_core::settings::{Mode, Settings};
+use vestibule_core::settings::{Event, Mode, Settings};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
-use vestibule_estimate::wait_estimate;
+use vestibule_estimate::{QuotaForecast, newcomer_wait, quota_forecast, wait_estimate};
 use vestibule_records::history::{Step, rates, samples};
 
 use vestibule_core::Store;
@@ -40,6 +40,11 @@ pub(crate) struct QueueStats {
     /// The mode.
     #[schema(value_type = String)]
     mode: &'static str,
+    /// The mode that the line follows now: for a scheduled queue that of its phase, otherwise `mode`.
+    #[schema(value_type = String)]
+    effective_mode: &'static str,
+    /// The phase of a scheduled queue with its event; `null` in other modes.
+    event: Option<EventStats>,
     /// Revision of the current settings.
     revision: u64,
     /// Time of the statistics in seconds since 1970, by the clock of the store.
@@ -67,12 +72,56 @@ pub(crate) struct QueueStats {
     recovering: bool,
 }
 
-/// An estimated wait.
+/// The phase of a scheduled queue.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct EventStats {
+    /// The phase: `idle`, `lobby`, `draw`, `running` or `ending`.
+    #[schema(value_type = String)]
+    phase: &'static str,
+    /// The current event, in `idle` the next one; `null` if there is none.
+    id: Option<String>,
+    /// Its name.
+    name: Option<String>,
+    /// When its lobby opens, in seconds since 1970.
+    lobby_at: Option<u64>,
+    /// When it starts, in seconds since 1970.
+    starts_at: Option<u64>,
+    /// When it ends, in seconds since 1970.
+    ends_at: Option<u64>,
+    /// Seconds until the start, negative afterwards.
+    starts_in: Option<f64>,
+    /// When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival.
+    draw_ends_at: Option<u64>,
+    /// Lobby tickets that were issued for the event; `null` for an event in order of arrival.
+    lobby_tickets: Option<u64>,
+}
+
+impl EventStats {
+    /// The phase by the store, with the event of these settings.
+    fn of(settings: &Settings, stats: &Stats) -> Option<Self> {
+        let phase = stats.phase?;
+        let current = settings.line.phase(stats.now, stats.waiting > 0);
+        let event = current.and_then(|current| current.event);
+        Some(Self {
+            phase: phase.as_str(),
+            id: event.map(|event| event.id.to_string()),
+            name: event.map(|event| event.name.as_ref().unwrap_or(&settings.name).clone()),
+            lobby_at: event.map(|event| event.lobby_at().seconds()),
+            starts_at: event.map(|event| event.starts_at.seconds()),
+            ends_at: event.map(|event| event.ends_at.seconds()),
+            starts_in: event.map(|event| event.starts_in(stats.now)),
+            draw_ends_at: event.and_then(Event::draw_ends_at).map(Micros::seconds),
+            lobby_tickets: event.and_then(Event::draw_ends_at).map(|_| stats.lobby_tickets),
+        })
+    }
+}
+
+/// A median and a 90th percentile of an estimate.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct Wait {
-    /// Median in seconds.
+    /// The median in seconds.
     p50: u64,
-    /// 90th percentile in seconds.
+    /// The 90th percentile in seconds.
     p90: u64,
 }
 
@@ -87,10 +136,10 @@ impl QueueStats {
     pub(crate) async fn of(sources: &StatsSources, settings: &Settings) -> Result<Self, StoreError> {
         let stats = sources.store.stats(&settings.id).await?;
         let rates = rates(&*sources.records, &settings.id, &stats).await?;
-        let mode = stats.rules.mode;
-        let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
-        let wait = if admits_at_once(&stats) { Some(NO_WAIT) } else { wait_at(stats.waiting + 1) };
-        let wait = wait.filter(|_| mode.accepts_joins());
+        let mode = stats.mode;
+        let rules = stats.rules.in_mode(mode);
+        let wait_at = |position| wait_estimate(&rules, &stats.flow(), stats.now, position);
+        let wait = newcomer_wait(&stats);
         let drained = match stats.waiting {
             0 => Some(Wait { p50: 0, p90: 0 }),
             last => wait_at(last).map(Wait::of),
@@ -99,7 +148,9 @@ impl QueueStats {
             queue: settings.id.clone(),
             tenant: settings.tenant.clone(),
             name: settings.name.clone(),
-            mode: mode.as_str(),
+            mode: stats.rules.mode.as_str(),
+            effective_mode: mode.as_str(),
+            event: EventStats::of(settings, &stats),
             revision: stats.rules.revision,
             at: stats.now.seconds(),
             waiting: stats.waiting,
@@ -116,13 +167,37 @@ impl QueueStats {
     }
 }
 
-const NO_WAIT: WaitSeconds = WaitSeconds { p50: 0, p90: 0 };
+/// What a queue would do with another quota.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct QueueForecast {
+    /// The quota of the forecast.
+    quota: u64,
+    /// Time of the forecast in seconds since 1970, by the clock of the store.
+    at: u64,
+    /// Visitors who wait now.
+    waiting: u64,
+    /// How many of them would be admitted at once.
+    admitted_now: u64,
+    /// Estimated wait of the last one, 0 if nobody waits; `null` if there is no estimate, as with a quota of 0.
+    last_wait_seconds: Option<Wait>,
+    /// When the last one would be admitted, in seconds since 1970; `null` if there is no estimate.
+    line_ends_at: Option<Wait>,
+}
 
-/// Whether a visitor who joins now is admitted by the same request.
-fn admits_at_once(stats: &Stats) -> bool {
-    let rules = &stats.rules;
-    let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
-    unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota
+impl QueueForecast {
+    /// The forecast for this quota.
+    pub(crate) fn of(stats: &Stats, quota: u64) -> Self {
+        let QuotaForecast { admitted_now, last_wait } = quota_forecast(stats, quota);
+        let at = stats.now.seconds();
+        Self {
+            quota,
+            at,
+            waiting: stats.waiting,
+            admitted_now,
+            last_wait_seconds: last_wait.map(Wait::of),
+            line_ends_at: last_wait.map(|wait| Wait { p50: at + wait.p50, p90: at + wait.p90 }),
+        }
+    }
 }
 
 /// The statistics of all wanted queues, by ID. A queue that was removed meanwhile is left out.

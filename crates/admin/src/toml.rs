@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The order of tables and their members, as in the docs. Others follow by name.
-const ORDER: [&str; 35] = [
+const ORDER: [&str; 44] = [
     "tenants",
     "queues",
     "id",
@@ -17,8 +17,11 @@ const ORDER: [&str; 35] = [
     "origins",
     "hosts",
     "mode",
+    "between_events",
     "quota",
     "admissions_per_minute",
+    "admissions_every",
+    "max_waiting",
     "waiting_ttl",
     "active_ttl",
     "claim_ttl",
@@ -34,6 +37,12 @@ const ORDER: [&str; 35] = [
     "store_failure",
     "cookie_domain",
     "epoch",
+    "events",
+    "lobby_at",
+    "starts_at",
+    "ends_at",
+    "order",
+    "suspended",
     "rules",
     "action",
     "path",

@@ -1,6 +1,5 @@
 //! Operators, sign-ins, tokens and permissions.
 
-mod bootstrap;
 mod change_limit;
 mod operator;
 mod password;
@@ -11,7 +10,6 @@ mod sign_in_throttle;
 mod token;
 mod totp;
 
-pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub(crate) use change_limit::count_change;
 pub(crate) use operator::{Operator, OperatorName};
 pub(crate) use password::{AuthenticationCode, NewPassword, Password, PasswordHasher, is_password};

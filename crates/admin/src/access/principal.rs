@@ -1,17 +1,18 @@
 //! The principal of a request: an operator, identified by a token or by the cookie of a sign-in, with permissions.
 
-use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use vestibule_core::{Micros, TenantId};
+use vestibule_records::RecordStore;
 
 use crate::PREFIX;
 use crate::access::change_limit::may_change;
-use crate::access::{Operator, OperatorName, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus};
+use crate::access::{
+    Operator, OperatorName, RequireTotp, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus,
+};
 use crate::codes::Code;
 use crate::problem::Problem;
-use crate::response_headers::RequestId;
-use crate::state::Admin;
+use crate::request_id::RequestId;
 
 /// Methods without side effects.
 pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
@@ -39,6 +40,22 @@ pub(crate) struct Principal {
 }
 
 impl Principal {
+    /// Authenticates a request by its token or cookie.
+    pub(crate) async fn of(
+        parts: &Parts,
+        records: &dyn RecordStore,
+        require_totp: RequireTotp,
+    ) -> Result<Self, Problem> {
+        let principal = match bearer(&parts.headers) {
+            Some(token) => by_token(records, token, parts).await,
+            None => by_cookie(records, parts, require_totp).await,
+        }?;
+        if !SAFE_METHODS.contains(&parts.method) {
+            may_change(records, principal.operator.as_str()).await?;
+        }
+        Ok(principal)
+    }
+
     /// Whether they can view objects of this tenant.
     pub(crate) fn can_view(&self, tenant: &TenantId) -> bool {
         self.tenants.include(tenant)
@@ -83,31 +100,14 @@ impl Principal {
     }
 }
 
-impl FromRequestParts<Admin> for Principal {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
-        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
-        let principal = match bearer(&parts.headers) {
-            Some(token) => by_token(admin, token, request, parts.uri.path()).await,
-            None => by_cookie(admin, parts, request).await,
-        }?;
-        if !SAFE_METHODS.contains(&parts.method) {
-            may_change(&*admin.records, principal.operator.as_str()).await?;
-        }
-        Ok(principal)
-    }
-}
-
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }
 
-async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> Result<Principal, Problem> {
-    let records = &*admin.records;
-    let (now, found) = (admin.now().await?, Token::find(records, text).await?);
+async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Result<Principal, Problem> {
+    let (now, found) = (records.now().await?, Token::find(records, text).await?);
     let Some((id, token, revision)) = found.filter(|(_, token, _)| token.expires_at > now) else {
         return Err(Problem::CredentialInvalid);
     };
@@ -116,12 +116,13 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> 
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::CredentialInvalid);
     };
-    if token.only == Some(TokenLimit::Settings) && !is_one_of(&SETTINGS_PATHS, path) {
+    if token.only == Some(TokenLimit::Settings) && !is_one_of(&SETTINGS_PATHS, parts.uri.path()) {
         return Err(Problem::PermissionDenied(Code::UnlimitedToken));
     }
     let (role, tenants) = token.scope.within(&owner.scope);
     let operator = token.operator.clone();
     token.used(records, &id, revision, now).await;
+    let request = RequestId::in_extensions(&parts.extensions);
     Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
 }
 
@@ -130,13 +131,12 @@ fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }
 
-async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Principal, Problem> {
-    let records = &*admin.records;
+async fn by_cookie(records: &dyn RecordStore, parts: &Parts, require_totp: RequireTotp) -> Result<Principal, Problem> {
     let Some(sign_in) = SignIn::find(records, &parts.headers).await? else { return Err(Problem::NotSignedIn) };
     if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
         return Err(Problem::NoRequestHeader);
     }
-    let now: Micros = admin.now().await?;
+    let now: Micros = records.now().await?;
     let found = Operator::load(records, &sign_in.operator).await?;
     let Some((operator, _)) = found.filter(|(operator, _)| operator.password_at == sign_in.password_at) else {
         return Err(Problem::CredentialInvalid);
@@ -145,7 +145,7 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<P
     if operator.totp.is_some() && sign_in.method == SignInMethod::Password {
         return Err(Problem::CredentialInvalid);
     }
-    let totp = operator.totp_status(sign_in.method, admin.require_totp);
+    let totp = operator.totp_status(sign_in.method, require_totp);
     if totp == TotpStatus::Required && !is_one_of(&TOTP_PATHS, parts.uri.path()) {
         return Err(Problem::TotpSetupRequired);
     }
@@ -157,6 +157,6 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<P
         tenants: operator.scope.tenants(),
         sign_in: Some(sign_in),
         totp,
-        request,
+        request: RequestId::in_extensions(&parts.extensions),
     })
 }

@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Bounded;
-use vestibule_core::line::{LineRules, RELEASE_BATCH};
+use vestibule_core::line::{Mode, RELEASE_BATCH, Stats};
+use vestibule_core::settings::{Settings, differences};
 use vestibule_core::{QueueId, StoreError, fields};
 
 use crate::access::Principal;
@@ -21,7 +22,6 @@ use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
 use crate::idempotency::Idempotency;
-use crate::merge_patch::differences;
 use crate::problem::Problem;
 use crate::queue_settings::QueueSettings;
 use crate::state::Admin;
@@ -35,18 +35,30 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 }
 
 /// The settings that are changed during a sale.
-const CONTROLS: [&str; 8] =
-    ["mode", "quota", "admissions_per_minute", "waiting_ttl", "active_ttl", "claim_ttl", "hold_ttl", "max_session"];
+const CONTROLS: [&str; 11] = [
+    "mode",
+    "quota",
+    "admissions_per_minute",
+    "admissions_every",
+    "max_waiting",
+    "waiting_ttl",
+    "active_ttl",
+    "claim_ttl",
+    "hold_ttl",
+    "max_session",
+    "message",
+];
 
-/// The controls of a queue. Absent fields stay unchanged; `null` resets to the default, for `admissions_per_minute` and
-/// `max_session` to no limit.
+/// The controls of a queue. Absent fields stay unchanged; `null` resets to the default, for `admissions_per_minute`,
+/// `max_waiting` and `max_session` to no limit, for `admissions_every` to even admissions, and removes the `message` or one language of it.
 pub(crate) struct Controls;
 
-describe!(Controls = LineRules, Patch without ["epoch", "revision"]);
+describe!(Controls = Settings, Patch, only CONTROLS);
 
 /// Update controls
 ///
-/// Sets mode, quota, rate and times to the given values without `If-Match`. Lowering the quota removes nobody.
+/// Sets mode, quota, rate and its steps, maximum queue length, times and the message on the queue page to the given values without
+/// `If-Match`. Lowering the quota removes nobody.
 #[utoipa::path(patch, path = "/queues/{queue}/controls", tag = "actions", request_body = Controls,
     params(("queue" = String, Path, description = "ID of the queue")),
     responses(
@@ -99,7 +111,7 @@ pub(crate) struct ReleaseResult {
 /// Admit the next visitors
 ///
 /// Admits the next `count` visitors now, regardless of mode, quota and rate. More than 100 need a confirmation, because
-/// they cannot be sent back. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
+/// they cannot be sent back. While the order of an event is drawn, nobody can be admitted. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
 /// returns the first response.
 #[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = ReleaseRequest,
     params(("queue" = String, Path, description = "ID of the queue"),
@@ -108,6 +120,7 @@ pub(crate) struct ReleaseResult {
             pattern = "^[A-Za-z0-9_-]{1,128}$")),
     responses(
         (status = 200, description = "How many visitors were admitted", body = ReleaseResult),
+        (status = 409, description = "The order of an event is being drawn"),
         (status = 428, description = "Confirmation required"),
         (status = 504, description = "The store did not respond; visitors may or may not have been admitted"),
     ))]
@@ -124,6 +137,9 @@ pub(crate) async fn release(
         && let Some(released) = key.answered(&admin).await?
     {
         return Ok(Json(released));
+    }
+    if settings.line.mode == Mode::Scheduled {
+        no_draw_in_progress(&settings, &admin.store.stats(&settings.id).await?)?;
     }
     if count > UNCONFIRMED_MAX {
         let stats = admin.store.stats(&settings.id).await?;
@@ -157,6 +173,16 @@ pub(crate) async fn release(
         key.end(&admin, &answer).await;
     }
     Ok(Json(answer))
+}
+
+/// Rule 13.9: while the order of an event is drawn, the store admits nobody.
+pub(crate) fn no_draw_in_progress(settings: &Settings, stats: &Stats) -> Result<(), Problem> {
+    if stats.mode != Mode::Draw {
+        return Ok(());
+    }
+    let current = settings.line.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
+    let left = current.and_then(|event| event.draw_ends_in(stats.now)).unwrap_or_default();
+    Err(Problem::DrawInProgress(left.max(1.0).ceil() as u64))
 }
 
 /// Admits batch after batch until all are admitted, the line is empty, or the store stops responding. Returns the number
@@ -193,7 +219,13 @@ pub(crate) async fn reset_queue(
 ) -> Result<QueueSettings, Problem> {
     let before = find_editable(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&before.id).await?;
-    let effect = || Code::WillReset.with("waiting", stats.waiting).with("active", stats.active);
+    let effect = || {
+        let will_reset = match stats.mode {
+            Mode::Lobby => Code::WillResetLobby.with("tickets", stats.lobby_tickets),
+            _ => Code::WillReset.into(),
+        };
+        will_reset.with("waiting", stats.waiting).with("active", stats.active)
+    };
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;
     let event = AuditEventBuilder::of(&principal, "queue.reset");

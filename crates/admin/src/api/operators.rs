@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{ObjectReader, Omissible};
-use vestibule_core::settings::FieldWording;
+use vestibule_core::settings::{FieldChange, FieldWording, differences};
 use vestibule_records::DocumentKind;
 
 use crate::access::{NewPassword, Operator, OperatorName, Principal, Role, Scope, TenantIds, Token};
@@ -21,7 +21,6 @@ use crate::body::{Body, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
-use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::state::Admin;
 

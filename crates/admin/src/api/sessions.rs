@@ -2,22 +2,25 @@
 
 use axum::Json;
 use axum::extract::State;
+use futures_util::{StreamExt as _, stream};
 use http::HeaderMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::fields;
 use vestibule_core::fields::{Bounded, Field, Reader};
-use vestibule_core::line::{LocatedSession, PAGE_MAX, Removed, SessionLocation};
+use vestibule_core::line::{
+    ListedSession, LocatedSession, PAGE_MAX, PAGE_SKIP_MAX, PageStart, Removed, SessionList, SessionLocation,
+};
 use vestibule_core::settings::{FieldWording, Settings};
-use vestibule_core::{Message, Micros, SessionId};
+use vestibule_core::{Message, Micros, QueueId, SessionId, VisitorCode, fields, support_code, word_field};
 
 use crate::access::Principal;
+use crate::api::actions::no_draw_in_progress;
 use crate::api::queues::service::{find_editable, find_visible};
 use crate::audit::AuditEventBuilder;
-use crate::body::{Query, Segments};
+use crate::body::{Query, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
@@ -26,65 +29,142 @@ use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
+        .routes(routes!(search_sessions))
         .routes(routes!(list_sessions))
         .routes(routes!(find_session))
         .routes(routes!(end_session))
         .routes(routes!(admit_session))
 }
 
-/// Parses a session ID or the support code on the queue page.
-fn session(text: &str) -> Result<SessionId, Problem> {
-    let found = text.trim().parse().ok().or_else(|| SessionId::from_support_code(text));
-    found.ok_or(Problem::NotFound(Code::ASession))
+/// How many queues are searched at once: they share one connection.
+const AT_ONCE: usize = 64;
+/// Longest code with separators, in bytes.
+const CODE_MAX: usize = 100;
+/// Clocks of the store's servers may differ by less than this, in seconds.
+const CLOCK_TOLERANCE: u64 = 3600;
+
+/// Parses a support code or a session ID.
+fn visitor_code(field: &str, text: &str) -> Result<VisitorCode, Problem> {
+    text.parse().map_err(|_| wrong(field, FieldWording::Invalid.with("what", Code::SupportCode)))
 }
 
-/// A page of waiting sessions.
+/// The sessions of a queue with this code. A short code has one, or none if its visitor does not wait.
+async fn sessions_of(admin: &Admin, queue: &QueueId, code: VisitorCode) -> Result<Vec<SessionId>, Problem> {
+    let code = match code {
+        VisitorCode::Session(session) => return Ok(vec![session]),
+        VisitorCode::Short(code) => code,
+    };
+    let mut found = Vec::new();
+    for at in code.arrivals(admin.now().await?.add_seconds(CLOCK_TOLERANCE)) {
+        let page = admin.store.page(queue, SessionList::Waiting, PageStart { at, skip: 0 }, PAGE_MAX).await?;
+        found.extend(page.entries.iter().take_while(|entry| entry.at == at).map(|entry| entry.session));
+    }
+    Ok(found)
+}
+
+/// The session of the path.
+async fn session(admin: &Admin, queue: &QueueId, text: &str) -> Result<SessionId, Problem> {
+    let found = sessions_of(admin, queue, visitor_code("session", text)?).await?;
+    found.first().copied().ok_or(Problem::NotFound(Code::ASession))
+}
+
+/// A page of a list of sessions.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct SessionPage {
-    /// Waiting sessions in order of arrival.
-    sessions: Vec<Waiting>,
+pub(crate) struct SessionPageView {
+    /// Waiting sessions in order of arrival, active ones in order of admission, ended ones in order of `expires_at`.
+    sessions: Vec<SessionEntry>,
     /// Start of the next page as `from`; `null` at the end.
     next: Option<String>,
 }
 
-/// A waiting session.
+/// A session in a list.
 #[derive(Serialize, ToSchema)]
-struct Waiting {
+struct SessionEntry {
     /// The session.
     session: String,
     /// The support code on the queue page.
     support_code: String,
-    /// Arrival in seconds since 1970.
-    joined_at: f64,
-    /// When the session expires without another visit, in seconds since 1970.
+    /// Arrival in seconds since 1970; `null` unless waiting, and for a drawn session.
+    joined_at: Option<f64>,
+    /// The number that an event's draw gave the session, such as `0.855761`; `null` unless it waits in drawn order.
+    number: Option<String>,
+    /// Admission in seconds since 1970; `null` unless active.
+    admitted_at: Option<f64>,
+    /// When the session expires without another visit, or when its end is forgotten, in seconds since 1970.
     expires_at: f64,
 }
 
-/// Start of a page of the line. It is an opaque text to clients.
-struct PageStart;
-
-impl Field for PageStart {
-    type Value = u64;
-
-    fn expected() -> Message {
-        FieldWording::WholeNumber.with("least", 0_u64).with("most", 1_u64 << 53)
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[0-9]{1,16}$" })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<u64> {
-        let start = value.as_str().and_then(|text| text.parse().ok()).filter(|start| *start <= 1 << 53);
-        reader.accept::<Self>(value, start)
+impl SessionEntry {
+    fn of(admin: &Admin, settings: &Settings, list: SessionList, entry: ListedSession) -> Self {
+        let arrival = (list == SessionList::Waiting).then_some(entry.at);
+        let Joined { joined_at, number } = Joined::of(admin, settings, entry.session, arrival);
+        Self {
+            session: entry.session.to_string(),
+            support_code: support_code(entry.session, arrival),
+            joined_at,
+            number,
+            admitted_at: (list == SessionList::Active).then(|| seconds(entry.at)),
+            expires_at: seconds(entry.expires_at),
+        }
     }
 }
 
+/// When a waiting session joined, or its number: a drawn arrival is an order and not a time (rule 15.9).
+struct Joined {
+    joined_at: Option<f64>,
+    number: Option<String>,
+}
+
+impl Joined {
+    fn of(admin: &Admin, settings: &Settings, session: SessionId, arrival: Option<Micros>) -> Self {
+        let number = arrival.and_then(|arrival| admin.sale_keys.number(settings, session, arrival));
+        Self {
+            joined_at: arrival.filter(|_| number.is_none()).map(seconds),
+            number: number.map(|number| number.to_string()),
+        }
+    }
+}
+
+/// Start of a page. It is an opaque text to clients: a time in microseconds, and how many entries of that time to skip.
+struct From;
+
+impl Field for From {
+    type Value = PageStart;
+
+    fn expected() -> Message {
+        Code::PageStart.into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[0-9]{1,16}(-[0-9]{1,6})?$" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<PageStart> {
+        let parsed = value.as_str().and_then(|text| {
+            let (at, skip) = text.split_once('-').unwrap_or((text, "0"));
+            Some(PageStart { at: Micros(at.parse().ok()?), skip: skip.parse().ok()? })
+        });
+        reader.accept::<Self>(value, parsed.filter(|start| start.at.0 <= 1 << 53 && start.skip <= PAGE_SKIP_MAX))
+    }
+}
+
+/// The sessions to list.
+#[derive(Clone, Copy)]
+enum ListedState {
+    Waiting,
+    Active,
+    Ended,
+}
+
+word_field!(ListedState { Waiting = "waiting", Active = "active", Ended = "ended" });
+
 fields! {
-    /// A page of the line.
+    /// A page of a list of sessions.
     pub(crate) struct SessionsQuery {
+        /// The sessions to list.
+        state: ListedState = ListedState::Waiting,
         /// `next` of the previous page.
-        from: PageStart = 0,
+        from: From = PageStart::default(),
         /// Maximum number of results.
         limit: Bounded<1, { PAGE_MAX as u64 }> = 50,
     }
@@ -92,27 +172,124 @@ fields! {
 
 describe!(query SessionsQuery);
 
-/// List waiting visitors
+/// List visitors of a queue
 ///
-/// Returns a page of waiting sessions in order of arrival.
+/// Returns a page of its waiting, active or ended sessions. A page may have fewer entries than `limit`: sessions that have
+/// just ended are not listed as active.
 #[utoipa::path(get, path = "/queues/{queue}/sessions", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"), SessionsQuery),
-    responses((status = 200, description = "A page of waiting visitors", body = SessionPage)))]
+    responses((status = 200, description = "A page of sessions", body = SessionPageView)))]
 pub(crate) async fn list_sessions(
     State(admin): State<Admin>,
     principal: Principal,
-    Query(SessionsQuery { from, limit }): Query<SessionsQuery>,
+    Query(SessionsQuery { state, from, limit }): Query<SessionsQuery>,
     Segments(id): Segments<String>,
-) -> Result<Json<SessionPage>, Problem> {
+) -> Result<Json<SessionPageView>, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
-    let page = admin.store.page(&settings.id, Micros(from), limit as usize).await?;
-    let waiting = page.entries.into_iter().map(|entry| Waiting {
-        session: entry.session.to_string(),
-        support_code: entry.session.support_code(),
-        joined_at: seconds(entry.arrival),
-        expires_at: seconds(entry.expires_at),
+    let list = match state {
+        ListedState::Waiting => SessionList::Waiting,
+        ListedState::Active => SessionList::Active,
+        ListedState::Ended => SessionList::Ended,
+    };
+    let page = admin.store.page(&settings.id, list, from, limit as usize).await?;
+    let next = page.next.map(|next| match next.skip {
+        0 => next.at.0.to_string(),
+        skip => format!("{}-{skip}", next.at.0),
     });
-    Ok(Json(SessionPage { sessions: waiting.collect(), next: page.next.map(|next| next.0.to_string()) }))
+    let sessions = page.entries.into_iter().map(|entry| SessionEntry::of(&admin, &settings, list, entry)).collect();
+    Ok(Json(SessionPageView { sessions, next }))
+}
+
+fields! {
+    /// Whom to find.
+    pub(crate) struct SearchQuery {
+        /// A support code or a session ID.
+        code: SearchedCode,
+    }
+}
+
+describe!(query SearchQuery);
+
+/// A support code or a session ID.
+struct SearchedCode;
+
+impl Field for SearchedCode {
+    type Value = VisitorCode;
+
+    fn expected() -> Message {
+        Code::SupportCode.into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "maxLength": CODE_MAX })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<VisitorCode> {
+        let parsed = value.as_str().filter(|text| text.len() <= CODE_MAX).and_then(|text| text.parse().ok());
+        reader.accept::<Self>(value, parsed)
+    }
+}
+
+/// The sessions that were found.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SearchResult {
+    /// The sessions, ordered by queue. Usually there is at most one.
+    sessions: Vec<FoundSession>,
+}
+
+/// A session and its queue.
+#[derive(Serialize, ToSchema)]
+struct FoundSession {
+    /// ID of the queue.
+    queue: String,
+    /// Name of the queue.
+    queue_name: String,
+    /// ID of the queue's tenant.
+    tenant: String,
+    #[serde(flatten)]
+    session: SessionView,
+}
+
+/// Find a visitor in all queues
+///
+/// By the support code on the queue page, or by the ID of the session, in all queues that you have access to. The short code
+/// of a waiting visitor finds only waiting sessions.
+#[utoipa::path(get, path = "/sessions", tag = "sessions", params(SearchQuery),
+    responses((status = 200, description = "The sessions with this code", body = SearchResult)))]
+pub(crate) async fn search_sessions(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(SearchQuery { code }): Query<SearchQuery>,
+) -> Result<Json<SearchResult>, Problem> {
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
+    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let admin = &admin;
+    let searches = queues.into_iter().map(|queue| async move {
+        let mut found = Vec::new();
+        for session in sessions_of(admin, &queue.settings.id, code).await? {
+            let view = SessionView::find(admin, &queue.settings, session).await?;
+            found.extend(view.map(|session| FoundSession {
+                queue: queue.settings.id.to_string(),
+                queue_name: queue.settings.name.clone(),
+                tenant: queue.settings.tenant.to_string(),
+                session,
+            }));
+        }
+        Ok(found)
+    });
+    let found: Vec<Result<Vec<FoundSession>, Problem>> = stream::iter(searches).buffered(AT_ONCE).collect().await;
+    let mut sessions = Vec::new();
+    for found in found {
+        match found {
+            Ok(found) => sessions.extend(found),
+            // The queue was removed meanwhile.
+            Err(Problem::NotFound(Code::AQueue)) => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(Json(SearchResult { sessions }))
 }
 
 /// Seconds with their fraction.
@@ -131,12 +308,15 @@ pub(crate) struct SessionView {
     state: SessionState,
     /// Position in line, from 1; `null` unless waiting.
     position: Option<u64>,
-    /// Arrival in seconds since 1970; `null` unless waiting.
+    /// Arrival in seconds since 1970; `null` unless waiting, and for a drawn session.
     joined_at: Option<f64>,
+    /// The number that an event's draw gave the session, such as `0.855761`; `null` unless it waits in drawn order.
+    number: Option<String>,
     /// Admission in seconds since 1970; `null` unless active.
     admitted_at: Option<f64>,
     /// Last recorded visit in seconds since 1970; not every visit is recorded, so the
-    /// actual one can be slightly later. `null` after the end.
+    /// actual one can be slightly later. `null` unless active: how long a visit keeps a waiting session present
+    /// depends on the wait shown.
     last_seen: Option<f64>,
     /// When the session expires without another visit, or when its end is forgotten, in seconds since 1970.
     expires_at: f64,
@@ -168,34 +348,42 @@ pub(crate) async fn find_session(
     Segments((queue, text)): Segments<(String, String)>,
 ) -> Result<Json<SessionView>, Problem> {
     let settings = find_visible(&admin, &principal, &queue).await?;
-    let session = session(&text)?;
-    let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::NotFound(Code::ASession))?;
-    let (state, position, joined_at, admitted_at) = match found.state {
-        SessionLocation::Waiting { arrival, position } => (SessionState::Waiting, Some(position), Some(arrival), None),
-        SessionLocation::Active { admitted_at } => (SessionState::Active, None, None, Some(admitted_at)),
-        SessionLocation::Ended => (SessionState::Ended, None, None, None),
-    };
-    Ok(Json(SessionView {
-        session: session.to_string(),
-        support_code: session.support_code(),
-        state,
-        position,
-        joined_at: joined_at.map(seconds),
-        admitted_at: admitted_at.map(seconds),
-        last_seen: last_seen(&settings, found).map(seconds),
-        expires_at: seconds(found.expires_at),
-    }))
+    let session = session(&admin, &settings.id, &text).await?;
+    SessionView::find(&admin, &settings, session).await?.map(Json).ok_or(Problem::NotFound(Code::ASession))
 }
 
-/// A visit sets the expiry one TTL ahead, so the expiry tells the time of the visit, but never before the arrival.
+impl SessionView {
+    /// The session as it is now; `None` if it is absent.
+    async fn find(admin: &Admin, settings: &Settings, session: SessionId) -> Result<Option<Self>, Problem> {
+        let Some(found) = admin.store.find(&settings.id, session).await? else { return Ok(None) };
+        let (state, position, arrival, admitted_at) = match found.state {
+            SessionLocation::Waiting { arrival, position } => {
+                (SessionState::Waiting, Some(position), Some(arrival), None)
+            }
+            SessionLocation::Active { admitted_at } => (SessionState::Active, None, None, Some(admitted_at)),
+            SessionLocation::Ended => (SessionState::Ended, None, None, None),
+        };
+        let Joined { joined_at, number } = Joined::of(admin, settings, session, arrival);
+        Ok(Some(Self {
+            session: session.to_string(),
+            support_code: support_code(session, arrival),
+            state,
+            position,
+            joined_at,
+            number,
+            admitted_at: admitted_at.map(seconds),
+            last_seen: last_seen(settings, found).map(seconds),
+            expires_at: seconds(found.expires_at),
+        }))
+    }
+}
+
+/// A visit sets the expiry of an active session one TTL ahead, so the expiry tells the time of the visit, but never before
+/// the admission.
 fn last_seen(settings: &Settings, found: LocatedSession) -> Option<Micros> {
-    let (since, ttl) = match found.state {
-        SessionLocation::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),
-        SessionLocation::Active { admitted_at } => (admitted_at, settings.line.active_ttl),
-        SessionLocation::Ended => return None,
-    };
-    let visit = found.expires_at.0.saturating_sub(Micros(0).add_seconds(ttl).0);
-    Some(Micros(visit).max(since))
+    let SessionLocation::Active { admitted_at } = found.state else { return None };
+    let visit = found.expires_at.0.saturating_sub(Micros(0).add_seconds(settings.line.active_ttl).0);
+    Some(Micros(visit).max(admitted_at))
 }
 
 /// A session that was ended.
@@ -245,7 +433,7 @@ pub(crate) async fn end_session(
     Segments((queue, text)): Segments<(String, String)>,
 ) -> Result<Json<EndedSession>, Problem> {
     let settings = find_editable(&admin, &principal, &queue).await?;
-    let session = session(&text)?;
+    let session = session(&admin, &settings.id, &text).await?;
     let effect = || Code::WillEndSession.with("session", session.to_string());
     confirmed(&admin, &principal, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
     let event = AuditEventBuilder::of(&principal, "session.end").queue(&settings).subject(&session);
@@ -268,18 +456,23 @@ pub(crate) struct AdmitResult {
 
 /// Admit a session
 ///
-/// Admits one session now, out of order and regardless of mode, quota and rate.
+/// Admits one session now, out of order and regardless of mode, quota and rate. While the order of an event is drawn, nobody
+/// can be admitted.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/admit", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("session" = String, Path, description = "ID or support code of the session")),
-    responses((status = 200, description = "Whether the session was admitted", body = AdmitResult)))]
+    responses(
+        (status = 200, description = "Whether the session was admitted", body = AdmitResult),
+        (status = 409, description = "The order of an event is being drawn"),
+    ))]
 pub(crate) async fn admit_session(
     State(admin): State<Admin>,
     principal: Principal,
     Segments((queue, text)): Segments<(String, String)>,
 ) -> Result<Json<AdmitResult>, Problem> {
     let settings = find_editable(&admin, &principal, &queue).await?;
-    let session = session(&text)?;
+    let session = session(&admin, &settings.id, &text).await?;
+    no_draw_in_progress(&settings, &admin.store.stats(&settings.id).await?)?;
     let event = AuditEventBuilder::of(&principal, "session.admit").queue(&settings).subject(&session);
     let admitted = match admin.store.admit(&settings.id, session).await {
         Ok(admitted) => admitted,

@@ -1,7 +1,6 @@
 //! Statistics and history.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use axum::Json;
@@ -9,28 +8,30 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::fields::Bounded;
+use vestibule_core::fields::{Bounded, Omissible};
+use vestibule_core::line::QUOTA_MAX;
 use vestibule_core::{Micros, fields, word_field};
 use vestibule_records::history::{Sample, Step, samples};
 
 use crate::access::Principal;
 use crate::api::queues::service::find_visible;
 use crate::body::{Query, Segments};
+use crate::csv::{TableFormat, csv_file};
 use crate::describe::describe;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::stats::{QueueStats, all_stats, recent};
+use crate::stats::{QueueForecast, QueueStats, all_stats, recent};
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list_queue_stats))
         .routes(routes!(get_queue_stats))
+        .routes(routes!(get_queue_forecast))
         .routes(routes!(get_queue_history))
         .routes(routes!(stream_stats))
 }
@@ -94,6 +95,34 @@ pub(crate) async fn get_queue_stats(
     Ok(Json(QueueStats::of(&admin.stats, &settings).await?))
 }
 
+fields! {
+    /// The quota of a forecast.
+    pub(crate) struct ForecastQuery {
+        /// The quota; by default the current one.
+        quota: Omissible<Bounded<0, QUOTA_MAX>>,
+    }
+}
+
+describe!(query ForecastQuery);
+
+/// Forecast the line at a quota
+///
+/// Estimates how long the last waiting visitor would wait with another quota, and when the present line would end. Nothing is
+/// changed. Visitors who join later are not included. While nobody is admitted, the forecast presumes that the queue opens now.
+#[utoipa::path(get, path = "/queues/{queue}/forecast", tag = "stats",
+    params(("queue" = String, Path, description = "ID of the queue"), ForecastQuery),
+    responses((status = 200, description = "The forecast", body = QueueForecast)))]
+pub(crate) async fn get_queue_forecast(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    Query(query): Query<ForecastQuery>,
+) -> Result<Json<QueueForecast>, Problem> {
+    let settings = find_visible(&admin, &principal, &id).await?;
+    let stats = admin.store.stats(&settings.id).await?;
+    Ok(Json(QueueForecast::of(&stats, query.quota.unwrap_or(stats.rules.quota))))
+}
+
 const COLUMNS: [&str; 6] = ["at", "waiting", "active", "quota", "joined", "admitted"];
 
 /// History of a queue.
@@ -117,15 +146,6 @@ enum HistoryStep {
 
 word_field!(HistoryStep { Minute = "minute", FiveMinutes = "five_minutes" });
 
-/// The format of a history.
-#[derive(Clone, Copy, PartialEq)]
-enum HistoryFormat {
-    Json,
-    Csv,
-}
-
-word_field!(HistoryFormat { Json = "json", Csv = "csv" });
-
 fields! {
     /// The part of a history.
     pub(crate) struct HistoryQuery {
@@ -134,7 +154,7 @@ fields! {
         /// Start time in seconds since 1970.
         from: Bounded<0, { 1 << 40 }> = 0,
         /// Format of the response.
-        format: HistoryFormat = HistoryFormat::Json,
+        format: TableFormat = TableFormat::Json,
     }
 }
 
@@ -159,10 +179,9 @@ pub(crate) async fn get_queue_history(
     };
     let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(query.from)).await?;
     let points: Vec<_> = samples.iter().map(point).collect();
-    if query.format == HistoryFormat::Csv {
-        let name = format!("attachment; filename=\"{}.csv\"", settings.id);
-        return Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)], csv(&points))
-            .into_response());
+    if query.format == TableFormat::Csv {
+        let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+        return Ok(csv_file(settings.id.as_str(), COLUMNS, points.into_iter().map(|point| point.map(text))));
     }
     Ok(Json(QueueHistory { step_seconds: step.seconds(), columns: COLUMNS, points }).into_response())
 }
@@ -170,15 +189,6 @@ pub(crate) async fn get_queue_history(
 const fn point(sample: &Sample) -> [Option<u64>; 6] {
     let Sample { at, waiting, active, quota, joined, admitted } = *sample;
     [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted]
-}
-
-fn csv(points: &[[Option<u64>; 6]]) -> String {
-    let mut csv = COLUMNS.join(",") + "\r\n";
-    for point in points {
-        let numbers: Vec<String> = point.iter().map(|it| it.map(|it| it.to_string()).unwrap_or_default()).collect();
-        let _ = write!(csv, "{}\r\n", numbers.join(","));
-    }
-    csv
 }
 
 /// How long a stream lasts. Then the browser opens another one, which checks the principal again.

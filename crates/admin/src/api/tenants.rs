@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::settings::{FieldError, Settings, Tenant};
+use vestibule_core::settings::{Tenant, differences, values_outside};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{Principal, Role};
@@ -17,7 +17,7 @@ use crate::body::{Body, JsonBody, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
-use crate::merge_patch::{differences, merge};
+use crate::merge_patch::merge;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::refuse_missing_logo;
@@ -41,16 +41,6 @@ describe! {
     TenantView = Tenant, Response;
     TenantDraft = Tenant, Request;
     TenantPatch = Tenant, Patch without ["id"];
-}
-
-/// What of its queues lies outside of what a tenant would allow, by queue and field.
-pub(crate) fn outside<'a>(tenant: &Tenant, queues: impl Iterator<Item = &'a Settings>) -> Vec<FieldError> {
-    let own = queues.filter(|queue| queue.tenant == tenant.id);
-    let named = |queue: &'a Settings| {
-        let refused = tenant.refusals(queue, None, true).into_iter();
-        refused.map(|FieldError { field, fault }| FieldError::new(format!("{}.{field}", queue.id), fault))
-    };
-    own.flat_map(named).collect()
 }
 
 /// A tenant that the principal may see.
@@ -164,7 +154,7 @@ pub(crate) async fn update_tenant(
 async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
     admin.directory.refresh().await?;
     let queues = admin.directory.queues();
-    let found = outside(tenant, queues.iter().map(|queue| &queue.settings));
+    let found = values_outside(tenant, queues.iter().map(|queue| &queue.settings));
     if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
 }
 

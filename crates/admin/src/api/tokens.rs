@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, FieldError, ObjectReader, Omissible};
-use vestibule_core::settings::Name;
+use vestibule_core::settings::{Name, differences};
 use vestibule_core::{Micros, fields};
 use vestibule_records::DocumentKind;
 
@@ -144,8 +144,7 @@ pub(crate) async fn create_token(
     let now = admin.now().await?;
     let times = (now, now.add_seconds(life));
     let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
-    let event =
-        AuditEventBuilder::of(&principal, "token.create").changes(crate::merge_patch::differences(&Value::Null, &told));
+    let event = AuditEventBuilder::of(&principal, "token.create").changes(differences(&Value::Null, &told));
     let (id, secret, token) =
         match Token::create(&*admin.records, name, principal.operator.clone(), (scope, only), times).await {
             Ok(created) => created,

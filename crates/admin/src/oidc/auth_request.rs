@@ -42,6 +42,7 @@ impl AuthRequest {
         serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 
+    #[cfg(feature = "oidc")]
     pub(super) fn state(&self) -> &str {
         &self.state
     }

@@ -8,17 +8,13 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use vestibule_http_client::{HttpClient, Options};
-use vestibule_runtime::{EnvError, variable};
+use vestibule_runtime::EnvError;
 
 use crate::PREFIX;
+use crate::oidc::texts::{
+    ADMIN_URL, CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderConfigError, ProviderTexts,
+};
 
-const ISSUER: &str = "VESTIBULE_OIDC_ISSUER";
-const CLIENT_ID: &str = "VESTIBULE_OIDC_CLIENT_ID";
-const CLIENT_SECRET: &str = "VESTIBULE_OIDC_CLIENT_SECRET";
-const CA: &str = "VESTIBULE_OIDC_CA";
-const NAME: &str = "VESTIBULE_OIDC_NAME";
-const CLAIM: &str = "VESTIBULE_OIDC_CLAIM";
-const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
 /// What the addresses of both sides take.
 const ADDRESS: &str = "an address that begins with https:// (http:// only on this machine), without a query";
 /// Time limit of a request to the provider.
@@ -40,8 +36,8 @@ pub(crate) enum Claim {
 /// An identity provider, and how this backoffice is known to it.
 #[derive(Clone)]
 pub struct ProviderConfig {
-    pub(crate) name: String,
-    pub(crate) claim: Claim,
+    pub(super) name: String,
+    pub(super) claim: Claim,
     pub(super) issuer: IssuerUrl,
     pub(super) client_id: ClientId,
     pub(super) client_secret: ClientSecret,
@@ -50,57 +46,7 @@ pub struct ProviderConfig {
     pub(super) client: HttpClient,
 }
 
-/// What is wrong with a provider's configuration. Never repeats a secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct ProviderConfigError(#[from] EnvError);
-
-/// A provider's configuration as it is given: texts, each the value of a variable or of a flag of `vestibule serve`. One
-/// that is empty is as good as absent.
-#[derive(Default, Clone)]
-pub struct ProviderTexts {
-    /// `VESTIBULE_OIDC_ISSUER`: the provider's address. Without it there is no provider, whatever else is given.
-    pub issuer: String,
-    /// `VESTIBULE_OIDC_CLIENT_ID`: what the provider knows this backoffice by.
-    pub client_id: String,
-    /// `VESTIBULE_OIDC_CLIENT_SECRET`.
-    pub client_secret: String,
-    /// `VESTIBULE_OIDC_CA`: a PEM file, or its text, with the authorities that the provider's certificate is of, if not
-    /// of a public one.
-    pub ca: String,
-    /// `VESTIBULE_OIDC_NAME`: what the button says; "Single sign-on" without it.
-    pub name: String,
-    /// `VESTIBULE_OIDC_CLAIM`: what names the operator: `email` (without it), `preferred_username` or `sub`.
-    pub claim: String,
-    /// `VESTIBULE_ADMIN_URL`: where browsers reach the backoffice. The provider sends them to
-    /// `<it>/api/v1/sign-in/oidc/callback`, which is to be registered there.
-    pub admin_url: String,
-}
-
-impl ProviderTexts {
-    fn from_env() -> Self {
-        let text = |name| variable(name).unwrap_or_default();
-        Self {
-            issuer: text(ISSUER),
-            client_id: text(CLIENT_ID),
-            client_secret: text(CLIENT_SECRET),
-            ca: text(CA),
-            name: text(NAME),
-            claim: text(CLAIM),
-            admin_url: text(ADMIN_URL),
-        }
-    }
-}
-
 impl ProviderConfig {
-    /// Reads the variables; `None` without `VESTIBULE_OIDC_ISSUER`.
-    ///
-    /// # Errors
-    /// One of them is missing, or says what it doesn't take. The message names it.
-    pub fn from_env() -> Result<Option<Self>, ProviderConfigError> {
-        Self::of(&ProviderTexts::from_env())
-    }
-
     /// Reads texts; `None` without an issuer.
     ///
     /// # Errors

@@ -6,12 +6,29 @@
 //!
 //! Nothing of the provider is kept between two sign-ins: its addresses and keys are asked for each time, so that a key
 //! that was changed there holds at once.
+//!
+//! A build without the feature `oidc` has no provider, and none of the crates for one.
 
 mod auth_request;
+#[cfg(feature = "oidc")]
 mod config;
+mod error;
+#[cfg(feature = "oidc")]
 mod http_client;
+mod texts;
+#[cfg(feature = "oidc")]
 mod token_exchange;
+#[cfg(not(feature = "oidc"))]
+mod unavailable;
 
 pub(crate) use auth_request::{AuthRequest, cookie as auth_request_cookie};
-pub use config::{ProviderConfig, ProviderConfigError, ProviderTexts};
-pub(crate) use token_exchange::{Identity, OidcError, Provider};
+#[cfg(feature = "oidc")]
+pub use config::ProviderConfig;
+pub(crate) use error::{Identity, OidcError};
+pub use texts::{ProviderConfigError, ProviderTexts};
+#[cfg(feature = "oidc")]
+pub(crate) use token_exchange::Provider;
+#[cfg(not(feature = "oidc"))]
+pub(crate) use unavailable::Provider;
+#[cfg(not(feature = "oidc"))]
+pub use unavailable::ProviderConfig;

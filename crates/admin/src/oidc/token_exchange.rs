@@ -13,85 +13,17 @@ use openidconnect::{
 };
 use vestibule_core::Micros;
 
-use crate::access::OperatorName;
-use crate::oidc::ProviderConfig;
 use crate::oidc::auth_request::AuthRequest;
-use crate::oidc::config::Claim;
+use crate::oidc::config::{Claim, ProviderConfig};
+use crate::oidc::error::{Identity, OidcError};
 use crate::oidc::http_client::ProviderClient;
 
 type Client =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
-/// Why single sign-on failed. The code is for the sign-in page, the cause for the log.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OidcError {
-    #[error("there is no identity provider")]
-    NoProvider,
-    #[error("the attempt lapsed, was used already, or began in another browser")]
-    Lapsed,
-    #[error("the address that the browser came back with belongs to another attempt")]
-    WrongState,
-    #[error("the provider refused: {0}")]
-    Refused(String),
-    #[error("the provider gives no answer that can be used: {0}")]
-    Unavailable(String),
-    #[error("the provider's proof does not hold: {0}")]
-    NotProven(String),
-    #[error("the provider's proof names nobody: {0}")]
-    Nameless(&'static str),
-    #[error("there is no operator of this name: {0}")]
-    UnknownOperator(String),
-    #[error("sign-ins from this address failed too often")]
-    Slowed,
-    #[error("the store gives no answer")]
-    Store,
-}
-
-impl OidcError {
-    /// A word for programs; it never changes.
-    pub(crate) const fn code(&self) -> &'static str {
-        match self {
-            Self::NoProvider => "oidc_not_configured",
-            Self::Lapsed => "attempt_expired",
-            Self::WrongState => "wrong_state",
-            Self::Refused(_) => "provider_refused",
-            Self::Unavailable(_) => "provider_unavailable",
-            Self::NotProven(_) => "invalid_id_token",
-            Self::Nameless(_) => "missing_claim",
-            Self::UnknownOperator(_) => "unknown_operator",
-            Self::Slowed => "rate_limited",
-            Self::Store => "store_unavailable",
-        }
-    }
-
-    /// All codes, for the document of the API.
-    #[cfg(test)]
-    pub(crate) const CODES: [&'static str; 10] = [
-        "oidc_not_configured",
-        "attempt_expired",
-        "wrong_state",
-        "provider_refused",
-        "provider_unavailable",
-        "invalid_id_token",
-        "missing_claim",
-        "unknown_operator",
-        "rate_limited",
-        "store_unavailable",
-    ];
-}
-
-/// An identity that the provider has proved.
-#[derive(Debug)]
-pub(crate) struct Identity {
-    /// The name in the claim as the provider wrote it.
-    pub(crate) told: String,
-    /// The name of the operator, if it can be one's.
-    pub(crate) name: Option<OperatorName>,
-}
-
 /// The identity provider.
 pub(crate) struct Provider {
-    pub(crate) config: ProviderConfig,
+    config: ProviderConfig,
     http: ProviderClient,
 }
 
@@ -99,6 +31,11 @@ impl Provider {
     pub(crate) fn new(config: ProviderConfig) -> Self {
         let http = ProviderClient(config.client.clone());
         Self { config, http }
+    }
+
+    /// Label of the sign-in button.
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
     }
 
     /// Where to send the browser for this attempt.

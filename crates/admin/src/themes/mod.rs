@@ -7,7 +7,6 @@
 //! A queue uses a theme of its own tenant, or `default`; a superuser can also give it a shared theme. So a theme is only
 //! used where its owner sees it.
 
-mod draft_preview;
 mod frame;
 mod preview;
 mod sample;
@@ -24,12 +23,10 @@ use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-pub(crate) use draft_preview::{
-    DRAFT_MAX, DraftPreview, DraftTemplate, RenderLimiter, ThemeDraftPreview, render_preview,
-};
 pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
-pub(crate) use preview::{PREVIEW_FILES, PreviewCache, preview_file, preview_page};
-pub(crate) use upload::{ThemeUpload, Unpacking, Upload, ZipArchive};
+pub(crate) use preview::{PREVIEW_FILES, preview_file, preview_page};
+pub(crate) use sample::{Sample, SampleEvent, SamplePage};
+pub(crate) use upload::{ThemeUpload, Upload, ZipArchive};
 
 /// The theme of queues without one.
 const DEFAULT_THEME: &str = "default";

@@ -1,7 +1,6 @@
 //! Preview of a version as a separate page. Nothing in it runs or reaches the backoffice; it loads only its own files.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
@@ -9,48 +8,27 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
 };
 use serde::{Deserialize, Serialize};
-use vestibule_core::{StoreError, ThemeId, VisitorState};
+use vestibule_core::{StoreError, ThemeId};
 use vestibule_records::{EphemeralKey, EphemeralKind};
-use vestibule_themes::{Draft, Language, VersionId};
+use vestibule_themes::{Draft, VersionId};
 
 use crate::PREFIX;
 use crate::body::Segments;
 use crate::problem::Problem;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;
-use crate::themes::sample::Sample;
+use crate::themes::sample::{Sample, SamplePage};
 use crate::themes::{OwnedTheme, theme_versions};
 
 /// Route of a preview's files.
 pub(crate) const PREVIEW_FILES: &str = "/preview-files/{token}/{*path}";
 /// Seconds for which the files of a preview are available.
 const FILES_TTL: u64 = 600;
-/// Most previews whose files are cached.
-const KEPT_MAX: usize = 8;
 /// Policy of a page without an origin. 'self' still matches the frame's own address, so it loads its files.
 /// `allow-scripts` only hides the content for browsers without scripts: without `script-src`, no script runs.
 const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts";
 /// Policy of a file. An SVG image that is opened directly is a page, and may contain a script.
 const FILE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-
-/// Previews whose files are cached, the newest last, by the hash of their token.
-#[derive(Default)]
-pub(crate) struct PreviewCache(Mutex<VecDeque<(String, Arc<Draft>)>>);
-
-impl PreviewCache {
-    fn keep(&self, id: String, draft: Arc<Draft>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT_MAX {
-            kept.pop_front();
-        }
-        kept.push_back((id, draft));
-    }
-
-    fn find(&self, id: &str) -> Option<Arc<Draft>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(kept, _)| kept == id).map(|(_, draft)| Arc::clone(draft))
-    }
-}
 
 /// The version of a preview, stored so that any process finds its files.
 #[derive(Serialize, Deserialize)]
@@ -65,8 +43,7 @@ pub(crate) async fn preview_page(
     admin: &Admin,
     theme: &OwnedTheme,
     version: Option<VersionId>,
-    state: VisitorState,
-    language: Language,
+    shown_page: &SamplePage,
 ) -> Result<Response, Problem> {
     let shown = Shown { theme: theme.id.clone(), version };
     let draft = draft(admin, &shown).await?.map(Arc::new);
@@ -74,12 +51,12 @@ pub(crate) async fn preview_page(
     if let Some(draft) = &draft {
         let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         admin.records.set_ephemeral(&key(&token), &text, FILES_TTL).await?;
-        admin.preview_cache.keep(hash(&token), Arc::clone(draft));
+        admin.theme_work.previews.keep(hash(&token), Arc::clone(draft));
     }
     let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
     let has = |logo: &str| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
     let sample = Sample::of(admin, theme, asset_base, nonce, has).await?;
-    let page = sample.page(draft.as_deref(), state, language).await?;
+    let page = sample.page(draft.as_deref(), shown_page).await?;
     let nonce = &sample.nonce;
     let policy = format!("default-src 'none'; style-src 'self' 'nonce-{nonce}'; {FRAME}");
     Ok(([(CONTENT_SECURITY_POLICY, policy), (X_FRAME_OPTIONS, "SAMEORIGIN".to_owned())], Html(page)).into_response())
@@ -92,13 +69,13 @@ pub(crate) async fn preview_file(
 ) -> Result<Response, Problem> {
     let id = hash(&token);
     let Some(text) = admin.records.get_ephemeral(&key(&token)).await? else { return Err(Problem::RouteNotFound) };
-    let draft = if let Some(draft) = admin.preview_cache.find(&id) {
+    let draft = if let Some(draft) = admin.theme_work.previews.find(&id) {
         draft
     } else {
         // Another process rendered the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
-        admin.preview_cache.keep(id, Arc::clone(&draft));
+        admin.theme_work.previews.keep(id, Arc::clone(&draft));
         draft
     };
     let asset = draft.asset(&path).ok_or(Problem::RouteNotFound)?;

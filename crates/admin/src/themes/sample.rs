@@ -1,27 +1,49 @@
 //! Sample data for previews: the brand is that of the theme's tenant, the numbers are samples.
 
-use vestibule_core::settings::Settings;
-use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::line::Phase;
+use vestibule_core::settings::{EventOrder, Settings};
+use vestibule_core::{EventStatus, QueueId, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Draft, Language, PageView, Themes};
 
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
 
+/// Length of a sample event, in seconds.
+const SALE_SECONDS: u64 = 7200;
+/// Seconds that the draw of a sample event takes.
+const DRAW_SECONDS: f64 = 30.0;
+
+/// The page of a preview.
+pub(crate) struct SamplePage {
+    pub(crate) state: VisitorState,
+    pub(crate) language: Language,
+    /// The event that the page counts down to.
+    pub(crate) event: Option<SampleEvent>,
+}
+
+/// An event that is ahead.
+pub(crate) struct SampleEvent {
+    pub(crate) name: String,
+    pub(crate) starts_at: Timestamp,
+    /// Seconds until the start.
+    pub(crate) starts_in: u64,
+}
+
 /// The sample data of a preview.
-pub(super) struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     theme: &'a OwnedTheme,
     queue_name: String,
     logo: Option<String>,
     /// URL prefix of the theme's files.
-    pub(super) asset_base: String,
+    pub(crate) asset_base: String,
     /// The nonce of its styles.
-    pub(super) nonce: String,
+    pub(crate) nonce: String,
 }
 
 impl<'a> Sample<'a> {
     /// The tenant's logo is shown if the theme `has` that file.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         admin: &Admin,
         theme: &'a OwnedTheme,
         asset_base: String,
@@ -34,13 +56,8 @@ impl<'a> Sample<'a> {
     }
 
     /// The page for a visitor in this state; the built-in one without a draft.
-    pub(super) async fn page(
-        &self,
-        draft: Option<&Draft>,
-        state: VisitorState,
-        language: Language,
-    ) -> Result<String, Problem> {
-        let visitor_status = visitor_status(state)?;
+    pub(crate) async fn page(&self, draft: Option<&Draft>, page: &SamplePage) -> Result<String, Problem> {
+        let visitor_status = visitor_status(page)?;
         let tenant = self.theme.tenant.as_ref();
         let view = PageView {
             visitor_status: &visitor_status,
@@ -48,13 +65,13 @@ impl<'a> Sample<'a> {
             brand_name: tenant.map_or("", |tenant| &tenant.name),
             color: tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
             logo: self.logo.as_deref(),
-            language,
+            language: page.language,
             nonce: &self.nonce,
             asset_base: &self.asset_base,
             refresh_seconds: 20,
             hold_seconds: 600,
-            claim_seconds: 30,
             kept_seconds: None,
+            stream_url: None,
         };
         Ok(match draft {
             Some(draft) => draft.page(&view).await,
@@ -73,12 +90,13 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
 }
 
 /// A visitor in the middle of the line, or an admitted one.
-fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Problem> {
-    let in_line = !matches!(state, VisitorState::Admitted | VisitorState::Closed);
+fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<VisitorStatus, Problem> {
+    let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
     let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
     Ok(VisitorStatus {
         queue,
-        session: Some(SessionId::from_bytes([0x5a; 14])),
+        session: (state != VisitorState::Full).then_some(SessionId::from_bytes([0x5a; 14])),
+        support_code: (state != VisitorState::Full).then(|| "7QK2-M0XV".to_owned()),
         state,
         reason: None,
         position: in_line.then_some(1234),
@@ -90,5 +108,24 @@ fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Problem> {
         poll_after: 20,
         enter_url: Some("/".to_owned()),
         revision: None,
+        message: None,
+        event: event.as_ref().map(|event| event_status(event, state)).transpose()?,
+    })
+}
+
+/// The status of an event whose lobby is open.
+fn event_status(event: &SampleEvent, state: VisitorState) -> Result<EventStatus, Problem> {
+    let (starts_at, starts_in) = (event.starts_at.seconds(), event.starts_in as f64);
+    let is_drawn = state == VisitorState::Lobby;
+    Ok(EventStatus {
+        id: "sample".parse().map_err(|_| Problem::RouteNotFound)?,
+        name: event.name.clone(),
+        phase: Phase::Lobby,
+        order: if is_drawn { EventOrder::Draw } else { EventOrder::Arrival },
+        starts_at,
+        ends_at: starts_at + SALE_SECONDS,
+        starts_in,
+        draw_ends_in: is_drawn.then_some(starts_in + DRAW_SECONDS),
+        number: None,
     })
 }

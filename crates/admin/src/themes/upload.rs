@@ -8,15 +8,18 @@ use axum::extract::{FromRequest, Request};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::{HeaderMap, header};
 use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::Semaphore;
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 use vestibule_core::settings::FieldError;
 use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
 use zip::ZipArchive as Archive;
 
+use crate::body::media_type;
 use crate::codes::Code;
+use crate::describe::schema;
 use crate::problem::Problem;
 
 /// Most bytes of an upload. A load balancer takes 1 MB for a function.
@@ -51,22 +54,19 @@ struct UploadedFile {
 }
 
 /// The files of a theme as a ZIP archive; a folder around all of them is left out.
-#[derive(ToSchema)]
-#[schema(value_type = String, format = Binary)]
-#[expect(dead_code, reason = "describes a body")]
-pub(crate) struct ZipArchive(String);
+pub(crate) struct ZipArchive;
 
-/// Uploads that are unpacked at the same time: each takes as much memory as a theme.
-const AT_ONCE: usize = 2;
-
-/// Limits concurrent unpacking.
-pub(crate) struct Unpacking(Semaphore);
-
-impl Default for Unpacking {
-    fn default() -> Self {
-        Self(Semaphore::new(AT_ONCE))
+impl PartialSchema for ZipArchive {
+    fn schema() -> RefOr<Schema> {
+        schema(json!({
+            "type": "string",
+            "format": "binary",
+            "description": "The files of a theme as a ZIP archive; a folder around all of them is left out.",
+        }))
     }
 }
+
+impl ToSchema for ZipArchive {}
 
 /// The body of an upload, not read yet: it is read after authorization.
 pub(crate) struct Upload(Request);
@@ -81,24 +81,19 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
 
 impl Upload {
     /// Reads and unpacks it. The files are not validated yet.
-    pub(crate) async fn files(self, turns: &Unpacking) -> Result<ThemeFiles, Problem> {
+    pub(crate) async fn files(self, turns: &Semaphore) -> Result<ThemeFiles, Problem> {
         let failed =
             |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotUnderstood.with("cause", error.to_string()));
-        let kind = essence(self.0.headers());
+        let kind = media_type(self.0.headers());
         if kind != ZIP && kind != "application/json" {
             return Err(Problem::WrongContentType(TAKES));
         }
         let body = axum::body::to_bytes(self.0.into_body(), UPLOAD_MAX).await;
         let body = body.map_err(|_| Problem::TooLarge(UPLOAD_MAX))?;
-        let _permit = turns.0.acquire().await.map_err(|error| failed(&error))?;
+        let _permit = turns.acquire().await.map_err(|error| failed(&error))?;
         let read = move || if kind == ZIP { unpacked(body) } else { decoded(&body) };
         tokio::task::spawn_blocking(read).await.map_err(|error| failed(&error))?
     }
-}
-
-fn essence(headers: &HeaderMap) -> String {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {

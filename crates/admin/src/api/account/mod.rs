@@ -32,7 +32,7 @@ use crate::codes::Code;
 use crate::describe::describe;
 use crate::peer::PeerAddress;
 use crate::problem::Problem;
-use crate::response_headers::RequestId;
+use crate::request_id::RequestId;
 use crate::secret::hash;
 use crate::state::Admin;
 
@@ -110,7 +110,7 @@ impl FromRequestParts<Admin> for ClientInfo {
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
         let peer = parts.extensions.get::<PeerAddress>().and_then(|peer| peer.0);
         let origin = request_origin(&parts.headers, peer, admin.trusted_proxies);
-        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
+        let request = RequestId::in_extensions(&parts.extensions);
         Ok(Self { address: origin.address, https: origin.https, request })
     }
 }
@@ -288,7 +288,7 @@ pub(crate) async fn list_sign_in_methods(State(admin): State<Admin>) -> Json<Sig
     let oidc = admin
         .provider
         .as_ref()
-        .map(|provider| OidcMethod { name: provider.config.name.clone(), start: format!("{PREFIX}/sign-in/oidc") });
+        .map(|provider| OidcMethod { name: provider.name().to_owned(), start: format!("{PREFIX}/sign-in/oidc") });
     Json(SignInMethods { password: true, oidc })
 }
 

@@ -70,7 +70,7 @@ pub(crate) async fn complete_oidc(
 async fn end(admin: &Admin, client: &ClientInfo, headers: &HeaderMap, uri: &Uri) -> Result<String, OidcError> {
     let provider = admin.provider.as_ref().ok_or(OidcError::NoProvider)?;
     let records = &*admin.records;
-    let attempt = AuthRequest::take(records, headers).await?.ok_or(OidcError::Lapsed)?;
+    let attempt = AuthRequest::take(records, headers).await?.ok_or(OidcError::AttemptExpired)?;
     let answer = Answer::of(uri);
     if !attempt.has_state(&answer.state) {
         return Err(OidcError::WrongState);
@@ -93,7 +93,7 @@ async fn end(admin: &Admin, client: &ClientInfo, headers: &HeaderMap, uri: &Uri)
     let (method, now) = (SignInMethod::Provider, admin.now().await?);
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
     let event = AuditEventBuilder::unknown("account.sign_in", client.request(), Some(name.to_string()));
-    event.with("provider", provider.config.name.clone()).log(admin).await;
+    event.with("provider", provider.name()).log(admin).await;
     Ok(secret)
 }
 

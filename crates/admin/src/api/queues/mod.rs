@@ -1,5 +1,7 @@
 //! Queues.
 
+mod events;
+mod report;
 pub(crate) mod service;
 mod url_test;
 
@@ -14,18 +16,19 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, Omissible, Text};
+use vestibule_core::settings::{FieldChange, Settings, differences, late_lobbies};
 use vestibule_core::{QueueId, TenantId, fields};
 
+use self::events::confirm_void_tickets;
 use self::service::{IfMatch, Patched, change, create, draft, find_editable, find_visible, patched};
 use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, Query, Segments, ValidateQuery, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::describe::describe;
-use crate::merge_patch::{FieldChange, differences, merge};
-use crate::problem::Problem;
-use crate::problem::RevisionConflict;
+use crate::describe::{FieldChangeSchema, describe};
+use crate::merge_patch::merge;
+use crate::problem::{FieldProblem, Problem, RevisionConflict};
 use crate::queue_settings::{QueueClone, QueueDraft, QueuePatch, QueueSettings, etag};
 use crate::state::Admin;
 
@@ -34,6 +37,9 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(list_queues, create_queue))
         .routes(routes!(get_queue, update_queue, remove_queue))
         .routes(routes!(clone_queue))
+        .routes(routes!(events::get_event))
+        .routes(routes!(report::get_event_report))
+        .routes(routes!(report::get_queue_report))
         .routes(routes!(url_test::test_url))
 }
 
@@ -43,7 +49,16 @@ pub(crate) struct Validated {
     /// The resulting settings.
     settings: QueueSettings,
     /// The changed fields.
+    #[schema(value_type = Vec<FieldChangeSchema>)]
     changes: Vec<FieldChange>,
+    /// What the change does not prevent, and may surprise: an event that is saved shortly before its lobby.
+    warnings: Vec<FieldProblem>,
+}
+
+impl Validated {
+    fn without_warnings(settings: Settings, changes: Vec<FieldChange>) -> Self {
+        Self { settings: QueueSettings(settings), changes, warnings: Vec::new() }
+    }
 }
 
 /// Most queues of a page.
@@ -125,7 +140,7 @@ pub(crate) async fn create_queue(
     let settings = draft(&admin, &principal, body, None).await?;
     if validate {
         let changes = differences(&Value::Null, &settings.to_value());
-        return Ok(Json(Validated { settings: QueueSettings(settings), changes }).into_response());
+        return Ok(Json(Validated::without_warnings(settings, changes)).into_response());
     }
     let settings = create(&admin, AuditEventBuilder::of(&principal, "queue.create"), settings).await?;
     Ok((StatusCode::CREATED, QueueSettings(settings)).into_response())
@@ -163,7 +178,7 @@ pub(crate) async fn clone_queue(
     let settings = draft(&admin, &principal, document, Some(&original)).await?;
     if validate {
         let changes = differences(&original.to_value(), &settings.to_value());
-        return Ok(Json(Validated { settings: QueueSettings(settings), changes }).into_response());
+        return Ok(Json(Validated::without_warnings(settings, changes)).into_response());
     }
     let event = AuditEventBuilder::of(&principal, "queue.clone").subject(&original.id);
     let settings = create(&admin, event, settings).await?;
@@ -195,18 +210,19 @@ pub(crate) enum Changed {
 /// Update a queue
 ///
 /// Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
-/// since that revision, nothing is written and the response contains the current settings. With `validate=true` nothing
-/// is written.
+/// since that revision, nothing is written and the response contains the current settings. Removing or suspending an event
+/// with lobby tickets needs a confirmation. With `validate=true` nothing is written.
 #[utoipa::path(patch, path = "/queues/{queue}", tag = "queues",
     request_body(content = QueuePatch, content_type = "application/merge-patch+json"),
     params(("queue" = String, Path, description = "ID of the queue"),
         ("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
         ValidateQuery),
     responses(
         (status = 200, description = "The settings after the update, or with `validate` the changes", body = Changed, headers(("ETag" = String))),
         (status = 409, description = "Another queue conflicts"),
         (status = 412, description = "Changed by someone else"),
-        (status = 428, description = "`If-Match` is missing"),
+        (status = 428, description = "`If-Match` is missing, or confirmation required"),
     ))]
 pub(crate) async fn update_queue(
     State(admin): State<Admin>,
@@ -218,18 +234,25 @@ pub(crate) async fn update_queue(
 ) -> Result<impl IntoResponse, Problem> {
     let current = find_editable(&admin, &principal, &id).await?;
     let (if_match, patch) = (IfMatch::of(&headers)?, Value::Object(patch));
+    let revision = current.line.revision;
+    if if_match.revision().is_some_and(|known| known != revision) {
+        return Err(Problem::RevisionConflict(Box::new(RevisionConflict::with(&current))));
+    }
     if !validate {
+        if patch.get("events").is_some() {
+            let after = patched(&admin, &principal, &current, &patch).await?.settings;
+            confirm_void_tickets(&admin, &principal, &headers, &current, &after).await?;
+        }
         let settings = change(&admin, &principal, current, if_match, &patch, "queue.update").await?;
         return Ok(([(ETAG, etag(settings.line.revision))], Json(Changed::Settings(QueueSettings(settings)))));
     }
-    let revision = current.line.revision;
-    if let IfMatch::Revision(known) = if_match
-        && known != revision
-    {
-        return Err(Problem::RevisionConflict(Box::new(RevisionConflict::with(&current))));
-    }
     let Patched { settings, changes } = patched(&admin, &principal, &current, &patch).await?;
-    Ok(([(ETAG, etag(revision))], Json(Changed::Validated(Validated { settings: QueueSettings(settings), changes }))))
+    let late = late_lobbies(&current.line, &settings.line, admin.now().await?);
+    let warnings = late.iter().map(FieldProblem::of).collect();
+    Ok((
+        [(ETAG, etag(revision))],
+        Json(Changed::Validated(Validated { settings: QueueSettings(settings), changes, warnings })),
+    ))
 }
 
 /// Remove a queue

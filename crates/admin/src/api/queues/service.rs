@@ -3,15 +3,18 @@
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
 use tracing::debug;
-use vestibule_core::settings::{FieldWording, Settings, routing_conflicts};
+use vestibule_core::settings::{
+    FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, differences, locked_event_changes,
+    routing_conflicts,
+};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
-use vestibule_records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind, event_report};
 
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
 use crate::body::wrong;
 use crate::codes::Code;
-use crate::merge_patch::{FieldChange, differences, merge};
+use crate::merge_patch::merge;
 use crate::problem::{Problem, RevisionConflict};
 use crate::state::Admin;
 use crate::themes::theme_refusal;
@@ -105,7 +108,9 @@ pub(crate) async fn draft(
         // A new epoch, in case there was a queue with this ID before.
         body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     }
-    let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
+    let mut settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
+    // A copy is drawn by a secret of its own.
+    complete(admin, None, &mut settings)?;
     principal.can_edit(&settings.tenant).map_err(|problem| match problem {
         Problem::NotFound(_) => no_tenant(&settings.tenant),
         other => other,
@@ -118,6 +123,18 @@ pub(crate) async fn draft(
     }
     consistent(admin, principal, &settings).await?;
     Ok(settings)
+}
+
+/// Completes the draws of events.
+fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -> Result<(), Problem> {
+    let errors = complete_draws(
+        &settings.id,
+        before.map(|before| &before.line),
+        &mut settings.line,
+        &admin.sale_keys,
+        SaltPolicy::Unpredictable,
+    );
+    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
 fn no_tenant(tenant: &TenantId) -> Problem {
@@ -184,7 +201,14 @@ pub(crate) async fn patched(
     }
     let mut settings = Settings::from_value(&after).map_err(Problem::ValidationFailed)?;
     settings.unknown_fields.clone_from(&current.unknown_fields);
+    complete(admin, Some(current), &mut settings)?;
     let changes = differences(&before, &settings.to_value());
+    if changes.iter().any(|change| change.field == "events") {
+        let locked = locked_event_changes(&current.line, &settings.line, admin.now().await?);
+        if !locked.is_empty() {
+            return Err(Problem::EventLocked(locked));
+        }
+    }
     let delegated = ["hosts", "handover", "cookie_domain", "theme"];
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
         allowed(admin, principal, &settings, Some(current)).await?;
@@ -222,6 +246,7 @@ pub(crate) async fn change(
                 let settings = with_revision(settings, revision);
                 event.queue(&settings).log(admin).await;
                 admin.changed(&settings.id).await;
+                record_turning_points(admin, &settings).await;
                 return Ok(settings);
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => {
@@ -231,4 +256,19 @@ pub(crate) async fn change(
         }
     }
     Err(Problem::ConcurrentChange)
+}
+
+/// Stores the first counts of an event whose lobby opens with this change, without waiting for the process that records
+/// history. That one catches up if this fails.
+async fn record_turning_points(admin: &Admin, settings: &Settings) {
+    if settings.line.events.is_empty() {
+        return;
+    }
+    let recorded = async {
+        let stats = admin.store.stats(&settings.id).await?;
+        event_report::record_turning_points(&*admin.records, settings, &stats).await
+    };
+    if let Err(error) = recorded.await {
+        debug!(%error, queue = %settings.id, "the counts of an event could not be stored yet");
+    }
 }

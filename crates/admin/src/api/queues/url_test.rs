@@ -219,17 +219,17 @@ fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTe
     }
 }
 
-/// Why a queue takes the request or does not. If it `takes` the request although no rule says so, the path has too many
+/// Why a queue takes the request or does not. Texts count rules from 1. If it `takes` the request although no rule says so, the path has too many
 /// readings.
 fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> EvaluatedQueue {
     let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
     let reason: Message = match (action_of(&settings.rules, facts, path), rule) {
-        (Some(RuleAction::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule),
+        (Some(RuleAction::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule + 1),
         (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Code::NoRules.into(),
         (Some(RuleAction::Queue), None) => Code::UnmatchedQueued.into(),
         _ if takes => Code::TooManyReadings.into(),
-        (Some(RuleAction::Bypass), rule) => Code::RuleBypassed.with("rule", rule.unwrap_or_default()),
-        (None, _) => Code::NoRuleMatched.into(),
+        (Some(RuleAction::Bypass), Some(rule)) => Code::RuleBypassed.with("rule", rule + 1),
+        (Some(RuleAction::Bypass), None) | (None, _) => Code::NoRuleMatched.into(),
     };
     let host = settings.hosts.iter().find(|pattern| pattern.matches(host)).map(ToString::to_string);
     EvaluatedQueue::new(Some(settings.id.to_string()), host, rule, reason)

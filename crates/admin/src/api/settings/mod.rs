@@ -13,10 +13,14 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Flag;
-use vestibule_core::settings::{Document, Tenant, parse_settings_document};
+use vestibule_core::settings::{
+    Document, Plan, QueueChange, StoredSettings, Tenant, TenantChange, parse_settings_document,
+};
 use vestibule_core::{PutMode, PutOutcome, StoreError, fields, word_field};
 
-use self::plan::{Plan, QueueWork, Work};
+pub use self::plan::{ImportPlan, PlannedChange};
+
+use self::plan::plan_import;
 use crate::access::{Principal, Role};
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
@@ -111,7 +115,7 @@ describe!(query ExportQuery, ImportQuery);
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ImportResult {
     /// The planned changes.
-    plan: Plan,
+    plan: ImportPlan,
     /// Whether the plan was applied.
     applied: bool,
     /// Queues that were skipped because someone else changed them.
@@ -140,27 +144,32 @@ pub(crate) async fn import_settings(
 ) -> Result<Json<ImportResult>, Problem> {
     principal.at_least(Role::Superuser)?;
     let document = parse_settings_document(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
-    let mut plan = Plan::of(&admin, document, remove).await?;
+    let (stored, plan) = plan_import(&admin, document, remove).await?;
+    let shown = ImportPlan::from(&plan);
     if validate || plan.is_empty() {
-        return Ok(Json(ImportResult { plan, applied: false, skipped: Vec::new() }));
+        return Ok(Json(ImportResult { plan: shown, applied: false, skipped: Vec::new() }));
     }
-    let subject = format!("settings.import {}", hash(&plan.subject()));
-    confirmed(&admin, &principal, &headers, &subject, || plan.effect()).await?;
-    let work = std::mem::take(&mut plan.work);
-    let skipped = carry_out(&admin, &principal, work).await?;
-    Ok(Json(ImportResult { plan, applied: true, skipped }))
+    let subject = format!("settings.import {}", hash(&shown.subject()));
+    confirmed(&admin, &principal, &headers, &subject, || shown.effect()).await?;
+    let skipped = execute(&admin, &principal, &stored, plan).await?;
+    Ok(Json(ImportResult { plan: shown, applied: true, skipped }))
 }
 
-async fn carry_out(admin: &Admin, principal: &Principal, work: Work) -> Result<Vec<String>, Problem> {
+/// Writes and audits a plan. Returns the queues that were changed since it was made.
+async fn execute(
+    admin: &Admin,
+    principal: &Principal,
+    stored: &StoredSettings,
+    plan: Plan,
+) -> Result<Vec<String>, Problem> {
     let mut skipped = Vec::new();
-    for (tenant, changes) in work.tenants {
+    for TenantChange { tenant, changes, .. } in plan.tenants {
         let event = AuditEventBuilder::of(principal, "settings.import").tenant(&tenant.id).changes(changes);
         event.written(admin, admin.store.put_tenant(&tenant).await).await?;
     }
-    for QueueWork { mut settings, replaces, changes } in work.queues {
-        let mode = replaces.map_or(PutMode::Always, PutMode::IfRevision);
+    for QueueChange { mut settings, replaces, changes, .. } in plan.queues {
         let event = AuditEventBuilder::of(principal, "settings.import").queue(&settings).changes(changes);
-        match admin.store.put_settings(&settings, mode).await {
+        match admin.store.put_settings(&settings, PutMode::over(replaces)).await {
             Ok(PutOutcome::Stored(revision)) => {
                 settings.line.revision = revision;
                 event.queue(&settings).log(admin).await;
@@ -171,8 +180,8 @@ async fn carry_out(admin: &Admin, principal: &Principal, work: Work) -> Result<V
             Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
         }
     }
-    for settings in work.removed {
-        let event = AuditEventBuilder::of(principal, "queue.remove").queue(&settings);
+    for settings in plan.removed.iter().filter_map(|id| stored.queue(id)) {
+        let event = AuditEventBuilder::of(principal, "queue.remove").queue(settings);
         event.written(admin, admin.store.remove_queue(&settings.id).await).await?;
     }
     admin.refreshed().await;

@@ -1,124 +1,85 @@
-//! The changes of an import, planned before anything is written.
+//! The plan of an import, and what an import is rejected for.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
-use vestibule_core::settings::{Document, FieldError, Settings, Tenant, routing_conflicts};
-use vestibule_core::{Message, QueueId};
+use vestibule_core::Message;
+use vestibule_core::settings::{
+    Document, FieldChange, FieldError, KeptReason, Plan, PlanOptions, SaltPolicy, StoredSettings, Tenant, Unlisted,
+};
 
-use crate::api::tenants::outside;
 use crate::codes::Code;
-use crate::merge_patch::{FieldChange, differences};
+use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::theme_refusal;
 
 /// The plan of an import.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Plan {
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Plan)]
+pub struct ImportPlan {
     /// New and changed tenants.
-    tenants: Vec<PlannedChange>,
+    pub tenants: Vec<PlannedChange>,
     /// New and changed queues.
-    queues: Vec<PlannedChange>,
+    pub queues: Vec<PlannedChange>,
     /// Queues that are removed because the document does not contain them.
-    removed: Vec<String>,
+    pub removed: Vec<String>,
     /// Queues that the document does not contain and that stay.
-    kept: Vec<String>,
-    #[serde(skip)]
-    pub(super) work: Work,
+    pub kept: Vec<String>,
 }
 
 /// A planned change.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PlannedChange {
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedChange {
     /// The ID.
-    id: String,
+    pub id: String,
     /// Whether it is created.
-    created: bool,
+    pub created: bool,
     /// Changed fields with old and new values.
-    changes: Vec<FieldChange>,
+    #[schema(value_type = Vec<FieldChangeSchema>)]
+    pub changes: Vec<FieldChange>,
 }
 
-/// The work of a plan.
-#[derive(Default)]
-pub(super) struct Work {
-    pub(super) tenants: Vec<(Tenant, Vec<FieldChange>)>,
-    pub(super) queues: Vec<QueueWork>,
-    pub(super) removed: Vec<Settings>,
-}
-
-pub(super) struct QueueWork {
-    pub(super) settings: Settings,
-    /// The revision that it replaces; `None` where the queue is new.
-    pub(super) replaces: Option<u64>,
-    pub(super) changes: Vec<FieldChange>,
-}
-
-impl Plan {
-    /// Compares a document with the stored settings.
-    pub(super) async fn of(admin: &Admin, document: Document, removes: bool) -> Result<Self, Problem> {
-        admin.directory.refresh().await?;
-        let now = admin.now().await?;
-        let there = admin.directory.queues();
-        let mut work = Work { tenants: changed_tenants(admin, document.tenants).await?, ..Work::default() };
-        let mut named: Vec<QueueId> = Vec::new();
-        let mut after: Vec<Settings> = Vec::new();
-        for mut settings in document.queues {
-            let stored = there.iter().map(|queue| &queue.settings).find(|it| it.id == settings.id);
-            // Without an epoch in the document, a new queue starts with the current time; an import never undoes a reset.
-            let least = stored.map_or(now.seconds(), |stored| stored.line.epoch);
-            settings.line.epoch = settings.line.epoch.max(least);
-            let replaces = stored.map(|stored| stored.line.revision);
-            settings.line.revision = replaces.unwrap_or(1);
-            let changes = differences(&stored.map_or(Value::Null, Settings::to_value), &settings.to_value());
-            named.push(settings.id.clone());
-            after.push(settings.clone());
-            if !changes.is_empty() {
-                work.queues.push(QueueWork { settings, replaces, changes });
-            }
-        }
-        let mut kept: Vec<&Settings> =
-            there.iter().map(|it| &it.settings).filter(|it| !named.contains(&it.id)).collect();
-        kept.sort_by(|one, other| one.id.cmp(&other.id));
-        if removes {
-            work.removed = kept.drain(..).cloned().collect();
-        }
-        after.extend(kept.iter().copied().cloned());
-        allowed(admin, &work, &after).await?;
-        consistent(&work, &after)?;
-        Ok(Self::told(work, &kept))
-    }
-
-    fn told(work: Work, kept: &[&Settings]) -> Self {
-        let tenants = work.tenants.iter().map(|(tenant, changes)| PlannedChange {
-            id: tenant.id.to_string(),
-            created: changes.iter().any(|change| change.field == "id"),
-            changes: changes.clone(),
-        });
-        let queues = work.queues.iter().map(|it| PlannedChange {
-            id: it.settings.id.to_string(),
-            created: it.replaces.is_none(),
-            changes: it.changes.clone(),
-        });
+impl From<&Plan> for ImportPlan {
+    fn from(plan: &Plan) -> Self {
+        let change = |id: &dyn ToString, created, changes: &[FieldChange]| PlannedChange {
+            id: id.to_string(),
+            created,
+            changes: changes.to_vec(),
+        };
         Self {
-            tenants: tenants.collect(),
-            queues: queues.collect(),
-            removed: work.removed.iter().map(|settings| settings.id.to_string()).collect(),
-            kept: kept.iter().map(|settings| settings.id.to_string()).collect(),
-            work,
+            tenants: plan.tenants.iter().map(|it| change(&it.tenant.id, it.created, &it.changes)).collect(),
+            queues: plan.queues.iter().map(|it| change(&it.settings.id, it.replaces.is_none(), &it.changes)).collect(),
+            removed: plan.removed.iter().map(ToString::to_string).collect(),
+            kept: plan.kept_because(KeptReason::NotListed).map(ToString::to_string).collect(),
         }
     }
+}
 
-    pub(super) fn is_empty(&self) -> bool {
+impl ImportPlan {
+    /// Whether nothing is changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
     }
 
-    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time.
+    /// Whether both make the same changes. New queues get an epoch by the time of the plan, which does not count.
+    #[must_use]
+    pub fn has_same_changes(&self, other: &Self) -> bool {
+        self.subject() == other.subject()
+    }
+
+    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time, and the salts of
+    /// their draws, which depend on the epoch.
     pub(super) fn subject(&self) -> String {
         let mut plan = json!(self);
         for queue in plan["queues"].as_array_mut().into_iter().flatten().filter(|it| it["created"] == true) {
             if let Some(changes) = queue["changes"].as_array_mut() {
                 changes.retain(|change| change["field"] != "epoch");
+                let events = changes.iter_mut().filter(|change| change["field"] == "events");
+                for event in events.filter_map(|change| change["to"].as_array_mut()).flatten() {
+                    event["salt"].take();
+                }
             }
         }
         plan.to_string()
@@ -134,43 +95,79 @@ impl Plan {
     }
 }
 
-async fn changed_tenants(admin: &Admin, tenants: Vec<Tenant>) -> Result<Vec<(Tenant, Vec<FieldChange>)>, Problem> {
-    let there = admin.store.tenants().await?;
-    let compared = tenants.into_iter().map(|tenant| {
-        let stored = there.iter().find(|stored| stored.id == tenant.id);
-        let changes = differences(&stored.map_or(Value::Null, |stored| json!(stored)), &json!(tenant));
-        (tenant, changes)
-    });
-    Ok(compared.filter(|(_, changes)| !changes.is_empty()).collect())
+/// Compares a document with the stored settings. Returns both.
+pub(super) async fn plan_import(
+    admin: &Admin,
+    document: Document,
+    remove: bool,
+) -> Result<(StoredSettings, Plan), Problem> {
+    admin.directory.refresh().await?;
+    // Without an epoch in the document, a new queue starts with the current time, in case there was a queue with this ID.
+    let now = admin.now().await?;
+    let first_epoch = now.seconds();
+    let unlisted = if remove { Unlisted::Remove } else { Unlisted::Keep };
+    let stored = StoredSettings {
+        tenants: admin.store.tenants().await?,
+        queues: admin.directory.queues().iter().map(|queue| queue.settings.clone()).collect(),
+        ..StoredSettings::default()
+    };
+    let plan = Plan::of(
+        &stored,
+        document,
+        &PlanOptions {
+            unlisted,
+            first_epoch,
+            last_applied: None,
+            sale_keys: Some(&admin.sale_keys),
+            salts: SaltPolicy::Unpredictable,
+        },
+    );
+    if !plan.invalid_draws.is_empty() {
+        return Err(Problem::ValidationFailed(plan.invalid_draws));
+    }
+    reject_foreign_themes(&stored, &plan)?;
+    let locked = plan.locked_events(&stored, now);
+    if !locked.is_empty() {
+        return Err(Problem::EventLocked(locked));
+    }
+    let outside = plan.outside();
+    if !outside.is_empty() {
+        return Err(Problem::QueuesOutside(outside));
+    }
+    let conflicts = plan.conflicts();
+    if !conflicts.is_empty() {
+        return Err(Problem::RoutingConflict(conflicts));
+    }
+    Ok((stored, plan))
 }
 
-/// Rejects themes of other tenants, and lists of a tenant that do not allow one of its queues.
-async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), Problem> {
-    let mut tenants = admin.store.tenants().await?;
-    tenants.retain(|stored| work.tenants.iter().all(|(tenant, _)| tenant.id != stored.id));
-    tenants.extend(work.tenants.iter().map(|(tenant, _)| tenant.clone()));
-    let queues = work.queues.iter().map(|it| &it.settings);
-    let themes = queues.filter_map(|queue| Some((queue, theme_refusal(queue, &tenants, true)?)));
-    let named =
-        |(queue, FieldError { field, fault }): (&Settings, _)| FieldError::new(format!("{}.{field}", queue.id), fault);
-    let themes: Vec<_> = themes.map(named).collect();
-    if !themes.is_empty() {
-        return Err(Problem::ValidationFailed(themes));
-    }
-    let found: Vec<_> = work.tenants.iter().flat_map(|(tenant, _)| outside(tenant, after.iter())).collect();
-    if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
+/// Rejects queues with themes of other tenants.
+fn reject_foreign_themes(stored: &StoredSettings, plan: &Plan) -> Result<(), Problem> {
+    let mut tenants: Vec<Tenant> = stored.tenants.clone();
+    tenants.retain(|stored| plan.tenants_after.iter().all(|tenant| tenant.id != stored.id));
+    tenants.extend(plan.tenants_after.iter().cloned());
+    let refusal = |queue| {
+        let FieldError { field, fault } = theme_refusal(queue, &tenants, true)?;
+        Some(FieldError::new(format!("{}.{field}", queue.id), fault))
+    };
+    let refused: Vec<_> = plan.queues.iter().filter_map(|change| refusal(&change.settings)).collect();
+    if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
 }
 
-/// Rejects a document after which queues would conflict.
-fn consistent(work: &Work, after: &[Settings]) -> Result<(), Problem> {
-    let mut errors = Vec::new();
-    for QueueWork { settings, .. } in &work.queues {
-        let found = routing_conflicts(settings, after, true, |_| true);
-        errors.extend(
-            found
-                .into_iter()
-                .map(|FieldError { field, fault }| FieldError { field: format!("{}.{field}", settings.id), fault }),
-        );
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(created: bool, fields: &[&str]) -> ImportPlan {
+        let change = |field: &&str| FieldChange { field: (*field).to_owned(), from: json!(null), to: json!(1) };
+        let queue = PlannedChange { id: "tour".to_owned(), created, changes: fields.iter().map(change).collect() };
+        ImportPlan { tenants: Vec::new(), queues: vec![queue], removed: Vec::new(), kept: Vec::new() }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(errors)) }
+
+    #[test]
+    fn epoch_of_a_new_queue_is_not_compared() {
+        assert!(plan(true, &["quota", "epoch"]).has_same_changes(&plan(true, &["quota"])));
+        assert!(!plan(false, &["quota", "epoch"]).has_same_changes(&plan(false, &["quota"])));
+        assert!(!plan(true, &["quota"]).has_same_changes(&plan(true, &["mode"])));
+    }
 }

@@ -4,6 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::ETAG;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
+use vestibule_core::settings::FieldChange;
 use vestibule_themes::{LiveChange, VersionId};
 
 use crate::access::Principal;
@@ -12,7 +13,6 @@ use crate::api::themes::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
 use crate::body::Segments;
 use crate::codes::Code;
-use crate::merge_patch::FieldChange;
 use crate::problem::Problem;
 use crate::queue_settings::etag;
 use crate::state::Admin;

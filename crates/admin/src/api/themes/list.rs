@@ -11,11 +11,13 @@ use crate::state::Admin;
 use crate::themes::all_visible;
 
 /// The states of a page.
-pub(super) const STATES: [VisitorState; 5] = [
+pub(super) const STATES: [VisitorState; 7] = [
     VisitorState::Waiting,
     VisitorState::Admitted,
     VisitorState::Paused,
+    VisitorState::Lobby,
     VisitorState::Closed,
+    VisitorState::Full,
     VisitorState::Unavailable,
 ];
 
@@ -26,7 +28,7 @@ pub(crate) struct ThemeList {
     themes: Vec<ThemeView>,
     /// States for previews.
     #[schema(value_type = Vec<String>)]
-    states: [&'static str; 5],
+    states: [&'static str; 7],
     /// Languages for previews.
     languages: Vec<&'static str>,
 }

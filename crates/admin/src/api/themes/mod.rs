@@ -17,6 +17,8 @@ use vestibule_themes::ThemeVersion;
 
 use crate::state::Admin;
 
+pub(crate) use preview_draft::DraftTemplate;
+
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list::list_themes))

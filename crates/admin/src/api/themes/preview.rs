@@ -1,8 +1,9 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
-use vestibule_core::fields::{Field, Omissible, Reader, one_of};
-use vestibule_core::{Message, VisitorState, fields};
+use vestibule_core::fields::{Bounded, Field, ObjectReader, Omissible, Reader, one_of};
+use vestibule_core::settings::{FieldWording, Name};
+use vestibule_core::{Message, Timestamp, VisitorState, fields};
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Principal;
@@ -12,7 +13,7 @@ use crate::codes::Code;
 use crate::describe::describe;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::{find_visible, preview_page};
+use crate::themes::{SampleEvent, SamplePage, find_visible, preview_page};
 
 /// The ID of a version.
 pub(crate) struct Version;
@@ -42,15 +43,33 @@ fields! {
         state: PreviewState = VisitorState::Waiting,
         /// Visitor language; `en` by default.
         language: PreviewLanguage = Language::ALL[0],
+        /// Name of an event that is ahead, for the states `paused` and `closed`.
+        event: Omissible<Name>,
+        /// When the event starts; needed with `event`.
+        starts_at: Omissible<Timestamp>,
+        /// Seconds until the start that the page shows.
+        starts_in: Bounded<1, STARTS_IN_MAX> = STARTS_IN,
     }
+    check = check_event;
 }
 
 describe!(query PreviewQuery);
 
+/// Most seconds until the start of an event: the longest that a lobby takes.
+const STARTS_IN_MAX: u64 = 86_400;
+/// Default of `starts_in`.
+const STARTS_IN: u64 = 900;
+
+fn check_event(query: &mut PreviewQuery, object: &mut ObjectReader<'_>) {
+    if query.event.is_some() && query.starts_at.is_none() {
+        object.error("starts_at", FieldWording::Required.with("what", Timestamp::expected()));
+    }
+}
+
 /// Preview a theme
 ///
 /// Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
-/// theme that does not exist it is the built-in page in the colors of the tenant.
+/// theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme"),
         PreviewQuery),
@@ -62,11 +81,13 @@ describe!(query PreviewQuery);
 pub(crate) async fn preview_theme(
     State(admin): State<Admin>,
     principal: Principal,
-    Query(PreviewQuery { version, state, language }): Query<PreviewQuery>,
+    Query(query): Query<PreviewQuery>,
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let theme = find_visible(&admin, &principal, &id).await?;
-    preview_page(&admin, &theme, version, state, language).await
+    let PreviewQuery { version, state, language, event, starts_at, starts_in } = query;
+    let event = event.zip(starts_at).map(|(name, starts_at)| SampleEvent { name, starts_at, starts_in });
+    preview_page(&admin, &theme, version, &SamplePage { state, language, event }).await
 }
 
 /// A visitor state that is previewed.

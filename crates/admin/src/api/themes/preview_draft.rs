@@ -2,9 +2,11 @@ use std::collections::HashSet;
 
 use axum::Json;
 use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
 use vestibule_core::fields;
 use vestibule_core::fields::{List, Text};
-use vestibule_themes::{FILES_MAX, Language};
+use vestibule_themes::{Draft, FILES_MAX, Language, ThemeFiles};
 
 use crate::access::Principal;
 use crate::api::themes::list::STATES;
@@ -13,8 +15,24 @@ use crate::body::{Body, Segments, wrong};
 use crate::codes::Code;
 use crate::describe::describe;
 use crate::problem::Problem;
+use crate::secret::random_hex;
 use crate::state::Admin;
-use crate::themes::{DRAFT_MAX, DraftPreview, DraftTemplate, ThemeDraftPreview, find_visible, render_preview};
+use crate::themes::{Sample, SamplePage, find_visible};
+
+/// Most bytes of the body. A load balancer takes 1 MB for a function.
+const DRAFT_MAX: usize = 1024 * 1024;
+/// URL prefix of the theme's files in the pages. There is no such host: the client has the files and inserts them.
+const ASSET_BASE: &str = "https://theme.invalid/";
+
+fields! {
+    /// A template of a draft.
+    pub(crate) struct DraftTemplate {
+        /// Its path within the theme: `queue.html`.
+        path: Text<255>,
+        /// Its text.
+        text: Text<DRAFT_MAX>,
+    }
+}
 
 fields! {
     /// A theme draft.
@@ -24,13 +42,34 @@ fields! {
         /// Paths of the other files, which are not sent. The tenant's logo is shown if it is one of them.
         assets: List<Text<255>, 0, FILES_MAX> = Vec::new(),
         /// States to render; all by default.
-        states: List<PreviewState, 0, 5> = STATES.to_vec(),
+        states: List<PreviewState, 0, { STATES.len() }> = STATES.to_vec(),
         /// Visitor language; `en` by default.
         language: PreviewLanguage = Language::ALL[0],
     }
 }
 
-describe!(request ThemeDraft);
+describe!(request DraftTemplate, ThemeDraft);
+
+/// Rendered pages of a draft.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ThemeDraftPreview {
+    /// One page per requested state.
+    pages: Vec<PreviewPage>,
+    /// Prefix of the URLs of the theme's other files in the pages. Nothing is served there; the client
+    /// inserts the files.
+    asset_base: &'static str,
+    /// The nonce of the pages' styles.
+    nonce: String,
+}
+
+/// One page.
+#[derive(Serialize, ToSchema)]
+struct PreviewPage {
+    /// The visitor state.
+    state: &'static str,
+    /// The HTML. It is untrusted: show it only in a sandbox without scripts.
+    html: String,
+}
 
 /// Preview a theme draft
 ///
@@ -51,11 +90,28 @@ pub(crate) async fn preview_theme_draft(
     Body(draft): Body<ThemeDraft, DRAFT_MAX>,
 ) -> Result<Json<ThemeDraftPreview>, Problem> {
     let ThemeDraft { templates, assets, states, language } = draft;
-    let preview = DraftPreview { templates, assets: assets.into_iter().collect(), states, language };
-    let paths: HashSet<_> = preview.templates.iter().map(|template| &template.path).collect();
-    if paths.len() < preview.templates.len() {
+    let count = templates.len();
+    let files: ThemeFiles = templates.into_iter().map(|template| (template.path, template.text.into())).collect();
+    if files.len() < count {
         return Err(wrong("templates", Code::Duplicate));
     }
     let theme = find_visible(&admin, &principal, &id).await?;
-    render_preview(&admin, &theme, preview).await.map(Json)
+    // The semaphore is never closed.
+    let _permit = admin.theme_work.renders.acquire().await;
+    let draft = if files.is_empty() {
+        None
+    } else {
+        Some(Draft::check(files).await.map_err(|faults| Problem::theme_invalid(&faults))?)
+    };
+    let assets: HashSet<String> = assets.into_iter().collect();
+    let has = |logo: &str| assets.contains(logo);
+    let sample = Sample::of(&admin, &theme, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;
+    let mut pages = Vec::new();
+    for state in states {
+        pages.push(PreviewPage {
+            state: state.as_str(),
+            html: sample.page(draft.as_ref(), &SamplePage { state, language, event: None }).await?,
+        });
+    }
+    Ok(Json(ThemeDraftPreview { pages, asset_base: ASSET_BASE, nonce: sample.nonce }))
 }

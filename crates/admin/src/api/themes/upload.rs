@@ -48,7 +48,7 @@ pub(crate) async fn upload_theme(
     upload: Upload,
 ) -> Result<Response, Problem> {
     let theme = find_editable(&admin, &principal, &id).await?;
-    let files = upload.files(&admin.unpacking).await?;
+    let files = upload.files(&admin.theme_work.unpacking).await?;
     let draft =
         Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::theme_invalid(&faults))?;
     if validate {

@@ -1,0 +1,53 @@
+//! What requests about themes share in a process: the files of recent previews, and limits on work that takes a core or much
+//! memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Semaphore;
+use vestibule_themes::Draft;
+
+/// Most previews whose files are cached.
+const KEPT_MAX: usize = 8;
+/// Drafts that are rendered at the same time; others wait. Each takes a core.
+const RENDERS_MAX: usize = 2;
+/// Uploads that are unpacked at the same time. Each takes as much memory as a theme.
+const UNPACKING_MAX: usize = 2;
+
+/// What requests about themes share.
+pub(crate) struct ThemeWork {
+    pub(crate) previews: PreviewCache,
+    /// Permits to render a draft.
+    pub(crate) renders: Semaphore,
+    /// Permits to unpack an upload.
+    pub(crate) unpacking: Semaphore,
+}
+
+impl Default for ThemeWork {
+    fn default() -> Self {
+        Self {
+            previews: PreviewCache::default(),
+            renders: Semaphore::new(RENDERS_MAX),
+            unpacking: Semaphore::new(UNPACKING_MAX),
+        }
+    }
+}
+
+/// Previews whose files are cached, the newest last, by the hash of their token.
+#[derive(Default)]
+pub(crate) struct PreviewCache(Mutex<VecDeque<(String, Arc<Draft>)>>);
+
+impl PreviewCache {
+    pub(crate) fn keep(&self, id: String, draft: Arc<Draft>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == KEPT_MAX {
+            kept.pop_front();
+        }
+        kept.push_back((id, draft));
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Draft>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(kept, _)| kept == id).map(|(_, draft)| Arc::clone(draft))
+    }
+}

@@ -9,6 +9,8 @@ export const PAGES: Record<string, string> = {
   queue: '/queues/acme-tour',
   'queue-settings': '/queues/acme-tour/settings',
   'queue-rules': '/queues/acme-tour/rules',
+  'queue-events': '/queues/acme-tour/events',
+  'queue-report': '/queues/acme-tour/report',
   'queue-visitors': '/queues/acme-tour/sessions',
   'queue-log': '/queues/acme-tour/log',
   'queue-integration': '/queues/acme-tour/integration',

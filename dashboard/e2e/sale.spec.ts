@@ -111,9 +111,8 @@ test('a visitor is found by support code, admitted and ended', async ({ page, ba
   // Concurrent visitors arrive in any order; this one arrives after all of them and waits.
   await addVisitors(backoffice, 'acme-tour', 4)
   const [last] = await addVisitors(backoffice, 'acme-tour', 1)
-  const { session } = await last!.status()
-  const { support_code: code } = await backoffice.api.call<{ support_code: string }>('GET', `/queues/acme-tour/sessions/${session}`)
-  await signIn(page, backoffice, undefined, '/queues/acme-tour/sessions')
+  const { session, support_code: code } = await last!.status()
+  await signIn(page, backoffice, undefined, '/visitors')
 
   await page.getByLabel('Support code or session ID').fill(code.toLowerCase())
   await page.keyboard.press('Enter')
@@ -128,9 +127,30 @@ test('a visitor is found by support code, admitted and ended', async ({ page, ba
   await dialog(page).getByRole('button', { name: 'End session' }).click()
   await expect(page.locator('.found')).toContainText('Ended')
 
-  await page.getByLabel('Support code or session ID').fill('00000-00000')
+  await page.getByLabel('Support code or session ID').fill('0000-0000')
   await page.keyboard.press('Enter')
   await expect(page.getByText('No session with this code.')).toBeVisible()
+  await page.getByLabel('Support code or session ID').fill('banana')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Must be a support code')).toBeVisible()
+})
+
+test('waiting, active and ended visitors are listed', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour', quota: 2 })
+  await addVisitors(backoffice, 'acme-tour', 5)
+  await signIn(page, backoffice, undefined, '/queues/acme-tour/sessions')
+  const rows = page.locator('tbody tr')
+  await expect(rows).toHaveCount(3)
+  await page.getByRole('radio', { name: 'Active' }).check()
+  await expect(rows).toHaveCount(2)
+  await rows.first().getByRole('button').click()
+  await expect(page.locator('.found')).toContainText('Active')
+  await page.getByRole('button', { name: 'End session …' }).click()
+  await dialog(page).getByRole('button', { name: 'End session' }).click()
+  await expect(page.locator('.found')).toContainText('Ended')
+  await page.getByRole('radio', { name: 'Ended' }).check()
+  await expect(rows).toHaveCount(1)
 })
 
 test('a queue is cloned, reset and removed', async ({ page, backoffice }) => {

@@ -18,7 +18,7 @@ export class Visitor {
   }
 
   /** The visitor status. Counts as a visit. */
-  async status(): Promise<{ state: string; session: string; position: number | null }> {
+  async status(): Promise<{ state: string; session: string; support_code: string; position: number | null }> {
     return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${this.queue}`)) as never
   }
 

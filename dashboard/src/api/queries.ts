@@ -18,6 +18,10 @@ export const queryKeys = {
   stats: ['stats'],
   recentStats: ['stats', 'recent'],
   queue: (queue: string) => ['queues', queue],
+  forecast: (queue: string, quota: number) => ['queues', queue, 'forecast', quota],
+  event: (queue: string, event: string) => ['queues', queue, 'events', event],
   history: (queue: string, minutes: number) => ['queues', queue, 'history', minutes],
+  report: (queue: string, event: string | undefined) => ['queues', queue, 'report', event ?? ''],
+  reportPeaks: (queue: string, from: number) => ['queues', queue, 'report', 'peaks', from],
   changes: (queue: string, minutes: number) => ['queues', queue, 'changes', minutes],
 }

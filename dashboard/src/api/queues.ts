@@ -1,5 +1,5 @@
 import { body, client, confirmation, ifMatch } from './client'
-import type { Controls, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
+import type { Controls, MessagePatch, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
 
 /** Queues per page of a list. */
 const PAGE_SIZE = 500
@@ -24,8 +24,15 @@ export const createQueue = (draft: QueueDraft) => body(client.POST('/api/v1/queu
 export const cloneQueue = (queue: string, clone: QueueClone) =>
   body(client.POST('/api/v1/queues/{queue}/clone', { params: { path: { queue } }, body: clone })) as Promise<QueueSettings>
 
-export const updateQueue = (queue: string, revision: number, patch: QueuePatch) =>
-  body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision) }, body: patch })) as Promise<QueueSettings>
+/** Updates a queue. Removing or suspending an event with lobby tickets needs the token of a confirmation. */
+export const updateQueue = (queue: string, revision: number, patch: QueuePatch, token?: string) =>
+  body(
+    client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: { ...ifMatch(revision), ...confirmation(token) } }, body: patch }),
+  ) as Promise<QueueSettings>
+
+/** An event with its phase and its draw. */
+export const getEvent = (queue: string, event: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}/events/{event}', { params: { path: { queue, event } }, signal }))
 
 /** The changes that `updateQueue` would make. */
 export const validateQueue = (queue: string, revision: number, patch: QueuePatch) =>
@@ -36,8 +43,8 @@ export const validateQueue = (queue: string, revision: number, patch: QueuePatch
 export const removeQueue = (queue: string, token?: string) =>
   body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue }, header: confirmation(token) } }))
 
-export const updateControls = (queue: string, controls: Controls) =>
-  body(client.PATCH('/api/v1/queues/{queue}/controls', { params: { path: { queue } }, body: controls }))
+export const updateControls = (queue: string, controls: Omit<Controls, 'message'> & { message?: MessagePatch }) =>
+  body(client.PATCH('/api/v1/queues/{queue}/controls', { params: { path: { queue } }, body: controls as Controls }))
 
 /** Admits the waiting visitors and nobody new, then closes the queue. */
 export const drainQueue = (queue: string) => body(client.POST('/api/v1/queues/{queue}/drain', { params: { path: { queue } } }))

@@ -161,8 +161,8 @@ export interface paths {
         /**
          * Update a queue
          * @description Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
-         *     since that revision, nothing is written and the response contains the current settings. With `validate=true` nothing
-         *     is written.
+         *     since that revision, nothing is written and the response contains the current settings. Removing or suspending an event
+         *     with lobby tickets needs a confirmation. With `validate=true` nothing is written.
          */
         patch: operations["update_queue"];
         trace?: never;
@@ -203,7 +203,8 @@ export interface paths {
         head?: never;
         /**
          * Update controls
-         * @description Sets mode, quota, rate and times to the given values without `If-Match`. Lowering the quota removes nobody.
+         * @description Sets mode, quota, rate and its steps, maximum queue length, times and the message on the queue page to the given values without
+         *     `If-Match`. Lowering the quota removes nobody.
          */
         patch: operations["update_controls"];
         trace?: never;
@@ -223,6 +224,68 @@ export interface paths {
          *     queue closes. Any other mode ends it. The statistics of the queue contain the remaining time.
          */
         post: operations["drain_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/events/{event}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an event
+         * @description Returns an event of a queue with its phase, its draw and its problems.
+         */
+        get: operations["get_event"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/events/{event}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the report of an event
+         * @description Returns what the queue counted from the opening of the lobby until the event was over, or until now. As CSV it has
+         *     the columns `metric` and `value`, with a row for each wait such as `wait_le_60`.
+         */
+        get: operations["get_event_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecast the line at a quota
+         * @description Estimates how long the last waiting visitor would wait with another quota, and when the present line would end. Nothing is
+         *     changed. Visitors who join later are not included. While nobody is admitted, the forecast presumes that the queue opens now.
+         */
+        get: operations["get_queue_forecast"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -261,10 +324,31 @@ export interface paths {
         /**
          * Admit the next visitors
          * @description Admits the next `count` visitors now, regardless of mode, quota and rate. More than 100 need a confirmation, because
-         *     they cannot be sent back. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
+         *     they cannot be sent back. While the order of an event is drawn, nobody can be admitted. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
          *     returns the first response.
          */
         post: operations["release"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the report of a queue
+         * @description Returns what the queue counted since its state began: since it was created or reset, or since the store lost its data.
+         *     For queues without events; the format is that of an event's report.
+         */
+        get: operations["get_queue_report"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -300,8 +384,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List waiting visitors
-         * @description Returns a page of waiting sessions in order of arrival.
+         * List visitors of a queue
+         * @description Returns a page of its waiting, active or ended sessions. A page may have fewer entries than `limit`: sessions that have
+         *     just ended are not listed as active.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -344,7 +429,8 @@ export interface paths {
         put?: never;
         /**
          * Admit a session
-         * @description Admits one session now, out of order and regardless of mode, quota and rate.
+         * @description Admits one session now, out of order and regardless of mode, quota and rate. While the order of an event is drawn, nobody
+         *     can be admitted.
          */
         post: operations["admit_session"];
         delete?: never;
@@ -382,6 +468,27 @@ export interface paths {
         };
         /** Get queue stats */
         get: operations["get_queue_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a visitor in all queues
+         * @description By the support code on the queue page, or by the ID of the session, in all queues that you have access to. The short code
+         *     of a waiting visitor finds only waiting sessions.
+         */
+        get: operations["search_sessions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -760,7 +867,7 @@ export interface paths {
         /**
          * Preview a theme
          * @description Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
-         *     theme that does not exist it is the built-in page in the colors of the tenant.
+         *     theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
          */
         get: operations["preview_theme"];
         put?: never;
@@ -986,13 +1093,18 @@ export interface components {
             /** @description Send it in the header `X-Vestibule-Confirm`; valid for one request. */
             token: string;
         };
-        /** @description The settings that control a line. Times are in seconds. They are stored as named fields and read leniently: unknown fields are ignored, missing fields have their defaults, and a queue with an unknown mode is paused. */
+        /** @description The settings of a queue. Times are in seconds. */
         Controls: {
             /**
              * Format: int64
              * @description Seconds after a visit until an active session expires. Default: 600.
              */
             active_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as `admissions_per_minute` allows for that time. `null` for evenly.
+             */
+            admissions_every?: number | null;
             /**
              * Format: int64
              * @description Maximum admissions per minute; `null` for no limit.
@@ -1014,10 +1126,21 @@ export interface components {
              */
             max_session?: number | null;
             /**
+             * Format: int64
+             * @description Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+             */
+            max_waiting?: number | null;
+            /** @description Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other languages. `null` for none. */
+            message?: ({
+                default: string;
+            } & {
+                [key: string]: string;
+            }) | null;
+            /**
              * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
-            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /**
              * Format: int64
              * @description Maximum number of active visitors.
@@ -1025,7 +1148,7 @@ export interface components {
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires. Default: 60.
+             * @description Seconds after a visit until a waiting session expires; more if it has long to wait. Default: 60.
              */
             waiting_ttl?: number | null;
         };
@@ -1073,6 +1196,21 @@ export interface components {
             /** @description Its text. */
             text: string;
         };
+        /** @description The draw of an event: the commitment in advance, and after the draw what anyone needs to check it. */
+        DrawState: {
+            /** @description SHA-256 of the secret, in hexadecimal digits. `null` if the backoffice does not know the sale key. */
+            commitment?: string | null;
+            /** @description When the drawn order is complete and admissions begin, in RFC 3339. */
+            ends_at: string;
+            /** @description ID of the sale key from which the secret derives. */
+            key: string;
+            /** @description The text from which the secret derives. */
+            salt: string;
+            /** @description The secret, in hexadecimal digits; `null` before the draw. */
+            secret?: string | null;
+            /** @description The seed of the numbers, in hexadecimal digits; `null` before the draw. */
+            seed?: string | null;
+        };
         /** @description A session that was ended. */
         EndedSession: {
             /** @description State before the end. */
@@ -1082,7 +1220,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "unknown_sale_key" | "no_sale_keys" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "key_id" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             /** @description The matching host of the queue. */
@@ -1095,6 +1233,111 @@ export interface components {
             reason: string;
             /** @description Index of the matching rule, from 0; `null` for none. */
             rule?: number | null;
+        };
+        /** @description A sale with its times. Times are in RFC 3339 with an offset, in whole seconds. */
+        Event: {
+            /**
+             * Format: int64
+             * @description Seconds after the start in which visitors of the lobby join the line in their drawn order and nobody is admitted. By default 30.
+             */
+            draw_seconds?: number;
+            /**
+             * Format: date-time
+             * @description When the sale ends, 60 seconds to 30 days after the start. Visitors in line are still admitted.
+             */
+            ends_at: string;
+            /** @description ID of the event, unique in the queue. */
+            id: string;
+            /** @description ID of the sale key from which the secret of the draw derives. By default that of the stored event, or the first sale key if it is new. */
+            key?: string;
+            /**
+             * Format: date-time
+             * @description When the lobby opens, 60 seconds to 24 hours before the start. By default 30 minutes before it.
+             */
+            lobby_at?: string;
+            /** @description Name shown to visitors, by default that of the queue. */
+            name?: string;
+            /**
+             * @description Order of admissions: `draw` or `arrival`. Default: "draw".
+             * @enum {string}
+             */
+            order?: "draw" | "arrival";
+            /** @description A text from which the secret of the draw derives. By default that of the stored event, or its start in seconds since 1970 if it is new. */
+            salt?: string;
+            /**
+             * Format: date-time
+             * @description When admissions begin.
+             */
+            starts_at: string;
+            /** @description Whether the queue ignores the event. */
+            suspended?: boolean;
+        };
+        /** @description An event and what it does now. */
+        EventState: {
+            draw?: components["schemas"]["DrawState"] | null;
+            /** @description When the sale ends, in RFC 3339. */
+            ends_at: string;
+            /** @description ID of the event. */
+            id: string;
+            /** @description When the lobby opens, in RFC 3339. */
+            lobby_at: string;
+            /**
+             * Format: int64
+             * @description Lobby tickets that were issued. `null` for an event in order of arrival, and while the queue does not follow the event.
+             */
+            lobby_tickets?: number | null;
+            /** @description Name of the event, by default that of the queue. */
+            name: string;
+            /** @description `upcoming`, `lobby`, `draw`, `running`, `ending`, `over` or `suspended`. It says what the times mean, whatever the mode of the queue. */
+            phase: string;
+            /** @description What prevents the event from taking place as planned. */
+            problems: components["schemas"]["Message"][];
+            /** @description When admissions begin, in RFC 3339. */
+            starts_at: string;
+            /**
+             * Format: double
+             * @description Seconds until the start by the clock of the store, negative afterwards.
+             */
+            starts_in: number;
+        };
+        /** @description The phase of a scheduled queue. */
+        EventStats: {
+            /**
+             * Format: int64
+             * @description When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival.
+             */
+            draw_ends_at?: number | null;
+            /**
+             * Format: int64
+             * @description When it ends, in seconds since 1970.
+             */
+            ends_at?: number | null;
+            /** @description The current event, in `idle` the next one; `null` if there is none. */
+            id?: string | null;
+            /**
+             * Format: int64
+             * @description When its lobby opens, in seconds since 1970.
+             */
+            lobby_at?: number | null;
+            /**
+             * Format: int64
+             * @description Lobby tickets that were issued for the event; `null` for an event in order of arrival.
+             */
+            lobby_tickets?: number | null;
+            /** @description Its name. */
+            name?: string | null;
+            /** @description The phase: `idle`, `lobby`, `draw`, `running` or `ending`. */
+            phase: string;
+            /**
+             * Format: int64
+             * @description When it starts, in seconds since 1970.
+             */
+            starts_at?: number | null;
+            /**
+             * Format: double
+             * @description Seconds until the start, negative afterwards.
+             */
+            starts_in?: number | null;
         };
         /** @description A changed field. */
         FieldChange: {
@@ -1113,6 +1356,15 @@ export interface components {
             /** @description Path of the field, such as `rules[1].path`, a query parameter, a header, or file and line of a theme. */
             field: string;
             params?: components["schemas"]["MessageParams"];
+        };
+        /** @description A session and its queue. */
+        FoundSession: components["schemas"]["SessionView"] & {
+            /** @description ID of the queue. */
+            queue: string;
+            /** @description Name of the queue. */
+            queue_name: string;
+            /** @description ID of the queue's tenant. */
+            tenant: string;
         };
         /** @description How admitted visitors reach the site. */
         Handover: {
@@ -1319,9 +1571,19 @@ export interface components {
             active_ttl?: number | null;
             /**
              * Format: int64
+             * @description Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as `admissions_per_minute` allows for that time. `null` for evenly.
+             */
+            admissions_every?: number | null;
+            /**
+             * Format: int64
              * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
+            /**
+             * @description What a scheduled queue does while no event takes place: `bypass` (the default) or `closed`.
+             * @enum {string|null}
+             */
+            between_events?: "bypass" | "closed" | null;
             /**
              * Format: int64
              * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
@@ -1334,6 +1596,8 @@ export interface components {
              * @description The current epoch; tickets of another epoch are invalid. Default: 1.
              */
             epoch?: number | null;
+            /** @description The events that a scheduled queue follows, sorted by start. */
+            events?: components["schemas"]["Event"][] | null;
             /** @description How admitted visitors reach the site. */
             handover?: components["schemas"]["Handover"];
             /**
@@ -1351,10 +1615,21 @@ export interface components {
              */
             max_session?: number | null;
             /**
+             * Format: int64
+             * @description Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+             */
+            max_waiting?: number | null;
+            /** @description Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other languages. `null` for none. */
+            message?: ({
+                default: string;
+            } & {
+                [key: string]: string;
+            }) | null;
+            /**
              * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
-            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
@@ -1390,7 +1665,7 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires. Default: 60.
+             * @description Seconds after a visit until a waiting session expires; more if it has long to wait. Default: 60.
              */
             waiting_ttl?: number | null;
         };
@@ -1403,9 +1678,19 @@ export interface components {
             active_ttl?: number | null;
             /**
              * Format: int64
+             * @description Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as `admissions_per_minute` allows for that time. `null` for evenly.
+             */
+            admissions_every?: number | null;
+            /**
+             * Format: int64
              * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
+            /**
+             * @description What a scheduled queue does while no event takes place: `bypass` (the default) or `closed`.
+             * @enum {string|null}
+             */
+            between_events?: "bypass" | "closed" | null;
             /**
              * Format: int64
              * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
@@ -1418,6 +1703,8 @@ export interface components {
              * @description The current epoch; tickets of another epoch are invalid. Default: 1.
              */
             epoch?: number | null;
+            /** @description The events that a scheduled queue follows, sorted by start. */
+            events?: components["schemas"]["Event"][] | null;
             /** @description How admitted visitors reach the site. */
             handover: components["schemas"]["Handover"];
             /**
@@ -1435,10 +1722,21 @@ export interface components {
              */
             max_session?: number | null;
             /**
+             * Format: int64
+             * @description Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+             */
+            max_waiting?: number | null;
+            /** @description Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other languages. `null` for none. */
+            message?: ({
+                default: string;
+            } & {
+                [key: string]: string;
+            }) | null;
+            /**
              * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
-            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
@@ -1474,9 +1772,34 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires. Default: 60.
+             * @description Seconds after a visit until a waiting session expires; more if it has long to wait. Default: 60.
              */
             waiting_ttl?: number | null;
+        };
+        /** @description What a queue would do with another quota. */
+        QueueForecast: {
+            /**
+             * Format: int64
+             * @description How many of them would be admitted at once.
+             */
+            admitted_now: number;
+            /**
+             * Format: int64
+             * @description Time of the forecast in seconds since 1970, by the clock of the store.
+             */
+            at: number;
+            last_wait_seconds?: components["schemas"]["Wait"] | null;
+            line_ends_at?: components["schemas"]["Wait"] | null;
+            /**
+             * Format: int64
+             * @description The quota of the forecast.
+             */
+            quota: number;
+            /**
+             * Format: int64
+             * @description Visitors who wait now.
+             */
+            waiting: number;
         };
         /** @description History of a queue. */
         QueueHistory: {
@@ -1509,9 +1832,19 @@ export interface components {
             active_ttl?: number | null;
             /**
              * Format: int64
+             * @description Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as `admissions_per_minute` allows for that time. `null` for evenly.
+             */
+            admissions_every?: number | null;
+            /**
+             * Format: int64
              * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
+            /**
+             * @description What a scheduled queue does while no event takes place: `bypass` (the default) or `closed`.
+             * @enum {string|null}
+             */
+            between_events?: "bypass" | "closed" | null;
             /**
              * Format: int64
              * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
@@ -1519,6 +1852,8 @@ export interface components {
             claim_ttl?: number | null;
             /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
+            /** @description The events that a scheduled queue follows, sorted by start. */
+            events?: components["schemas"]["Event"][] | null;
             /** @description How admitted visitors reach the site. */
             handover?: components["schemas"]["Handover"];
             /**
@@ -1534,10 +1869,21 @@ export interface components {
              */
             max_session?: number | null;
             /**
+             * Format: int64
+             * @description Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+             */
+            max_waiting?: number | null;
+            /** @description Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other languages. `null` for none. */
+            message?: ({
+                default: string;
+            } & {
+                [key: string]: string;
+            }) | null;
+            /**
              * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
-            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
@@ -1566,9 +1912,67 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires. Default: 60.
+             * @description Seconds after a visit until a waiting session expires; more if it has long to wait. Default: 60.
              */
             waiting_ttl?: number | null;
+        };
+        /** @description What a queue counted in a time. */
+        QueueReport: {
+            /**
+             * Format: int64
+             * @description Visitors who left the line: their presence expired, or they closed the page. Some of them return.
+             */
+            abandoned: number;
+            /**
+             * Format: int64
+             * @description Visitors who were admitted, by the rules or by a release.
+             */
+            admitted: number;
+            /**
+             * @description Whether everything since the lobby opened is counted. `false` if the store lost data in that time, if the
+             *     queue was created or reset in it, or if the first counts were taken more than a minute after the lobby opened.
+             */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Visitors whose browser returned the ticket; programs without cookies never do.
+             */
+            confirmed: number;
+            /**
+             * Format: int64
+             * @description Sessions that an operator or the maximum session duration ended.
+             */
+            ended: number;
+            /** @description ID of the event; `null` for the report of a queue since its state began. */
+            event?: string | null;
+            /**
+             * Format: int64
+             * @description Active sessions that expired: visitors who did not come when it was their turn, and visitors who left the site.
+             */
+            expired: number;
+            /** @description Start of the counted time, in RFC 3339. */
+            from: string;
+            /**
+             * Format: int64
+             * @description Visitors who joined the line.
+             */
+            joined: number;
+            /**
+             * Format: int64
+             * @description Sessions that visitors or the site ended.
+             */
+            left: number;
+            /** @description ID of the queue. */
+            queue: string;
+            /**
+             * Format: int64
+             * @description Returns to the line or to a slot with a ticket.
+             */
+            returned: number;
+            /** @description End of the counted time, in RFC 3339. */
+            to: string;
+            /** @description Waits of admitted visitors. */
+            waits: components["schemas"]["WaitCount"][];
         };
         /** @description The settings of a queue. Times are in seconds. */
         QueueSettings: {
@@ -1579,9 +1983,19 @@ export interface components {
             active_ttl: number;
             /**
              * Format: int64
+             * @description Seconds between steps: visitors are admitted at whole multiples of it since 1970, as many as `admissions_per_minute` allows for that time. `null` for evenly.
+             */
+            admissions_every: number | null;
+            /**
+             * Format: int64
              * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute: number | null;
+            /**
+             * @description What a scheduled queue does while no event takes place: `bypass` (the default) or `closed`.
+             * @enum {string}
+             */
+            between_events?: "bypass" | "closed";
             /**
              * Format: int64
              * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position.
@@ -1594,6 +2008,8 @@ export interface components {
              * @description The current epoch; tickets of another epoch are invalid.
              */
             epoch: number;
+            /** @description The events that a scheduled queue follows, sorted by start. */
+            events?: components["schemas"]["Event"][];
             /** @description How admitted visitors reach the site. */
             handover: components["schemas"]["Handover"];
             /**
@@ -1611,10 +2027,21 @@ export interface components {
              */
             max_session: number | null;
             /**
+             * Format: int64
+             * @description Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
+             */
+            max_waiting: number | null;
+            /** @description Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other languages. `null` for none. */
+            message?: {
+                default: string;
+            } & {
+                [key: string]: string;
+            };
+            /**
              * @description Mode of the queue.
              * @enum {string}
              */
-            mode: "open" | "bypass" | "paused" | "closed" | "draining";
+            mode: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled";
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name: string;
             /**
@@ -1650,7 +2077,7 @@ export interface components {
             theme: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires.
+             * @description Seconds after a visit until a waiting session expires; more if it has long to wait.
              */
             waiting_ttl: number;
         };
@@ -1672,6 +2099,9 @@ export interface components {
              */
             at: number;
             drained_in_seconds?: components["schemas"]["Wait"] | null;
+            /** @description The mode that the line follows now: for a scheduled queue that of its phase, otherwise `mode`. */
+            effective_mode: string;
+            event?: components["schemas"]["EventStats"] | null;
             /**
              * Format: double
              * @description Recent arrivals per minute; `null` if unknown.
@@ -1793,12 +2223,41 @@ export interface components {
             /** @description Networks or addresses of the visitor. */
             source?: string[];
         };
-        /** @description A page of waiting sessions. */
-        SessionPage: {
+        /** @description The sessions that were found. */
+        SearchResult: {
+            /** @description The sessions, ordered by queue. Usually there is at most one. */
+            sessions: components["schemas"]["FoundSession"][];
+        };
+        /** @description A session in a list. */
+        SessionEntry: {
+            /**
+             * Format: double
+             * @description Admission in seconds since 1970; `null` unless active.
+             */
+            admitted_at?: number | null;
+            /**
+             * Format: double
+             * @description When the session expires without another visit, or when its end is forgotten, in seconds since 1970.
+             */
+            expires_at: number;
+            /**
+             * Format: double
+             * @description Arrival in seconds since 1970; `null` unless waiting, and for a drawn session.
+             */
+            joined_at?: number | null;
+            /** @description The number that an event's draw gave the session, such as `0.855761`; `null` unless it waits in drawn order. */
+            number?: string | null;
+            /** @description The session. */
+            session: string;
+            /** @description The support code on the queue page. */
+            support_code: string;
+        };
+        /** @description A page of a list of sessions. */
+        SessionPageView: {
             /** @description Start of the next page as `from`; `null` at the end. */
             next?: string | null;
-            /** @description Waiting sessions in order of arrival. */
-            sessions: components["schemas"]["Waiting"][];
+            /** @description Waiting sessions in order of arrival, active ones in order of admission, ended ones in order of `expires_at`. */
+            sessions: components["schemas"]["SessionEntry"][];
         };
         /**
          * @description A session.
@@ -1819,15 +2278,18 @@ export interface components {
             expires_at: number;
             /**
              * Format: double
-             * @description Arrival in seconds since 1970; `null` unless waiting.
+             * @description Arrival in seconds since 1970; `null` unless waiting, and for a drawn session.
              */
             joined_at?: number | null;
             /**
              * Format: double
              * @description Last recorded visit in seconds since 1970; not every visit is recorded, so the
-             *     actual one can be slightly later. `null` after the end.
+             *     actual one can be slightly later. `null` unless active: how long a visit keeps a waiting session present
+             *     depends on the wait shown.
              */
             last_seen?: number | null;
+            /** @description The number that an event's draw gave the session, such as `0.855761`; `null` unless it waits in drawn order. */
+            number?: string | null;
             /**
              * Format: int64
              * @description Position in line, from 1; `null` unless waiting.
@@ -1923,9 +2385,9 @@ export interface components {
              * @description Visitor language; `en` by default.
              * @enum {string|null}
              */
-            language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | null;
+            language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant" | null;
             /** @description States to render; all by default. */
-            states?: ("waiting" | "admitted" | "paused" | "closed" | "unavailable")[] | null;
+            states?: ("waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "unavailable")[] | null;
             /** @description Templates; without any, the built-in pages are rendered. */
             templates: components["schemas"]["DraftTemplate"][];
         };
@@ -2138,41 +2600,39 @@ export interface components {
             changes: components["schemas"]["FieldChange"][];
             /** @description The resulting settings. */
             settings: components["schemas"]["QueueSettings"];
+            /** @description What the change does not prevent, and may surprise: an event that is saved shortly before its lobby. */
+            warnings: components["schemas"]["FieldProblem"][];
         };
         /**
          * @description How a change was made.
          * @enum {string}
          */
         Via: "api" | "command_line" | "settings_file";
-        /** @description An estimated wait. */
+        /** @description A median and a 90th percentile of an estimate. */
         Wait: {
             /**
              * Format: int64
-             * @description Median in seconds.
+             * @description The median in seconds.
              */
             p50: number;
             /**
              * Format: int64
-             * @description 90th percentile in seconds.
+             * @description The 90th percentile in seconds.
              */
             p90: number;
         };
-        /** @description A waiting session. */
-        Waiting: {
+        /** @description Number of admitted visitors who waited no longer than a time. */
+        WaitCount: {
             /**
-             * Format: double
-             * @description When the session expires without another visit, in seconds since 1970.
+             * Format: int64
+             * @description Admitted visitors who waited at most this long, those of shorter waits included.
              */
-            expires_at: number;
+            count: number;
             /**
-             * Format: double
-             * @description Arrival in seconds since 1970.
+             * Format: int64
+             * @description Longest wait in seconds; `null` for any.
              */
-            joined_at: number;
-            /** @description The session. */
-            session: string;
-            /** @description The support code on the queue page. */
-            support_code: string;
+            le?: number | null;
         };
         /**
          * Format: binary
@@ -2244,6 +2704,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description The order of an event is being drawn */
+        TheOrderOfAnEventIsBeingDrawn: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description Theme storage is not configured */
         ThemeStorageIsNotConfigured: {
             headers: {
@@ -2268,6 +2737,8 @@ export interface components {
         HeaderIfMatch: string;
         /** @description The confirmation token of the first response */
         HeaderXVestibuleConfirm: string | null;
+        /** @description ID of the event */
+        PathEvent: string;
         /** @description Name of the operator */
         PathOperator: string;
         /** @description ID of the queue */
@@ -2284,6 +2755,8 @@ export interface components {
         QueryAction: string;
         /** @description Only events before this one, such as `next` of the previous page. */
         QueryBefore: string;
+        /** @description Format of the response. Default: "json". */
+        QueryFormat: "json" | "csv";
         /** @description Earliest time in seconds since 1970. Default: 0. */
         QueryFrom: number;
         /** @description Maximum number of results. Default: 50. */
@@ -2691,6 +3164,8 @@ export interface operations {
             header: {
                 /** @description The `ETag` of the revision to update, or `*` for any */
                 "If-Match": string;
+                /** @description The confirmation token of the first response */
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the queue */
@@ -2724,7 +3199,15 @@ export interface operations {
                 };
             };
             412: components["responses"]["ChangedBySomeoneElse"];
-            428: components["responses"]["IfMatchIsMissing"];
+            /** @description `If-Match` is missing, or confirmation required */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -2826,11 +3309,103 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+                /** @description ID of the event */
+                event: components["parameters"]["PathEvent"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventState"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_event_report: {
+        parameters: {
+            query?: {
+                /** @description Format of the response. Default: "json". */
+                format?: components["parameters"]["QueryFormat"];
+            };
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+                /** @description ID of the event */
+                event: components["parameters"]["PathEvent"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueReport"];
+                    "text/csv": string;
+                };
+            };
+            /** @description The lobby has not opened, or the event is suspended */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_queue_forecast: {
+        parameters: {
+            query?: {
+                /** @description The quota; by default the current one. */
+                quota?: number;
+            };
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The forecast */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueForecast"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     get_queue_history: {
         parameters: {
             query?: {
                 /** @description Format of the response. Default: "json". */
-                format?: "json" | "csv";
+                format?: components["parameters"]["QueryFormat"];
                 /** @description Start time in seconds since 1970. Default: 0. */
                 from?: number;
                 /** @description Time between two samples: a minute, for the last day, or five minutes, for the last 30 days. Default: "minute". */
@@ -2888,6 +3463,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReleaseResult"];
                 };
             };
+            409: components["responses"]["TheOrderOfAnEventIsBeingDrawn"];
             428: components["responses"]["ConfirmationRequired"];
             /** @description The store did not respond; visitors may or may not have been admitted */
             504: {
@@ -2896,6 +3472,34 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_queue_report: {
+        parameters: {
+            query?: {
+                /** @description Format of the response. Default: "json". */
+                format?: components["parameters"]["QueryFormat"];
+            };
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueReport"];
+                    "text/csv": string;
                 };
             };
             default: components["responses"]["Problem"];
@@ -2937,6 +3541,8 @@ export interface operations {
                 from?: string;
                 /** @description Maximum number of results. Default: 50. */
                 limit?: components["parameters"]["QueryLimit"];
+                /** @description The sessions to list. Default: "waiting". */
+                state?: "waiting" | "active" | "ended";
             };
             header?: never;
             path: {
@@ -2947,13 +3553,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of waiting visitors */
+            /** @description A page of sessions */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionPage"];
+                    "application/json": components["schemas"]["SessionPageView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3008,6 +3614,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdmitResult"];
                 };
             };
+            409: components["responses"]["TheOrderOfAnEventIsBeingDrawn"];
             default: components["responses"]["Problem"];
         };
     };
@@ -3060,6 +3667,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueStats"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    search_sessions: {
+        parameters: {
+            query: {
+                /** @description A support code or a session ID. */
+                code: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions with this code */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3754,10 +4385,16 @@ export interface operations {
     preview_theme: {
         parameters: {
             query?: {
+                /** @description Name of an event that is ahead, for the states `paused` and `closed`. */
+                event?: string;
                 /** @description Visitor language; `en` by default. */
-                language?: "en" | "de" | "fr" | "es" | "nl" | "cy";
+                language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant";
+                /** @description When the event starts; needed with `event`. */
+                starts_at?: string;
+                /** @description Seconds until the start that the page shows. Default: 900. */
+                starts_in?: number;
                 /** @description Visitor state; `waiting` by default. */
-                state?: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
+                state?: "waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "unavailable";
                 /** @description ID of the version; the active version by default. */
                 version?: string;
             };

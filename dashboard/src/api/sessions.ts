@@ -1,11 +1,11 @@
 import { body, client, confirmation } from './client'
+import type { SessionState } from './types'
 
-export const listSessions = (queue: string, from?: string, limit = 50) =>
-  body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue }, query: { from, limit } } }))
+export const listSessions = (queue: string, state: SessionState, from?: string, limit = 50) =>
+  body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue }, query: { state, from, limit } } }))
 
-/** Finds a session by ID or support code. */
-export const findSession = (queue: string, session: string) =>
-  body(client.GET('/api/v1/queues/{queue}/sessions/{session}', { params: { path: { queue, session } } }))
+/** Finds sessions by support code or ID in all queues. */
+export const searchSessions = (code: string) => body(client.GET('/api/v1/sessions', { params: { query: { code } } }))
 
 export const admitSession = (queue: string, session: string) =>
   body(client.POST('/api/v1/queues/{queue}/sessions/{session}/admit', { params: { path: { queue, session } } }))

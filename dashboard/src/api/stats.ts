@@ -12,6 +12,10 @@ export const listQueueStats = (recent: number, signal?: AbortSignal) =>
 export const getQueueStats = (queue: string, signal?: AbortSignal) =>
   body(client.GET('/api/v1/queues/{queue}/stats', { params: { path: { queue } }, signal }))
 
+/** What the queue would do with another quota. */
+export const getQueueForecast = (queue: string, quota: number, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}/forecast', { params: { path: { queue }, query: { quota } }, signal }))
+
 export const getQueueHistory = (queue: string, step: Step, from: number, signal?: AbortSignal) =>
   body(client.GET('/api/v1/queues/{queue}/history', { params: { path: { queue }, query: { step, from } }, signal })) as Promise<QueueHistory>
 

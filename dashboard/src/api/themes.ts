@@ -1,5 +1,5 @@
 import { apiUrl, body, client, confirmation, ifMatch } from './client'
-import type { ThemeDraft, ThemeVersionView } from './types'
+import type { PreviewQuery, ThemeDraft, ThemeVersionView } from './types'
 
 /** A file of a theme in an upload. */
 export interface ThemeFile {
@@ -45,6 +45,9 @@ export const removeTheme = (theme: string, token?: string) =>
 /** Renders the pages of a draft. */
 export const previewDraft = (theme: string, draft: ThemeDraft, signal: AbortSignal) =>
   body(client.POST('/api/v1/themes/{theme}/preview', { params: { path: { theme } }, body: draft, signal }))
+
+/** The URL of a page of a theme with sample data, for a frame. */
+export const previewUrl = (theme: string, query: PreviewQuery) => apiUrl('/api/v1/themes/{theme}/preview', { path: { theme }, query })
 
 /** The page that shows previews in a frame. It is not part of the API document. */
 export const PREVIEW_FRAME = '/api/v1/preview-frame'

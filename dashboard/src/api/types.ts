@@ -1,5 +1,5 @@
 // Types of the API by their schema names.
-import type { components } from './schema'
+import type { components, paths } from './schema'
 
 type Schemas = components['schemas']
 
@@ -7,7 +7,10 @@ export type Principal = Schemas['CurrentPrincipal']
 export type AuditEvent = Schemas['AuditEvent']
 export type AuditPage = Schemas['AuditPage']
 export type CreatedToken = Schemas['CreatedToken']
+export type FieldProblem = Schemas['FieldProblem']
 export type FieldChange = Schemas['FieldChange']
+export type QueueForecast = Schemas['QueueForecast']
+export type QueueReport = Schemas['QueueReport']
 export type QueueHistory = Schemas['QueueHistory']
 export type ImportResult = Schemas['ImportResult']
 export type Controls = Schemas['Controls']
@@ -23,14 +26,17 @@ export type QueuePatch = Schemas['QueuePatch']
 export type QueueSettings = Schemas['QueueSettings']
 export type QueueStats = Schemas['QueueStats']
 export type Role = Schemas['Role']
-export type SessionPage = Schemas['SessionPage']
-export type SessionView = Schemas['SessionView']
+export type SessionPage = Schemas['SessionPageView']
+export type FoundSession = Schemas['FoundSession']
+export type SessionState = FoundSession['state']
+export const SESSION_STATES: readonly SessionState[] = ['waiting', 'active', 'ended']
 export type SignInMethods = Schemas['SignInMethods']
 export type SettingsDraft = Schemas['SettingsDraft']
 export type TenantDraft = Schemas['TenantDraft']
 export type TenantPatch = Schemas['TenantPatch']
 export type TenantView = Schemas['TenantView']
 export type ThemeDraftPreview = Schemas['ThemeDraftPreview']
+export type PreviewQuery = NonNullable<paths['/api/v1/themes/{theme}/preview']['get']['parameters']['query']>
 export type PreviewState = NonNullable<ThemeDraft['states']>[number]
 export type ThemeVersions = Schemas['ThemeVersions']
 export type ThemeVersionView = Schemas['ThemeVersionView']
@@ -44,7 +50,15 @@ export type UrlTestResult = Schemas['UrlTestResult']
 export type UrlTest = Schemas['UrlTest']
 export type Validated = Schemas['Validated']
 
+/** Texts of the operator message by language tag; `default` for all other languages. */
+export type OperatorMessage = NonNullable<QueueSettings['message']>
+/** A change of the operator message: `null` removes a language, or the whole message. */
+export type MessagePatch = Record<string, string | null> | null
 /** The mode of a queue. */
 export type Mode = QueueSettings['mode']
+/** An event of a queue. */
+export type QueueEvent = NonNullable<QueueSettings['events']>[number]
+/** An event with its phase and its draw. */
+export type EventState = Schemas['EventState']
 /** A rule of a queue. */
 export type Rule = QueueSettings['rules'][number]

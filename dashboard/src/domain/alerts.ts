@@ -24,13 +24,13 @@ export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
 
 /** The most urgent alert of a queue, if any. */
 export function alertFor(stats: QueueStats): Alert | undefined {
-  const { waiting, active, quota, mode } = stats
+  const { waiting, active, quota, effective_mode: mode } = stats
   const isOpen = admits(mode)
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
   if (isOpen && waiting > 0 && stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'
-  if (mode === 'paused' && waiting > 0) return 'paused'
+  if (stats.mode === 'paused' && waiting > 0) return 'paused'
   if (longestWait(stats) > LONG_WAIT) return 'long_wait'
   return isOpen && waiting > 0 && active >= quota ? 'full' : undefined
 }

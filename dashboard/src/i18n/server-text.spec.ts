@@ -20,7 +20,7 @@ test('unknown codes are shown in the English of the server', () => {
 test.each(['en', 'de'] as const)('rules and list entries are counted from one (%s)', (name) => {
   locale.value = name
   for (const code of ['rule_queued', 'rule_bypassed', 'rule_repeated']) {
-    expect(serverText({ code, params: { rule: 0, queue: 'acme-tour', host: '*' } }, '')).toMatch(/(rule|Regel) 1 /i)
+    expect(serverText({ code, params: { rule: 1, queue: 'acme-tour', host: '*' } }, '')).toMatch(/(rule|Regel) 1 /i)
   }
   expect(fieldPath('queues[0].rules[1].path[9]')).toBe('queues[1].rules[2].path[10]')
 })

@@ -48,6 +48,5 @@ function format(name: string, value: number | string | ServerMessage): string | 
   if (typeof value === 'object') return translate(value)
   if (typeof value === 'string') return value
   if (name === 'seconds') return duration(value)
-  // The API counts rules from 0, the dashboard from 1.
-  return count(name === 'rule' ? value + 1 : value)
+  return count(value)
 }

@@ -1,5 +1,5 @@
 import type { Component } from 'vue'
-import { ArrowDownUp, Building2, LayoutDashboard, Palette, ScrollText, Users } from '@lucide/vue'
+import { ArrowDownUp, Building2, LayoutDashboard, Palette, ScrollText, Search, Users } from '@lucide/vue'
 
 import type { Role } from '@/api/types'
 import { t } from '@/i18n'
@@ -7,6 +7,7 @@ import { t } from '@/i18n'
 /** Links of the main navigation. `needs` is the role of the route's `meta.needs`. */
 export const navigation: { to: string; label: () => string; icon: Component; needs?: Role }[] = [
   { to: 'overview', label: () => t('overview.title'), icon: LayoutDashboard },
+  { to: 'visitors', label: () => t('sessions.visitors'), icon: Search },
   { to: 'tenants', label: () => t('tenants.title'), icon: Building2 },
   { to: 'themes', label: () => t('themes.title'), icon: Palette },
   { to: 'operators', label: () => t('operators.title'), icon: Users, needs: 'superuser' },

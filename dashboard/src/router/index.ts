@@ -12,6 +12,8 @@ export const router = createRouter({
 })
 
 router.beforeEach(async (to) => {
+  // The policy of a framed overlay would apply to other pages in the frame, too.
+  if (window.top !== window.self && to.name !== 'queue-overlay') return false
   const principal = usePrincipalStore()
   try {
     await principal.load()

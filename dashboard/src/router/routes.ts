@@ -1,5 +1,5 @@
 import type { Component } from 'vue'
-import type { RouteRecordRaw } from 'vue-router'
+import type { RouteLocationNormalized, RouteRecordRaw } from 'vue-router'
 
 import type { Role } from '@/api/types'
 import { t } from '@/i18n'
@@ -31,6 +31,13 @@ export const routes: RouteRecordRaw[] = [
     meta: { title: () => t('newQueue.title'), needs: 'operator', under: 'overview' },
   },
   {
+    path: '/queues/:queue/overlay',
+    name: 'queue-overlay',
+    component: () => import('@/views/queue/overlay/OverlayView.vue'),
+    props: true,
+    meta: { title: () => t('overlay.title'), isPublic: true },
+  },
+  {
     path: '/queues/:queue',
     component: () => import('@/views/queue/QueueView.vue'),
     props: true,
@@ -38,12 +45,16 @@ export const routes: RouteRecordRaw[] = [
       queuePage('', 'queue', 'live', () => import('@/views/queue/live/LivePage.vue')),
       queuePage('settings', 'queue-settings', 'settings', () => import('@/views/queue/settings/SettingsPage.vue')),
       queuePage('rules', 'queue-rules', 'rules', () => import('@/views/queue/rules/RulesPage.vue')),
+      queuePage('events', 'queue-events', 'events', () => import('@/views/queue/events/EventsPage.vue')),
+      { ...queuePage('events/:event/report', 'queue-event-report', 'report', () => import('@/views/queue/report/ReportPage.vue')), props: ({ params }: RouteLocationNormalized) => ({ event: params.event }) },
+      queuePage('report', 'queue-report', 'report', () => import('@/views/queue/report/ReportPage.vue')),
       queuePage('sessions', 'queue-sessions', 'sessions', () => import('@/views/queue/sessions/SessionsPage.vue')),
       queuePage('log', 'queue-log', 'log', () => import('@/views/queue/log/LogPage.vue')),
       queuePage('setup', 'queue-setup', 'setup', () => import('@/views/queue/setup/SetupPage.vue')),
       queuePage('integration', 'queue-integration', 'integration', () => import('@/views/queue/integration/IntegrationPage.vue')),
     ],
   },
+  { path: '/visitors', name: 'visitors', component: () => import('@/views/visitors/VisitorsView.vue'), meta: { title: () => t('sessions.visitors') } },
   { path: '/tenants', name: 'tenants', component: () => import('@/views/tenants/TenantsView.vue'), meta: { title: () => t('tenants.title') } },
   { path: '/themes', name: 'themes', component: () => import('@/views/themes/ThemesView.vue'), meta: { title: () => t('themes.title') } },
   {

@@ -21,7 +21,8 @@ export const useStatsStore = defineStore('stats', () => {
   const receivedAt = ref(0)
   const isLoaded = ref(false)
   const byId = computed(() => new Map(queues.value.map((stats) => [stats.queue, stats])))
-  let canStream = true
+  /** Whether the backoffice is `vestibule serve`, which streams stats; functions do not. */
+  const canStream = ref(true)
 
   /** Stores new stats. Unchanged queues keep their objects, so that their rows are not rendered again. */
   function store(received: QueueStats[]): void {
@@ -44,12 +45,12 @@ export const useStatsStore = defineStore('stats', () => {
 
   /** Follows the stream of stats until it ends, or loads them once where streaming is unavailable. */
   async function follow(signal: AbortSignal): Promise<void> {
-    if (canStream) {
+    if (canStream.value) {
       try {
         return await streamStats(signal, store)
       } catch (error) {
         if (!(error instanceof Problem) || (error.code !== CODES.streamingUnavailable && error.code !== CODES.tooManyStreams)) throw error
-        canStream = error.code === CODES.tooManyStreams
+        canStream.value = error.code === CODES.tooManyStreams
       }
     }
     store((await listQueueStats(0, signal)).queues.map(withoutRecent))
@@ -71,7 +72,7 @@ export const useStatsStore = defineStore('stats', () => {
     isLoaded.value = false
   }
 
-  return { queues, recent, at, receivedAt, isLoaded, byId, loadRecent, follow, setQueue, forget, clear }
+  return { queues, recent, at, receivedAt, isLoaded, canStream, byId, loadRecent, follow, setQueue, forget, clear }
 })
 
 function withoutRecent(queue: QueueStatsEntry): QueueStats {

@@ -1,4 +1,4 @@
-import type { QueueSettings, QueueStats } from '@/api/types'
+import type { QueueReport, QueueSettings, QueueStats } from '@/api/types'
 
 /** The stats of a healthy queue with changes. */
 export function stats(changes: Partial<QueueStats> = {}): QueueStats {
@@ -7,6 +7,7 @@ export function stats(changes: Partial<QueueStats> = {}): QueueStats {
     tenant: 'acme',
     name: 'World tour',
     mode: 'open',
+    effective_mode: changes.mode ?? 'open',
     revision: 7,
     at: 1_790_000_000,
     waiting: 0,
@@ -33,6 +34,8 @@ export function settings(changes: Partial<QueueSettings> = {}): QueueSettings {
     mode: 'open',
     quota: 100,
     admissions_per_minute: null,
+    admissions_every: null,
+    max_waiting: null,
     waiting_ttl: 60,
     active_ttl: 600,
     claim_ttl: 30,
@@ -46,6 +49,27 @@ export function settings(changes: Partial<QueueSettings> = {}): QueueSettings {
     cookie_domain: null,
     epoch: 1,
     revision: 7,
+    ...changes,
+  }
+}
+
+/** The report of a short sale with changes. */
+export function report(changes: Partial<QueueReport> = {}): QueueReport {
+  return {
+    queue: 'acme-tour',
+    event: 'sale',
+    from: '2027-03-04T09:29:10Z',
+    to: '2027-03-04T14:11:05Z',
+    complete: true,
+    joined: 2000,
+    confirmed: 1900,
+    admitted: 1500,
+    abandoned: 450,
+    returned: 60,
+    expired: 300,
+    left: 1190,
+    ended: 10,
+    waits: [{ le: 1, count: 0 }, { le: 60, count: 300 }, { le: 600, count: 1200 }, { le: null, count: 1500 }],
     ...changes,
   }
 }

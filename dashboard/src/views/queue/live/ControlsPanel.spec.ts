@@ -14,12 +14,12 @@ let panel: VueWrapper | undefined
 afterEach(() => panel?.unmount())
 
 /** Mounts the controls of a queue with 1,200 waiting visitors. */
-async function controls(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
+async function controls(answers: Parameters<typeof mockApi>[0], changes: Parameters<typeof settings>[0] = {}): Promise<ApiRequest[]> {
   const now = stats({ waiting: 1200, active: 100 })
-  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
+  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(changes), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
   signInAs()
   useStatsStore().setQueue(now)
-  panel = mountApp(ControlsPanel, { settings: settings(), stats: now }, () => provideQueue(() => 'acme-tour'))
+  panel = mountApp(ControlsPanel, { settings: settings(changes), stats: now }, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
   return requests
 }
@@ -56,6 +56,15 @@ test('invalid numbers are rejected without a dialog', async () => {
   expect(panel!.find('.error').text()).toBe('Enter a number from 1 to 100,000.')
   expect(changes(requests)).toEqual([])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
+})
+
+test('removing the rate removes its steps', async () => {
+  const requests = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ revision: 8 }) }, { admissions_per_minute: 300, admissions_every: 15 })
+  expect(panel!.text()).toContain('Now: 300, every 15 s')
+  await type('Rate', '')
+  getElement<HTMLButtonElement>('[role="dialog"] button', 'Remove limit').closest('form')!.requestSubmit()
+  await flushPromises()
+  expect(changes(requests)).toEqual([['PATCH /api/v1/queues/acme-tour/controls', { admissions_per_minute: null, admissions_every: null }, null]])
 })
 
 test('a large release is confirmed with the server’s token', async () => {

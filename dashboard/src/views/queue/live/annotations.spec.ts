@@ -2,14 +2,14 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import type { AuditEvent } from '@/api/types'
+import type { AuditEvent, QueueEvent } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { getElement, mountApp } from '@/testing/mount'
 import { stats } from '@/testing/fixtures'
 import { mockApi } from '@/testing/api'
 
 import HistoryChart from './HistoryChart.vue'
-import { annotationsOf } from './annotations'
+import { annotationsOf, phasesOf, readChanges } from './annotations'
 
 enableAutoUnmount(afterEach)
 
@@ -31,6 +31,44 @@ test('annotations show who changed what, oldest first', () => {
   ])
 })
 
+test('releases and resets show their numbers, other changes the values before and after', () => {
+  const number = (field: string, to: number) => ({ field, from: null, to })
+  const texts = annotationsOf([
+    entry(10, { action: 'queue.release', changes: [number('asked', 50), number('released', 10)] }),
+    entry(20, { action: 'queue.reset', changes: [{ field: 'epoch', from: 1, to: 2 }, number('waiting', 40), number('active', 5)] }),
+    entry(30, { changes: [{ field: 'mode', from: 'open', to: 'paused' }] }),
+    entry(40, { changes: [{ field: 'admissions_per_minute', from: null, to: 120 }] }),
+    entry(50, { changes: [{ field: 'message', from: null, to: { default: 'Sold out.' } }] }),
+  ]).map(({ text }) => text)
+  expect(texts).toEqual([
+    'otto: 10 visitors admitted',
+    'otto: line reset with 40 waiting and 5 active',
+    'otto: Mode open → paused',
+    'otto: Rate – → 120',
+    'otto: message.default – → Sold out.',
+  ])
+})
+
+test('phases of events that are not suspended are marked', () => {
+  const event: QueueEvent = { id: 'sale', name: 'Spring sale', lobby_at: '2027-03-04T09:40:00Z', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
+  const marks = phasesOf([{ ...event, id: 'unnamed', name: undefined, starts_at: '2027-03-05T10:00:00Z', lobby_at: undefined, ends_at: '2027-03-05T12:00:00Z' }, event, { ...event, id: 'none', suspended: true }], 'World tour')
+  expect(marks.slice(0, 3).map(({ at, kind, text }) => [new Date(at * 1000).toISOString(), kind, text])).toEqual([
+    ['2027-03-04T09:40:00.000Z', 'phase', 'Spring sale: Lobby open'],
+    ['2027-03-04T10:00:00.000Z', 'phase', 'Spring sale: Running'],
+    ['2027-03-04T14:00:00.000Z', 'phase', 'Spring sale: Ending'],
+  ])
+  expect(marks).toHaveLength(6)
+  expect(marks.at(-1)!.text).toBe('World tour: Ending')
+})
+
+test('changes are read on where a page of the log has found few', async () => {
+  const requests = mockApi({
+    'GET /api/v1/audit': ({ line }) => (line.includes('before=') || line.includes('settings.') ? { events: [entry(5, {})], next: null } : { events: [], next: '9-0' }),
+  })
+  expect(await readChanges('acme-tour', 0)).toHaveLength(2)
+  expect(requests.map(({ line }) => line)).toContain('GET /api/v1/audit?queue=acme-tour&action=queue.&from=0&limit=200&before=9-0')
+})
+
 test('annotations are translated and mark unknown outcomes', () => {
   locale.value = 'de'
   expect(annotationsOf([entry(1, { changes: [quota], outcome: 'unknown' })])[0]?.text).toMatch(/^otto: Quote 100 → 150 \(Ausgang unbekannt/)
@@ -42,10 +80,13 @@ test('changes in the range are listed below the chart', async () => {
     'GET /api/v1/audit': ({ line }) => ({ events: line.includes('action=queue.') ? [entry(NOW - 60, { changes: [quota] }), entry(NOW - 90_000, { changes: [quota] })] : [], next: null }),
   })
   const now = stats({ at: NOW })
+  const time = (at: number) => new Date(at * 1000).toISOString()
+  const event: QueueEvent = { id: 'sale', name: 'Spring sale', lobby_at: time(NOW - 90), starts_at: time(NOW - 30), ends_at: time(NOW + 600), order: 'arrival', suspended: false }
   useStatsStore().setQueue(now)
-  mountApp(HistoryChart, { stats: now })
+  mountApp(HistoryChart, { stats: now, events: [event] })
   await flushPromises()
   expect(requests.map(({ line }) => line)).toContain(`GET /api/v1/audit?queue=acme-tour&action=queue.&from=${NOW - 3600}&limit=200`)
-  expect(getElement('details summary').textContent).toBe('1 settings change')
-  expect(getElement('details li').textContent).toContain('otto: Quota 100 → 150')
+  expect(getElement('details summary').textContent).toBe('3 changes and phases')
+  const listed = [...document.querySelectorAll('details li')].map((item) => item.textContent)
+  expect(listed.map((text) => text.replace(/^.*\d\d:\d\d /, ''))).toEqual(['Spring sale: Lobby open', 'otto: Quota 100 → 150', 'Spring sale: Running'])
 })

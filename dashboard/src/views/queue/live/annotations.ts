@@ -1,45 +1,83 @@
 import { flattenChanges } from '@/domain/changes'
-import { NONE, t, te } from '@/i18n'
+import { drawSecondsOf } from '@/domain/draws'
+import { lobbyOf, secondsOf } from '@/domain/events'
+import { count, NONE, t, te } from '@/i18n'
 import { fieldName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
-import type { AuditEvent } from '@/api/types'
+import type { AuditEvent, QueueEvent } from '@/api/types'
 
-/** A settings change as a mark in the chart. */
+/** A change of the queue, or the beginning of a phase of an event, as a mark in the chart. */
 export interface Annotation {
   id: string
   /** In seconds since 1970. */
   at: number
-  /** Operator and changes. */
+  kind: 'change' | 'phase'
+  /** Operator and changes, or event and phase. */
   text: string
 }
 
-/** Maximum number of audit events that are loaded. */
+/** Maximum number of audit events per page, and of pages that are loaded: a page can be empty although more follow. */
 const ENTRIES_MAX = 200
+const PAGES_MAX = 5
 /** Maximum number of fields in a text. */
 const FIELDS_MAX = 3
 /** Actions that are marked. */
 const ACTIONS = new Set(['queue.update', 'queue.controls', 'queue.drain', 'queue.release', 'queue.reset', 'settings.import'])
 
-/** Audit events with settings changes of a queue since a time. */
+/** Audit events with changes of a queue since a time. */
 export async function readChanges(queue: string, from: number): Promise<AuditEvent[]> {
-  const [changes, imports] = await Promise.all(['queue.', 'settings.'].map((action) => searchAudit({ queue, action, from, limit: ENTRIES_MAX })))
-  return [...(changes?.events ?? []), ...(imports?.events ?? [])]
+  return (await Promise.all(['queue.', 'settings.'].map((action) => readPages(queue, action, from)))).flat()
+}
+
+async function readPages(queue: string, action: string, from: number): Promise<AuditEvent[]> {
+  const found: AuditEvent[] = []
+  let before: string | undefined
+  for (let page = 0; page < PAGES_MAX && found.length < ENTRIES_MAX; page += 1) {
+    const { events, next } = await searchAudit({ queue, action, from, limit: ENTRIES_MAX, ...(before && { before }) })
+    found.push(...events)
+    if (!next) break
+    before = next
+  }
+  return found
+}
+
+/** The phases of events as annotations, oldest first. Suspended events have none. */
+export function phasesOf(events: readonly QueueEvent[], queueName: string): Annotation[] {
+  const phases = events.filter(({ suspended }) => !suspended).flatMap((event) =>
+    ([
+      ['lobby', lobbyOf(event)],
+      ...(event.order === 'draw' ? [['draw', secondsOf(event.starts_at)] as const] : []),
+      ['running', secondsOf(event.starts_at) + drawSecondsOf(event)],
+      ['ending', secondsOf(event.ends_at)],
+    ] as const).map(([phase, at]) =>
+      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${t(`events.phases.${phase}`)}` })))
+  return phases.toSorted((one, other) => one.at - other.at)
 }
 
 /** Audit events as annotations, oldest first. Unknown outcomes are marked. */
 export function annotationsOf(entries: readonly AuditEvent[]): Annotation[] {
   return entries
     .filter(({ action }) => ACTIONS.has(action))
-    .map((entry) => ({ id: entry.id ?? entry.request, at: entry.at ?? 0, text: textOf(entry) }))
+    .map((entry) => ({ id: entry.id ?? entry.request, at: entry.at ?? 0, kind: 'change' as const, text: textOf(entry) }))
     .toSorted((one, other) => one.at - other.at)
 }
 
-function textOf({ action, operator, via, changes, outcome }: AuditEvent): string {
+function textOf(entry: AuditEvent): string {
+  const { action, operator, via, changes, outcome } = entry
   const all = flattenChanges(changes)
   const fields = all.slice(0, FIELDS_MAX).map(({ field, from, to }) => `${fieldName(field)} ${written(from)} → ${written(to)}`)
-  const what = fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (te(`audit.changes.${action}`) ? t(`audit.changes.${action}`) : action)
+  const what = effectOf(entry) ?? (fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (te(`audit.changes.${action}`) ? t(`audit.changes.${action}`) : action))
   const doubt = outcome && outcome !== 'done' ? ` (${t(`audit.outcomes.${outcome}`)})` : ''
   return `${operator ?? t(`audit.via.${via ?? 'api'}`)}: ${what}${doubt}`
+}
+
+/** What a release or a reset did: their numbers are no settings with a value before. */
+function effectOf({ action, changes }: AuditEvent): string | undefined {
+  const number = (field: string) => Number(changes.find((change) => change.field === field)?.to ?? NaN)
+  const [released, waiting, active] = [number('released'), number('waiting'), number('active')]
+  if (action === 'queue.release' && !Number.isNaN(released)) return t('live.marks.release', { visitors: t('count.visitors', { count: count(released) }, released) })
+  if (action === 'queue.reset' && !Number.isNaN(waiting)) return t('live.marks.reset', { waiting: count(waiting), active: count(active) })
+  return undefined
 }
 
 function written(value: unknown): string {

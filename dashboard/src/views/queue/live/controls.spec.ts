@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
+
 import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import { stats } from '@/testing/fixtures'
 
-import { controlTexts, effects, isDangerous, type Line } from './controls'
+import { controlTexts, effects, isDangerous, LANGUAGES, messagePatch, type Line } from './controls'
 
 const line = (changes: Partial<Line> = {}): Line => ({ ...stats(), waiting: 1200, active: 500, quota: 500, rate: null, ...changes })
 
@@ -29,6 +31,20 @@ test('a lowered quota removes nobody', () => {
   expect(effects({ kind: 'quota', quota: 400 }, line())[0]).toMatch(/^500 visitors are active, 100 over the new quota/)
   expect(effects({ kind: 'quota', quota: 400 }, line({ active: 390 }))).toEqual(['No one is removed. 10 visitors more can be active.'])
   expect(effects({ kind: 'quota', quota: 0 }, line())[0]).toMatch(/^Admissions stop/)
+})
+
+test('another mode in the lobby of a draw says what it does to the lobby', () => {
+  const inLobby = line({ event: { phase: 'lobby', lobby_tickets: 50_021 } })
+  const last = (mode: 'open' | 'paused' | 'scheduled', line: Line) => effects({ kind: 'mode', mode }, line).at(-1)
+  expect(last('open', inLobby)).toMatch(/^50,021 visitors are in the lobby of a draw and join the line at once/)
+  expect(last('paused', inLobby)).toBe('50,021 visitors are in the lobby and stay in the draw. Newcomers do not get a lobby ticket in this mode.')
+  expect(isDangerous({ kind: 'mode', mode: 'open' }, inLobby)).toBe(true)
+  for (const event of [{ phase: 'lobby', lobby_tickets: null }, { phase: 'running', lobby_tickets: 50_021 }]) {
+    expect(isDangerous({ kind: 'mode', mode: 'open' }, line({ event }))).toBe(false)
+  }
+  const message = { kind: 'message', message: { default: 'Sold out.' }, before: null } as const
+  expect(effects(message, inLobby)[0], 'waiting visitors and those of the lobby').toBe('51,221 visitors will see this.')
+  expect(last('scheduled', inLobby)).not.toContain('lobby')
 })
 
 test('quota and rate of a paused queue take effect when it opens', () => {
@@ -61,4 +77,28 @@ test('the button names the change in every language', () => {
   expect(controlTexts({ kind: 'rate', rate: null }).action).toBe('Remove limit')
   locale.value = 'de'
   expect(controlTexts({ kind: 'release', count: 1 }).action).toBe('1 Besucher einlassen')
+})
+
+test('a message shows who will see it, and its texts', () => {
+  const message = { default: 'Sold out.', de: 'Ausverkauft.' }
+  expect(effects({ kind: 'message', message, before: null }, line({ waiting: 4210 }))).toEqual([
+    '4,210 visitors will see this.',
+    '“Sold out.”',
+    'German: “Ausverkauft.”',
+  ])
+  expect(effects({ kind: 'message', message: null, before: message }, line({ waiting: 1 }))).toEqual(['1 visitor will no longer see the message.'])
+  expect(effects({ kind: 'message', message, before: null }, line({ mode: 'bypass' }))[0]).toMatch(/^Takes effect when the mode is “Open”/)
+  locale.value = 'de'
+  expect(controlTexts({ kind: 'message', message: null, before: message }).action).toBe('Nachricht entfernen')
+})
+
+test('a changed message removes languages that are no longer there', () => {
+  expect(messagePatch({ default: 'a', fr: 'b' }, { default: 'a', de: 'c' })).toEqual({ default: 'a', de: null, fr: 'b' })
+  expect(messagePatch(null, { default: 'a' })).toBeNull()
+})
+
+test('a message can have each language of the queue page', () => {
+  const { ThemeDraft } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
+  const languages = (ThemeDraft.properties.language.enum as (string | null)[]).filter((code) => code !== null)
+  expect(languages.toSorted()).toEqual(LANGUAGES)
 })

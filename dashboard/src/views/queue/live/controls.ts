@@ -1,7 +1,12 @@
 import { admits } from '@/domain/modes'
-import { count, duration, t, wait } from '@/i18n'
+import { count, duration, languageName, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
-import type { Mode, QueueStats } from '@/api/types'
+import type { MessagePatch, Mode, OperatorMessage, QueueStats } from '@/api/types'
+
+/** Maximum length of an operator message in characters. */
+export const MESSAGE_MAX = 280
+/** Languages of the queue page, for which a message can have a text of its own. */
+export const LANGUAGES = ['ar', 'cy', 'de', 'en', 'es', 'fr', 'it', 'ja', 'ko', 'nl', 'pl', 'pt', 'tr', 'zh-Hans', 'zh-Hant'] as const
 
 /** A change that an operator is about to make. */
 export type Control =
@@ -9,9 +14,10 @@ export type Control =
   | { kind: 'quota'; quota: number }
   | { kind: 'rate'; rate: number | null }
   | { kind: 'release'; count: number }
+  | { kind: 'message'; message: OperatorMessage | null; before: OperatorMessage | null }
 
 /** The state of a line at the time of a change. */
-export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'wait_seconds'> & {
+export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'wait_seconds' | 'event'> & {
   /** Maximum admissions per minute. */
   rate: number | null
 }
@@ -26,14 +32,35 @@ const admitted = ({ waiting, active }: Line, quota: number) => Math.min(waiting,
 export function effects(control: Control, line: Line): string[] {
   switch (control.kind) {
     case 'mode':
-      return modeEffects(control.mode, line)
+      return [...modeEffects(control.mode, line), ...lobbyEffects(control.mode, line)]
     case 'quota':
       return admits(line.mode) ? quotaEffects(control.quota, line) : [deferred(line)]
     case 'rate':
       return admits(line.mode) ? rateEffects(control.rate, line) : [deferred(line)]
     case 'release':
       return releaseEffects(control.count, line)
+    case 'message':
+      return messageEffects(control.message, line)
   }
+}
+
+/** The length of a message as the API counts it. */
+export const messageLength = (text: string) => [...text.trim()].length
+
+/** The merge patch that changes the message: languages that are no longer there are removed. */
+export function messagePatch(message: OperatorMessage | null, before: OperatorMessage | null): MessagePatch {
+  if (!message) return null
+  const removed = Object.keys(before ?? {}).filter((tag) => !(tag in message))
+  return { ...Object.fromEntries(removed.map((tag) => [tag, null])), ...message }
+}
+
+function messageEffects(message: OperatorMessage | null, { waiting, mode, event }: Line): string[] {
+  const readers = waiting + (event?.phase === 'lobby' ? (event.lobby_tickets ?? 0) : 0)
+  const seen = { count: count(readers) }
+  if (!message) return [t('live.effects.removesMessage', seen, readers)]
+  const texts = Object.entries(message).map(([tag, text]) => (tag === 'default' ? `“${text}”` : `${languageName(tag)}: “${text}”`))
+  // Nobody sees a queue page while everyone passes.
+  return [mode === 'bypass' ? deferred({ mode }) : t('live.effects.showsMessage', seen, readers), ...texts]
 }
 
 function modeEffects(mode: Mode, line: Line): string[] {
@@ -48,9 +75,18 @@ function modeEffects(mode: Mode, line: Line): string[] {
       return [t('live.effects.closes', waiting, line.waiting), remaining]
     case 'bypass':
       return [t('live.effects.bypasses', waiting)]
+    case 'scheduled':
+      return [t('live.effects.follows'), remaining]
     case 'draining':
       return [t('live.effects.drains', waiting, line.waiting), remaining]
   }
+}
+
+/** What a mode does to an open lobby: the draw takes place, but newcomers join in order of arrival meanwhile. */
+function lobbyEffects(mode: Mode, { event }: Line): string[] {
+  if (mode === 'scheduled' || event?.phase !== 'lobby' || typeof event.lobby_tickets !== 'number') return []
+  const tickets = { count: count(event.lobby_tickets) }
+  return [mode === 'open' ? t('live.effects.opensLobby', tickets, event.lobby_tickets) : t('live.effects.overridesLobby', tickets, event.lobby_tickets)]
 }
 
 function openEffect(line: Line): string {
@@ -91,7 +127,7 @@ function currentWait({ waiting, wait_seconds }: Line): string[] {
 }
 
 /** Quota and rate take effect only in modes that admit visitors. */
-function deferred({ mode }: Line): string {
+function deferred({ mode }: Pick<Line, 'mode'>): string {
   return t('live.effects.deferred', { mode: modeName(mode) })
 }
 
@@ -111,11 +147,14 @@ export function controlTexts(control: Control, released = 0): { title: string; a
       return control.rate === null ? texts('noRate') : texts('rate', { value: count(control.rate) })
     case 'release':
       return { ...texts('release', { visitors: visitors(control.count) }), done: t('live.done.release', { visitors: visitors(released) }) }
+    case 'message':
+      return texts(control.message ? 'message' : 'noMessage')
   }
 }
 
 /** Whether a change blocks visitors or may exceed the capacity of the site. */
 export function isDangerous(control: Control, line: Line): boolean {
+  if (control.kind === 'mode' && lobbyEffects(control.mode, line).length) return true
   if (control.kind === 'mode') return control.mode === 'closed' || control.mode === 'bypass'
   if (control.kind === 'quota') return control.quota === 0 || control.quota > line.quota * 2
   return control.kind === 'release' && line.active + Math.min(control.count, line.waiting) > line.quota

@@ -39,6 +39,17 @@ const press = async (text: string) => {
   await flushPromises()
 }
 
+test('a maximum queue length is saved', async () => {
+  const requests = await open({
+    [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'max_waiting', from: null, to: 5000 }] },
+    [`PATCH ${QUEUE}`]: settings({ max_waiting: 5000, revision: 8 }),
+  })
+  await field('Maximum queue length').find('input').setValue('5000')
+  await review()
+  await press('Save')
+  expect(writes(requests).at(-1)).toMatchObject({ body: { max_waiting: 5000 } })
+})
+
 test('changes are reviewed and saved with the loaded revision', async () => {
   const requests = await open({
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },

@@ -1,0 +1,220 @@
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import type { FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
+import { zone } from '@/i18n'
+import { useStatsStore } from '@/stores/stats'
+import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
+import { settings, stats } from '@/testing/fixtures'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
+
+import { provideQueue } from '../useQueue'
+import EventsPage from './EventsPage.vue'
+
+const EVENT: QueueEvent = { id: 'sale', name: 'Spring sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
+
+let page: VueWrapper | undefined
+
+afterEach(() => page?.unmount())
+
+const DRAW: QueueEvent = { ...EVENT, order: 'draw', salt: 'b7f3a1', key: 's1' }
+const COMMITMENT = '58634f96a38bcb2b841e4cc0cbc451f68ca0aae969d79db2e5f60e068012f90d'
+
+/** Responses of the API and stats of a draw in this phase. */
+interface Draw {
+  phase: string
+  tickets: number
+  secret?: string
+  patch?: (request: ApiRequest) => unknown
+}
+
+/** Mounts the page of a queue with an event, at this time. */
+async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldProblem[] = [], saved?: () => Response): Promise<ApiRequest[]> {
+  zone.value = 'Europe/Berlin'
+  const queue = settings({ mode: 'scheduled', events: [EVENT], ...changes })
+  const current = draw && { id: 'sale', phase: draw.phase, lobby_tickets: draw.tickets }
+  const now = stats({ mode: queue.mode, at: Date.parse(at) / 1000, event: current })
+  const requests = mockApi({
+    'GET /api/v1/queues/acme-tour': queue,
+    'GET /api/v1/queues/acme-tour/stats': now,
+    'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null }, problems: [] },
+    'PATCH /api/v1/queues/acme-tour': saved ?? draw?.patch ?? queue,
+    'PATCH /api/v1/queues/acme-tour?validate=true': saved ?? { settings: queue, changes: [], warnings },
+    'PATCH /api/v1/queues/acme-tour/controls': { ...queue, mode: 'scheduled' },
+  })
+  signInAs(role)
+  useStatsStore().setQueue(now)
+  page = mountApp(EventsPage, {}, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+  return requests
+}
+
+const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => line.startsWith('PATCH') && !line.includes('validate')).map(({ body }) => body)
+
+async function press(text: string, within = ''): Promise<void> {
+  getElement<HTMLButtonElement>(`${within} button`, text).click()
+  await flushPromises()
+}
+
+async function submit(): Promise<void> {
+  getElement<HTMLFormElement>('[role="dialog"] form').requestSubmit()
+  await flushPromises()
+}
+
+test('an early start is confirmed and keeps the open lobby', async () => {
+  const requests = await events('2027-03-04T09:40:00Z')
+  expect(page!.text()).toContain('Lobby open')
+  await press('Start in 1 minute')
+  expect(changes(requests)).toEqual([])
+  await submit()
+  expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T09:30:00Z', starts_at: '2027-03-04T09:41:00Z', ends_at: '2027-03-04T13:41:00Z' }] }])
+})
+
+test('a running event can be ended but not started', async () => {
+  const requests = await events('2027-03-04T11:00:00Z')
+  expect(page!.text()).not.toContain('Start in 1 minute')
+  await press('End now')
+  await submit()
+  expect(changes(requests)).toEqual([{ events: [{ ...EVENT, ends_at: '2027-03-04T11:00:00Z' }] }])
+})
+
+test('the form shows UTC beside the local time', async () => {
+  const requests = await events('2027-03-04T08:00:00Z')
+  await press('Edit')
+  const dialog = getElement('[role="dialog"]')
+  expect(dialog.textContent).toContain('2027-03-04 10:00 UTC')
+  const start = dialog.querySelector<HTMLInputElement>('input[type="datetime-local"]')!
+  expect(start.value).toBe('2027-03-04T11:00')
+  start.value = '2027-03-04T12:00'
+  start.dispatchEvent(new Event('input'))
+  await submit()
+  expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T10:30:00Z', starts_at: '2027-03-04T11:00:00Z' }] }])
+})
+
+test('a late lobby is a warning before it is saved', async () => {
+  const late: FieldProblem = { field: 'events[0].lobby_at', code: 'lobby_soon', detail: 'opens so soon', params: { seconds: 30 } }
+  const requests = await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [late])
+  for (const name of ['Edit', 'Start in 1 minute']) {
+    await press(name)
+    const before = changes(requests).length
+    await submit()
+    expect(getElement('[role="dialog"] [role="alert"]').textContent).toMatch(/events\[1\]\.lobby_at\s*opens so soon/)
+    expect(changes(requests)).toHaveLength(before)
+    await submit()
+    expect(changes(requests)).toHaveLength(before + 1)
+  }
+})
+
+test('the form previews the page before, at and after the start', async () => {
+  await events('2027-03-04T08:00:00Z', { theme: 'summer' })
+  await press('Edit')
+  const details = getElement<HTMLDetailsElement>('[role="dialog"] details')
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  const shown = () => new URL(getElement<HTMLIFrameElement>('[role="dialog"] iframe').src, location.href)
+  expect(shown().pathname).toBe('/api/v1/themes/summer/preview')
+  expect(Object.fromEntries(shown().searchParams)).toEqual({ state: 'paused', language: 'en', event: 'Spring sale', starts_at: EVENT.starts_at, starts_in: '1800' })
+  const choose = async (label: string) => {
+    getElement('[role="dialog"] label', label).querySelector('input')!.click()
+    await flushPromises()
+  }
+  await choose('At the start')
+  expect(shown().searchParams.get('state')).toBe('waiting')
+  await choose('After admission')
+  expect(shown().searchParams.get('state')).toBe('admitted')
+})
+
+test('an inactive schedule can be resumed', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { mode: 'closed' })
+  expect(page!.text()).toContain('Schedule not active')
+  await press('Resume schedule')
+  expect(changes(requests)).toEqual([{ mode: 'scheduled' }])
+})
+
+test('viewers see events and change none', async () => {
+  await events('2027-03-04T08:00:00Z', {}, 'viewer')
+  expect(page!.text()).toContain('Spring sale')
+  expect(page!.findAll('button')).toEqual([])
+})
+
+test('an error of the server is shown at its field', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [], () =>
+    problemResponse(422, 'validation_failed', {
+      errors: [{ field: 'events[1].ends_at', code: 'event_duration', detail: 'must be 60 seconds to 30 days after starts_at' }, { field: 'events[0].lobby_at', code: 'lobby_time', detail: 'must be earlier' }],
+    }))
+  await press('Add an event')
+  await submit()
+  expect(changes(requests)).toEqual([])
+  const invalid = [...document.querySelectorAll('[role="dialog"] .field.invalid')].map((field) => field.querySelector('label')!.textContent)
+  expect(invalid).toEqual(['End'])
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toContain('60 seconds to 30 days')
+  // That of another event is listed.
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('events[1].lobby_at must be earlier')
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
+})
+
+test('numbers that cannot be read are not sent', async () => {
+  const requests = await events('2027-03-04T08:00:00Z')
+  await press('Add an event')
+  const lobby = getElement('[role="dialog"] .field', 'Lobby').querySelector('input')!
+  lobby.value = 'half an hour'
+  lobby.dispatchEvent(new Event('input'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+})
+
+test('a new event is drawn with a salt of its own', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [] })
+  await press('Add an event')
+  const id = getElement('[role="dialog"]').querySelector('input')!
+  id.value = 'sale'
+  id.dispatchEvent(new Event('input'))
+  await submit()
+  const [created] = (changes(requests)[0] as { events: QueueEvent[] }).events
+  expect(created).toMatchObject({ id: 'sale', order: 'draw' })
+  expect(created!.salt).toMatch(/^[0-9a-f]{16}$/)
+  expect(created).not.toHaveProperty('key')
+})
+
+test('an event in order of arrival has no fields of a draw', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 })
+  await press('Edit')
+  const order = [...getElement('[role="dialog"]').querySelectorAll('select')].at(-1)!
+  order.selectedIndex = 1
+  order.dispatchEvent(new Event('change'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T09:30:00Z' }] }])
+})
+
+test('the lobby shows tickets, commitment and a start that is too fast', async () => {
+  await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'viewer', { phase: 'lobby', tickets: 2_000_000 })
+  for (const text of [COMMITMENT, '2,000,000', 'About 100,000 requests per second', 'Set a draw of 50 seconds']) expect(page!.text()).toContain(text)
+  expect(page!.text()).not.toContain('verify-draw')
+})
+
+test('functions answer fewer requests at the start', async () => {
+  useStatsStore().canStream = false
+  await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'viewer', { phase: 'lobby', tickets: 500_000 })
+  expect(page!.text()).toContain('Functions should get at most 20,000. Set a draw of 38 seconds')
+})
+
+test('the proof is shown after the draw', async () => {
+  await events('2027-03-04T10:00:10Z', { events: [DRAW] }, 'viewer', { phase: 'draw', tickets: 3, secret: 'eadb926a' })
+  expect(page!.text()).toContain('eadb926a')
+  expect(page!.text()).toContain('vestibule verify-draw "https://tickets.example.com/_vestibule/line?queue=acme-tour"')
+})
+
+test('suspending an event with lobby tickets is confirmed', async () => {
+  const asked = () => problemResponse(428, 'confirmation_required', { confirmation: { token: 'abc', expires_in: 120, consequence: '1200 visitors are in the lobby.', message: { code: 'will_void_lobby_tickets', params: { tickets: 1200, event: 'sale' } } } })
+  const patch = (request: ApiRequest) => (request.headers.get('x-vestibule-confirm') === 'abc' ? settings({ mode: 'scheduled', events: [{ ...DRAW, suspended: true }] }) : asked())
+  const requests = await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'operator', { phase: 'lobby', tickets: 1200, patch })
+  await press('Suspend')
+  expect(getElement('[role="dialog"]').textContent).toContain('1200 visitors are in the lobby.')
+  await submit()
+  expect(changes(requests)).toHaveLength(2)
+  expect(page!.text()).toContain('Suspended')
+})

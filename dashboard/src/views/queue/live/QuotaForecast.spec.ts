@@ -1,0 +1,65 @@
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { locale } from '@/i18n'
+import type { QueueForecast as Forecast } from '@/api/types'
+import { mockApi } from '@/testing/api'
+import { settings, stats } from '@/testing/fixtures'
+import { getElement, mountApp } from '@/testing/mount'
+import { useStatsStore } from '@/stores/stats'
+
+import { provideQueue } from '../useQueue'
+import { forecastSentences } from './forecast'
+import QuotaForecast from './QuotaForecast.vue'
+
+let card: VueWrapper | undefined
+
+afterEach(() => card?.unmount())
+
+const plain = (text: string) => text.replace(/[\s\u00a0\u202f]+/g, ' ')
+const forecast = (changes: Partial<Forecast> = {}): Forecast => ({
+  quota: 600, at: 1_700_000_000, waiting: 1200, admitted_now: 100,
+  last_wait_seconds: { p50: 1200, p90: 1500 }, line_ends_at: { p50: 1_700_001_200, p90: 1_700_001_500 }, ...changes,
+})
+const told = (changes: Partial<Forecast> = {}, isAdmitting = true) => forecastSentences(forecast(changes), isAdmitting).map(plain)
+
+test('a forecast tells who is admitted, the last wait and the end', () => {
+  expect(told()).toEqual(['100 visitors are admitted at once.', 'The last of 1,200 waiting visitors waits 20 min to 25 min.', expect.stringMatching(/^The line of now ends between .* and .*\.$/)])
+  expect(told({}, false)[0]).toBe('If the queue opened now:')
+  expect(told({ waiting: 1, admitted_now: 1 })).toEqual(['1 visitor is admitted at once.'])
+  expect(told({ quota: 0 })).toEqual(['Nobody is admitted at a quota of 0.'])
+  expect(told({ waiting: 0, admitted_now: 0 })).toEqual(['The line is empty.'])
+  expect(told({ admitted_now: 0, last_wait_seconds: null, line_ends_at: null })).toEqual(['There is no estimate for the rest of the line.'])
+  locale.value = 'de'
+  expect(told({ admitted_now: 0 })[0]).toBe('Der letzte von 1.200 Wartenden wartet 20 min bis 25 min.')
+})
+
+async function open(canEdit: boolean) {
+  const now = stats({ waiting: 1200, active: 100 })
+  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, 'GET /api/v1/queues/acme-tour/forecast': ({ line }) => forecast({ quota: Number(line.split('=')[1]) }) })
+  useStatsStore().setQueue(now)
+  card = mountApp(QuotaForecast, { settings: settings(), stats: now, canEdit }, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+  return requests.filter(({ line }) => line.includes('forecast'))
+}
+
+test('the slider asks for its quota once it is open, and changes nothing', async () => {
+  expect(await open(true)).toEqual([])
+  const details = getElement<HTMLDetailsElement>('details')
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  expect(plain(card!.find('output').text())).toContain('100 visitors are admitted at once.')
+  const slider = card!.find('input[type="range"]')
+  await slider.setValue('150')
+  expect([slider.attributes('aria-valuetext'), card!.find('label').attributes('for')]).toEqual(['150', slider.attributes('id')])
+  await card!.findAll('button').find((button) => button.text() === 'Set quota to 150 …')!.trigger('click')
+  await flushPromises()
+  expect(getElement('[role="dialog"]').textContent).toContain('Set the quota to 150?')
+})
+
+test('a viewer has the slider without the button', async () => {
+  await open(false)
+  expect(card!.find('input[type="range"]').exists()).toBe(true)
+  expect(card!.find('button').exists()).toBe(false)
+})

@@ -13,6 +13,7 @@ use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
 use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
+use vestibule_runtime::StreamCounts;
 
 use crate::cli::ServeOptions;
 use crate::serve::suggest_other_address;
@@ -37,6 +38,7 @@ pub(crate) fn bind(
     limits: ConnectionLimits,
     parts: AdminParts,
     requests: RequestMetrics,
+    streams: Arc<StreamCounts>,
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else { return Ok(None) };
     let token = metrics_token(options)?;
@@ -46,7 +48,10 @@ pub(crate) fn bind(
     if options.store == "memory" {
         warn!("the memory store loses operators and their changes when this process ends; use a Redis URL for --store");
     }
-    let metrics = Metrics::new(Arc::clone(&parts.store)).with_requests(requests);
+    let metrics = Metrics::new(Arc::clone(&parts.store))
+        .with_requests(requests)
+        .with_streams(streams)
+        .with_sale_keys(parts.sale_keys.clone());
     let has_metrics = token.is_some();
     // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {

@@ -2,7 +2,12 @@
 
 use std::process::ExitCode;
 
-use vestibule_core::settings::{HostPattern, Mode, Settings, queues_unmatched, routing_conflicts};
+use chrono::{DateTime, Local};
+use vestibule_core::line::LineRules;
+use vestibule_core::settings::{
+    BetweenEvents, Event, EventOrder, HostPattern, Mode, Settings, event_problems, queues_unmatched, routing_conflicts,
+};
+use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
 use vestibule_themes::ThemesConfig;
 
 use crate::cli::CheckOptions;
@@ -18,10 +23,14 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         }
     };
     let themes = ThemesConfig { address: options.themes.clone(), recheck: None }.open("--themes")?;
+    let now = SystemClock::new().now();
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
         println!("{}", summary(queue));
-        for warning in warnings(queue, &document.queues) {
+        for event in queue.line.events.iter() {
+            println!("  {}", event_summary(event));
+        }
+        for warning in warnings(queue, &document.queues, now) {
             println!("  warning: {warning}");
         }
         if let Some(theme) = queue.theme.as_ref().filter(|_| options.themes.is_some())
@@ -50,16 +59,49 @@ fn summary(queue: &Settings) -> String {
         0 => "all requests are queued".to_owned(),
         rules => format!("{}, {unmatched}", count_noun(rules, "rule")),
     };
-    let rate =
-        queue.line.admissions_per_minute.map(|rate| format!(", {rate} admissions per minute")).unwrap_or_default();
+    let every = queue.line.admissions_every.map(|every| format!(" every {every} s")).unwrap_or_default();
+    let rate = queue.line.admissions_per_minute.map(|rate| format!(", {rate} admissions per minute{every}"));
+    let rate = rate.unwrap_or_default();
     format!("{}: {}: {rules}; quota {}{rate}{origin}", queue.id, hosts.join(", "), queue.line.quota)
 }
 
-fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
+/// The times of an event in UTC and in the time zone of this machine.
+fn event_summary(event: &Event) -> String {
+    let local = |time: Timestamp| {
+        let utc = DateTime::from_timestamp(time.seconds().cast_signed(), 0).unwrap_or_default();
+        format!("{time} ({})", utc.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S %:z"))
+    };
+    let suspended = if event.suspended { ", suspended" } else { "" };
+    let [lobby, start, end] = [event.lobby_at(), event.starts_at, event.ends_at].map(local);
+    let order = match event.order {
+        EventOrder::Draw => format!("draw of {} s", event.draw_seconds()),
+        EventOrder::Arrival => "order of arrival".to_owned(),
+    };
+    format!("event {}{suspended}: lobby {lobby}, start {start}, end {end}, {order}", event.id)
+}
+
+/// Warnings about a queue that follows its events.
+fn schedule_warnings(rules: &LineRules, now: Micros) -> Vec<String> {
+    if rules.events.planned().any(|event| event.ends_at.micros() > now) {
+        return Vec::new();
+    }
+    let effect = match rules.between_events.unwrap_or_default() {
+        BetweenEvents::Bypass => "all visitors continue, whatever the quota",
+        BetweenEvents::Closed => "nobody joins",
+    };
+    vec![format!("mode is \"scheduled\" and no event is ahead: {effect}")]
+}
+
+fn warnings(queue: &Settings, all: &[Settings], now: Micros) -> Vec<String> {
     let mut found = Vec::new();
+    for event in queue.line.events.iter() {
+        let problems = event_problems(&queue.line, event, now).into_iter();
+        found.extend(problems.map(|problem| format!("event \"{}\": {problem}", event.id)));
+    }
     match queue.line.mode {
         Mode::Open if queue.line.quota == 0 => found.push("quota is 0: nobody is admitted".to_owned()),
-        Mode::Open => {}
+        // Only the last two are modes that nobody can set.
+        Mode::Open | Mode::Lobby | Mode::Draw => {}
         Mode::Paused => found.push("mode is \"paused\": visitors join; nobody is admitted".to_owned()),
         Mode::Closed => found.push("mode is \"closed\": nobody joins; active visitors continue".to_owned()),
         Mode::Draining => {
@@ -67,6 +109,7 @@ fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
                 "mode is \"draining\": nobody joins; waiting visitors are admitted, then the queue closes".to_owned(),
             );
         }
+        Mode::Scheduled => found.extend(schedule_warnings(&queue.line, now)),
         Mode::Bypass => found.push("mode is \"bypass\": all visitors continue, whatever the quota".to_owned()),
     }
     found.extend(routing_conflicts(queue, all, true, |_| true).iter().map(ToString::to_string));

@@ -5,14 +5,15 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use vestibule_core::TenantId;
 use vestibule_core::settings::{InvalidOrigin, Origin};
+use vestibule_core::{SessionId, TenantId};
 use vestibule_runtime::{LogFormat, TRUSTED_PROXIES_MAX};
 use vestibule_themes::THEMES_RECHECK;
 
 use crate::plan::PlanOptions;
 use crate::provider::ProviderOptions;
 use crate::rehearse::RehearseOptions;
+use crate::verify_draw::parse_session;
 
 /// A virtual waiting room. When a site has more visitors than its quota, new visitors wait in line, see their position,
 /// and are admitted in order of arrival.
@@ -40,6 +41,27 @@ pub(crate) enum Command {
     Rehearse(Box<RehearseOptions>),
     /// Simulate a sale: waits and cost for each quota
     Plan(Box<PlanOptions>),
+    /// Check a draw by the line document that the gate published, offline
+    VerifyDraw(VerifyDrawOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct VerifyDrawOptions {
+    /// Line document after the draw: a file, or the address of /_vestibule/line?queue=..
+    #[arg(value_name = "DOCUMENT")]
+    pub(crate) document: String,
+
+    /// Line document that was saved before the start: checks that the draw is the one that was committed to
+    #[arg(long, value_name = "DOCUMENT")]
+    pub(crate) committed: Option<String>,
+
+    /// Session whose number is shown: an ID or a support code of 23 characters; can be repeated
+    #[arg(long = "session", value_parser = parse_session, value_name = "SESSION")]
+    pub(crate) sessions_shown: Vec<SessionId>,
+
+    /// File with one drawn session a line, in the order of admission: checks that they follow their numbers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sessions: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -148,6 +170,10 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_PASS_KEYS", hide_env_values = true, value_name = "KEYS")]
     pub(crate) pass_keys: Option<String>,
 
+    /// Sale keys, as kid:base64 of 32 random bytes; new events with a draw use the first
+    #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) sale_keys: Option<String>,
+
     /// Number of trusted proxies in front of the gate (X-Forwarded-For, X-Forwarded-Proto)
     #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
     pub(crate) trusted_proxies: usize,
@@ -165,6 +191,11 @@ pub(crate) struct ServeOptions {
     /// proxies or to connections from this machine
     #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = whole::<usize>(16..=1_000_000), value_name = "N")]
     pub(crate) connections_per_address: usize,
+
+    /// Maximum number of open streams to queue pages (0 to 1000000); 0 turns streams off. They take at most half of the
+    /// connections, and half of those of one address
+    #[arg(long, env = "VESTIBULE_STREAMS_MAX", default_value_t = 20_000, value_parser = whole::<usize>(0..=1_000_000), value_name = "N")]
+    pub(crate) streams_max: usize,
 
     /// Timeout for connecting to the origin, in seconds (1 to 60)
     #[arg(long, env = "VESTIBULE_CONNECT_TIMEOUT", default_value_t = 5, value_parser = whole::<u64>(1..=60), value_name = "SECONDS")]
@@ -267,6 +298,10 @@ pub(crate) struct ApplyOptions {
     /// Origin of the site, for queues without an origin
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
     pub(crate) origin: Option<Origin>,
+
+    /// Sale keys of the gates, for events with a draw; a backoffice has its own
+    #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) sale_keys: Option<String>,
 }
 
 /// A listen address.

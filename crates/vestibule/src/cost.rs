@@ -121,7 +121,7 @@ impl Deployed {
         metrics_mb: 256.0,
         health_check_every: 35.0,
         themes_recheck: 10.0,
-        secrets: 4.0,
+        secrets: 5.0,
         kms_keys: 1.0,
         alarm_metrics: 24.0,
     };

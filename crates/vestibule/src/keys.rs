@@ -55,11 +55,13 @@ pub(crate) fn load_keys(
     }
 }
 
-/// A new random key.
-pub(crate) fn random_key(kid: &str) -> anyhow::Result<KeyList> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-    Ok(KeyList::of_bytes(&format!("{kid}-1"), bytes))
+/// A new random key of this kind. Its id is random as well, so that keys of several processes never have the same one.
+pub(crate) fn random_key(kind: &str) -> anyhow::Result<KeyList> {
+    let (mut bytes, mut id) = ([0; 32], [0; 4]);
+    for random in [&mut bytes[..], &mut id] {
+        getrandom::fill(random).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
+    }
+    Ok(KeyList::of_bytes(&format!("{kind}-{:08x}", u32::from_be_bytes(id)), bytes))
 }
 
 fn write_private(folder: &Path, path: &Path, text: &str) -> std::io::Result<()> {

@@ -1,5 +1,7 @@
 //! Connection limits of `vestibule serve`, from its options and the file descriptor limit of the process.
 
+use vestibule_gate::StreamLimits;
+
 use crate::cli::ServeOptions;
 use crate::server::ConnectionLimits;
 
@@ -11,11 +13,14 @@ const ADMIN_CONNECTIONS: usize = 512;
 const ADMIN_SHARE: usize = 8;
 /// Minimum number of connections of a listener.
 const CONNECTIONS_MIN: usize = 16;
+/// Streams hold their connections, so they get at most one in so many, of all and of one client network.
+const STREAM_SHARE: usize = 2;
 
-/// The limits of both listeners.
+/// The limits of both listeners, and of the streams of the gate.
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) gate: ConnectionLimits,
+    pub(crate) streams: StreamLimits,
     pub(crate) admin: ConnectionLimits,
 }
 
@@ -33,7 +38,13 @@ impl Limits {
         let per_network = |total: usize, proxies: usize| {
             (proxies == 0).then(|| options.connections_per_address.min(total / 2).max(1))
         };
+        let streams = StreamLimits {
+            total: options.streams_max.min(gate / STREAM_SHARE),
+            // Also behind proxies, which say whose stream it is.
+            per_network: (options.connections_per_address.min(gate / 2) / STREAM_SHARE).max(1),
+        };
         Self {
+            streams,
             gate: ConnectionLimits { total: gate, per_network: per_network(gate, options.trusted_proxies) },
             admin: ConnectionLimits { total: admin, per_network: per_network(admin, options.admin_trusted_proxies) },
         }
@@ -60,6 +71,21 @@ mod tests {
         assert_eq!(limits(&admin, 256), [(84, Some(42)), (24, Some(12))]);
         assert_eq!(limits(&admin, 1 << 20), [(10_000, Some(256)), (512, Some(256))]);
         assert_eq!(limits(&[], 10)[0], (16, Some(8)));
+    }
+
+    #[test]
+    fn streams_leave_connections_for_other_requests() {
+        let streams = |arguments: &[&str], descriptors: u64| {
+            let parsed = Cli::parse_from([&["vestibule", "serve"], arguments].concat());
+            let Command::Serve(options) = parsed.command else { unreachable!("serve was given") };
+            let limits = Limits::new(&options, descriptors).streams;
+            (limits.total, limits.per_network)
+        };
+        assert_eq!(streams(&[], 1 << 20), (5000, 128));
+        assert_eq!(streams(&["--connections", "100000", "--trusted-proxies", "1"], 1 << 20), (20_000, 128));
+        assert_eq!(streams(&["--streams-max", "7"], 1 << 20).0, 7);
+        assert_eq!(streams(&["--streams-max", "0"], 1 << 20).0, 0);
+        assert_eq!(streams(&[], 10), (8, 4));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod server;
 mod settings_file;
 mod state_file;
 mod summary;
+mod verify_draw;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
         cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
         cli::Command::Plan(options) => Ok(plan::plan(&options)),
+        cli::Command::VerifyDraw(options) => run(verify_draw::verify_draw(options)),
     };
     match outcome {
         Ok(code) => code,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule::cost;
-use vestibule_core::line::{LineRules, Mode};
+use vestibule_core::line::{LineRules, Mode, STEP_MAX};
 use vestibule_core::settings::Origin;
 use vestibule_workload::report::{Comparison, Report, RunDescription};
 use vestibule_workload::simulation::simulate;
@@ -37,7 +37,11 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_name = "N")]
     admissions_per_minute: Option<u64>,
 
-    /// Time after a visit until a waiting session expires, in seconds
+    /// Seconds between admissions: at whole multiples of it, the rate's admissions for that time
+    #[arg(long, value_parser = whole::<u64>(1..=STEP_MAX), value_name = "SECONDS")]
+    admissions_every: Option<u64>,
+
+    /// Least time after a visit until a waiting session expires, in seconds
     #[arg(long, default_value_t = 60, conflicts_with = "settings", value_parser = whole::<u64>(3..=3600), value_name = "SECONDS")]
     waiting_ttl: u64,
 
@@ -106,21 +110,19 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
     let mut rules = match (&options.settings, &options.queue) {
         (Some(path), Some(queue)) => rules_of(path, queue)?,
         _ => LineRules {
-            mode: Mode::Open,
-            quota: 0,
-            admissions_per_minute: None,
             waiting_ttl: options.waiting_ttl,
             active_ttl: options.active_ttl,
             claim_ttl: options.claim_ttl,
             hold_ttl: options.waiting_ttl.max(600),
-            max_session: None,
-            credential_ttl: 2,
-            epoch: 1,
-            revision: 1,
+            ..LineRules::with_quota(0)
         },
     };
     rules.mode = Mode::Open;
     rules.admissions_per_minute = options.admissions_per_minute.or(rules.admissions_per_minute);
+    rules.admissions_every = options.admissions_every.or(rules.admissions_every);
+    if rules.admissions_every.is_some() && rules.admissions_per_minute.is_none() {
+        bail!("--admissions-every needs --admissions-per-minute, which says how many visitors a step admits");
+    }
     Ok(rules)
 }
 

@@ -29,7 +29,8 @@ pub(crate) struct ProviderOptions {
     #[arg(long, env = "VESTIBULE_OIDC_CLAIM", value_name = "CLAIM")]
     pub(crate) oidc_claim: Option<String>,
 
-    /// Public URL of the backoffice; register `<URL>/api/v1/sign-in/oidc/callback` with the provider
+    /// Public URL of the backoffice, to which /_vestibule/operator leads; register `<URL>/api/v1/sign-in/oidc/callback` with
+    /// the provider
     #[arg(long, env = "VESTIBULE_ADMIN_URL", value_name = "URL")]
     pub(crate) admin_url: Option<String>,
 }

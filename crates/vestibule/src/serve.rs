@@ -1,6 +1,7 @@
 //! `vestibule serve`: the gate, the purge and, on a separate address, the backoffice in one process.
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,20 +13,22 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
-use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
-use vestibule_core::{PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
+use vestibule_core::settings::{
+    Document, HOST_GAP, Plan, PlanOptions, StoredSettings, Unlisted, parse_settings_document,
+};
+use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, StoreError, SystemClock, TicketSigner};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
-use vestibule_runtime::{Directory, Stores, init_telemetry, log_requests, open_store_and_records};
+use vestibule_runtime::{Directory, Stores, init_telemetry, log_requests, open_store_and_records, stored_settings};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
 
 use crate::admin;
 use crate::cli::ServeOptions;
 use crate::keys::{load_keys, state_folder};
-use crate::last_applied_settings::{LastAppliedSettings, PreviousSettings};
+use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::limits::Limits;
 use crate::server::{Server, raise_descriptor_limit};
 use crate::settings_file::read_settings;
@@ -58,11 +61,18 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let recovery = recovery_data(&options, memory)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
-    let gate = gate(&options, store.clone(), directory.clone())?;
+    let sale_keys = sale_keys(&options)?;
+    let limits = Limits::new(&options, raise_descriptor_limit());
+    info!(
+        connections = limits.gate.total,
+        per_address = limits.gate.per_network,
+        streams = limits.streams.total,
+        "limits"
+    );
+    let streams = Streams::new(limits.streams);
+    let gate = gate(&options, store.clone(), directory.clone(), streams.clone(), sale_keys.clone())?;
     let router = vestibule_gate::router(gate.clone());
     let router = log_requests(requests.around(router));
-    let limits = Limits::new(&options, raise_descriptor_limit());
-    info!(connections = limits.gate.total, per_address = limits.gate.per_network, "limits");
     let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?.with_limits(limits.gate);
     let parts = AdminParts {
         store: store.clone(),
@@ -74,13 +84,17 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         audit_days: options.audit_days,
         require_totp: options.require_totp,
         streams: true,
+        sale_keys: sale_keys.clone(),
     };
-    let admin = admin::bind(&options, limits.admin, parts, requests)?;
+    let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
 
     // Before the first request: a gate must not treat a queue that is about to be written as lost.
-    let last_applied = LastAppliedSettings::new(store.clone(), records.clone());
-    let writer = SettingsWriter::new(store.clone(), directory, last_applied, recovery.known);
+    let last_applied = LastAppliedSettings::new(records.clone());
+    let writer = SettingsWriter::new(store.clone(), directory, last_applied, recovery.known, sale_keys);
     if let Err(error) = writer.write(&document, &[]).await {
+        if let WriteError::Rejected(_) = error {
+            return Err(error.into());
+        }
         warn!(%error, "cannot write the settings to the store yet");
     }
     if std::io::stdout().is_terminal() {
@@ -96,7 +110,12 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
-    server.serve(router, stop_signal()?, Duration::from_secs(options.shutdown_grace)).await;
+    let stop = stop_signal()?;
+    let stop = async {
+        stop.await;
+        streams.drain();
+    };
+    server.serve(router, stop, Duration::from_secs(options.shutdown_grace)).await;
     settings.abort();
     purge.abort();
     watch.abort();
@@ -117,7 +136,7 @@ struct RecoveryData {
 
 /// Loads the recovery data. Only the memory store has a snapshot.
 fn recovery_data(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> anyhow::Result<RecoveryData> {
-    if options.state.is_none() && options.ticket_keys.is_some() && options.pass_keys.is_some() {
+    if !has_state_folder(options) {
         return Ok(RecoveryData { state: None, known: None });
     }
     let folder = state_folder(options.state.clone())?;
@@ -143,10 +162,32 @@ fn themes_config(options: &ServeOptions) -> ThemesConfig {
     ThemesConfig { address: options.themes.clone(), recheck }
 }
 
-fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>) -> anyhow::Result<Gate> {
+/// The sale keys: those given, or generated ones in the state folder if there is one.
+fn sale_keys(options: &ServeOptions) -> anyhow::Result<SaleKeys> {
+    let given = options.sale_keys.as_deref();
+    if given.is_none() && !has_state_folder(options) {
+        return Ok(SaleKeys::default());
+    }
+    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
+    let (keys, _) = load_keys("--sale-keys", given, &folder, "sale.keys")?;
+    SaleKeys::new(&keys).context("--sale-keys")
+}
+
+/// Without a configured folder, there is none if nothing needs it.
+const fn has_state_folder(options: &ServeOptions) -> bool {
+    options.state.is_some() || options.ticket_keys.is_none() || options.pass_keys.is_none()
+}
+
+fn gate(
+    options: &ServeOptions,
+    store: Arc<dyn Store>,
+    directory: Arc<Directory>,
+    streams: Streams,
+    sale_keys: SaleKeys,
+) -> anyhow::Result<Gate> {
     let (ticket_keys, pass_keys) = (options.ticket_keys.as_deref(), options.pass_keys.as_deref());
     let folder = if ticket_keys.is_some() && pass_keys.is_some() {
-        std::path::PathBuf::new()
+        PathBuf::new()
     } else {
         state_folder(options.state.clone())?
     };
@@ -161,6 +202,7 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
         themes: themes_config(options).open("--themes")?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
+        sale_keys,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
         proxy: Proxy::new(ProxyLimits {
@@ -168,6 +210,9 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
             read_timeout: Duration::from_secs(options.read_timeout),
             ..ProxyLimits::default()
         })?,
+        admin_url: options.provider.admin_url.as_deref().map(str::parse).transpose().context("--admin-url")?,
+        stream_url: (streams.counts().limit() > 0).then(|| STREAM_PATH.to_owned()),
+        streams,
     }))
 }
 
@@ -227,14 +272,26 @@ async fn watch_settings(options: ServeOptions, writer: SettingsWriter, mut docum
     }
 }
 
+/// Why the settings file is not in the store yet.
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("nothing was written: {0}")]
+    Rejected(String),
+    #[error("queue {0} was changed by someone else at the same time")]
+    Conflict(QueueId),
+}
+
 /// Writes the settings file to the store.
 struct SettingsWriter {
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
     last_applied: LastAppliedSettings,
     known: Option<KnownQueues>,
+    sale_keys: SaleKeys,
     /// What the store had before a write that failed, for the audit log.
-    previous: Mutex<Option<PreviousSettings>>,
+    previous: Mutex<Option<StoredSettings>>,
 }
 
 impl SettingsWriter {
@@ -243,42 +300,59 @@ impl SettingsWriter {
         directory: Arc<Directory>,
         last_applied: LastAppliedSettings,
         known: Option<KnownQueues>,
+        sale_keys: SaleKeys,
     ) -> Self {
-        Self { store, directory, last_applied, known, previous: Mutex::default() }
+        Self { store, directory, last_applied, known, sale_keys, previous: Mutex::default() }
     }
 
     /// Returns those of the `removed` queues that stay because they have sessions.
-    async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+    async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, WriteError> {
         if let Some(known) = &self.known {
             known.restore(&*self.store, &file.queues).await?;
         }
-        let document = self.last_applied.merge(file).await?;
+        let unlisted = Unlisted::RemoveOnly(removed);
+        let stored = stored_settings(&*self.store, file, unlisted).await?;
+        let last = self.last_applied.read().await?;
+        let options = PlanOptions {
+            unlisted,
+            last_applied: Some(&last),
+            sale_keys: Some(&self.sale_keys),
+            ..PlanOptions::default()
+        };
+        let mut plan = Plan::of(&stored, file.clone(), &options);
+        if !plan.invalid_draws.is_empty() {
+            let errors: Vec<_> = plan.invalid_draws.iter().map(ToString::to_string).collect();
+            return Err(WriteError::Rejected(errors.join("; ")));
+        }
+        let locked = plan.keep_locked(&stored, self.last_applied.now().await?);
+        log_plan(&plan);
+        log_locked(&plan, &locked);
         // After a failed write, the audit events compare with what was there before the first attempt.
-        let mut pending = self.previous.lock().await;
-        let previous = match pending.take() {
-            Some(previous) => previous,
-            None => self.last_applied.previous(&document, removed).await?,
-        };
-        let applied = async {
-            self.directory.apply(&document.tenants, &document.queues).await?;
-            self.directory.remove_unused(&*self.store, removed).await
-        };
-        let left = match applied.await {
+        let mut previous = self.previous.lock().await;
+        let before = previous.take().unwrap_or(stored);
+        let left = match self.execute(&plan).await {
             Ok(left) => left,
             Err(error) => {
-                *pending = Some(previous);
+                *previous = Some(before);
                 return Err(error);
             }
         };
         if let Some(known) = &self.known {
             known.save(&file.queues);
         }
-        self.last_applied.audit(previous, &document, &left).await;
-        self.last_applied.save(file).await?;
+        self.last_applied.audit(&*self.store, &before, &plan, &left).await;
+        self.last_applied.save(file, &plan).await?;
         for id in removed.iter().filter(|id| !left.contains(id)) {
             self.last_applied.forget(id).await?;
         }
         Ok(left)
+    }
+
+    async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, WriteError> {
+        if let Some(queue) = self.directory.execute(plan).await?.into_iter().next() {
+            return Err(WriteError::Conflict(queue));
+        }
+        Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)
     }
 
     async fn write_with_retries(&self, file: &Document, removed: &[QueueId]) -> Vec<QueueId> {
@@ -286,6 +360,10 @@ impl SettingsWriter {
         loop {
             match self.write(file, removed).await {
                 Ok(left) => return left,
+                Err(error @ WriteError::Rejected(_)) => {
+                    error!(%error, "the settings file is not applied");
+                    return removed.to_vec();
+                }
                 Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
             }
             tokio::time::sleep(pause).await;

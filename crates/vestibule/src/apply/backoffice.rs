@@ -1,7 +1,6 @@
 //! Writes a settings file through the API of a backoffice, for operators without access to Redis. The audit log then
 //! names the owner of the token.
 
-use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,10 +8,11 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http::{Request, Uri, header};
 use serde_json::{Value, json};
+use vestibule_admin::ImportPlan;
 use vestibule_core::settings::{Document, Settings};
 use vestibule_http_client::{HttpClient, Options};
 
-use super::confirm;
+use super::{decide, text_of};
 use crate::cli::ApplyOptions;
 
 /// Variable that has the token. It is not a flag, since every user of the machine can read a command line.
@@ -36,42 +36,32 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
         "tenants": document.tenants,
         "queues": document.queues.iter().map(Settings::to_value).collect::<Vec<_>>(),
     });
-    let planned = backoffice.import(&document, Step::Plan).await?;
-    let plan = &planned["plan"];
-    print!("{}", Plan { plan, removes: options.remove });
-    if ["tenants", "queues", "removed"].iter().all(|kind| items(plan, kind).is_empty()) {
-        println!("No changes.");
-        return Ok(ExitCode::SUCCESS);
-    }
-    if options.dry_run {
-        println!("Dry run: nothing was written.");
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !options.yes && !confirm()? {
-        println!("Nothing was written.");
-        return Ok(ExitCode::FAILURE);
+    let plan = backoffice.plan(&document).await?;
+    print!("{}", text_of(&plan));
+    if let Some(code) = decide(options, plan.is_empty())? {
+        return Ok(code);
     }
     // The confirmation is valid for the changes that the backoffice would make now; they must be those that were shown.
     let answer = backoffice.import(&document, Step::RequestConfirmation).await?;
     let Some(token) = answer["confirmation"]["token"].as_str() else { bail!(CONCURRENT_CHANGE) };
-    if backoffice.import(&document, Step::Plan).await?["plan"] != *plan {
+    if !backoffice.plan(&document).await?.has_same_changes(&plan) {
         bail!(CONCURRENT_CHANGE);
     }
-    Ok(report(&backoffice.import(&document, Step::Confirmed(token)).await?))
+    let done = backoffice.import(&document, Step::Confirmed(token)).await?;
+    let skipped = items(&done, "skipped").iter().map(text).collect::<Vec<_>>();
+    Ok(report(&plan, &skipped))
 }
 
 /// Prints what was written and what was not.
-fn report(done: &Value) -> ExitCode {
-    let left = items(&done["skipped"], "");
-    for id in ["queues", "removed"].iter().flat_map(|kind| items(&done["plan"], kind)).map(id_of) {
-        if !left.iter().any(|left| id_of(left) == id) {
-            println!("queue {id}: written");
-        }
+fn report(plan: &ImportPlan, skipped: &[&str]) -> ExitCode {
+    let ids = plan.queues.iter().map(|change| &change.id).chain(&plan.removed);
+    for id in ids.filter(|id| !skipped.contains(&id.as_str())) {
+        println!("queue {id}: written");
     }
-    for id in left {
-        println!("queue {}: not written: changed by someone else; run apply again", id_of(id));
+    for id in skipped {
+        println!("queue {id}: not written: changed by someone else; run apply again");
     }
-    if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The steps of an import.
@@ -112,6 +102,13 @@ impl Backoffice {
         let token = token.trim().to_owned();
         let options = Options { timeout: REQUEST_TIMEOUT, response_max: RESPONSE_MAX, ..Options::default() };
         Ok(Self { uri: endpoint(false)?, plan_uri: endpoint(true)?, token, client: HttpClient::new(options)? })
+    }
+
+    /// What importing the document would change.
+    async fn plan(&self, document: &Value) -> anyhow::Result<ImportPlan> {
+        let mut answer = self.import(document, Step::Plan).await?;
+        let plan = answer.get_mut("plan").map(Value::take).unwrap_or_default();
+        serde_json::from_value(plan).context("the backoffice sent an invalid plan; it may be of another version")
     }
 
     /// Sends the document. An unexpected response is an error that explains it.
@@ -159,42 +156,9 @@ fn is_private(uri: &Uri) -> bool {
     uri.scheme_str() == Some("https") || here
 }
 
-/// The plan of the backoffice, in the format of [`super::plan::Plan`].
-struct Plan<'a> {
-    plan: &'a Value,
-    removes: bool,
-}
-
-impl fmt::Display for Plan<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (kind, name) in [("tenants", "tenant"), ("queues", "queue")] {
-            for entry in items(self.plan, kind) {
-                let created = entry["created"] == true;
-                writeln!(f, "  {} {name} {}", if created { '+' } else { '~' }, id_of(entry))?;
-                for change in items(entry, "changes").iter().filter(|_| !created) {
-                    writeln!(f, "      {}: {} -> {}", text(&change["field"]), change["from"], change["to"])?;
-                }
-            }
-        }
-        for id in items(self.plan, "removed") {
-            writeln!(f, "  - queue {}, with all its visitors", id_of(id))?;
-        }
-        for id in items(self.plan, "kept").iter().filter(|_| !self.removes) {
-            writeln!(f, "    queue {} is not in the file and stays; --remove removes such queues", id_of(id))?;
-        }
-        Ok(())
-    }
-}
-
-/// A list member of a value, or with an empty name the value itself.
+/// A list member of an object.
 fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    let list = if name.is_empty() { value } else { &value[name] };
-    list.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// The ID of a plan entry, which is a string or an object.
-fn id_of(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| text(&value["id"]))
+    value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
 fn text(value: &Value) -> &str {

@@ -2,19 +2,21 @@
 //! or to the API of a backoffice.
 
 mod backoffice;
-mod plan;
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use vestibule_admin::{Via, audit_queue, audit_tenant};
+use vestibule_admin::{ImportPlan, PlannedChange, Via, audit_queue, audit_tenant};
+use vestibule_core::settings::{
+    FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted,
+};
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_records::RecordStore;
-use vestibule_runtime::open_store_and_records;
+use vestibule_runtime::{open_store_and_records, parse_sale_keys, stored_settings};
 
-use self::plan::{Plan, QueueChange};
 use crate::cli::ApplyOptions;
 use crate::settings_file::read_settings;
 
@@ -31,21 +33,64 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
         return backoffice::apply(&options, &document).await;
     }
     let (store, records) = open_store_and_records("--to", &options.to, STORE_TIMEOUT)?;
-    let plan = Plan::of(&*store, &document, options.remove).await.context("cannot read the store")?;
-    print!("{plan}");
-    if plan.is_empty() {
-        println!("No changes.");
-        return Ok(ExitCode::SUCCESS);
+    let unlisted = if options.remove { Unlisted::Remove } else { Unlisted::Keep };
+    let stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
+    let keys =
+        options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
+    let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), ..PlanOptions::default() };
+    let plan = Plan::of(&stored, document, &plan_options);
+    let locked = plan.locked_events(&stored, records.now().await.context("cannot read the store")?);
+    let rejected: Vec<_> = plan.invalid_draws.iter().chain(&locked).map(ToString::to_string).collect();
+    if !rejected.is_empty() {
+        bail!("nothing was written: {}", rejected.join("; "));
     }
-    if options.dry_run {
-        println!("Dry run: nothing was written.");
-        return Ok(ExitCode::SUCCESS);
+    print!("{}", text_of(&ImportPlan::from(&plan)));
+    for id in plan.kept_because(KeptReason::Unreadable) {
+        println!("    queue {id} is not in the file and stays; its settings in the store cannot be read");
     }
-    if !options.yes && !confirm()? {
-        println!("Nothing was written.");
-        return Ok(ExitCode::FAILURE);
+    for conflict in plan.conflicts().iter().chain(&plan.outside()) {
+        println!("    warning: {conflict}");
     }
-    execute(&*store, &*records, &plan).await
+    if let Some(code) = decide(&options, plan.is_empty())? {
+        return Ok(code);
+    }
+    execute(&*store, &*records, &stored, &plan).await
+}
+
+/// The exit status if nothing is to be written: there are no changes, or they are not confirmed.
+fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<Option<ExitCode>> {
+    let (result, code) = if is_empty {
+        ("No changes.", ExitCode::SUCCESS)
+    } else if options.dry_run {
+        ("Dry run: nothing was written.", ExitCode::SUCCESS)
+    } else if !options.yes && !confirm()? {
+        ("Nothing was written.", ExitCode::FAILURE)
+    } else {
+        return Ok(None);
+    };
+    println!("{result}");
+    Ok(Some(code))
+}
+
+/// A plan as lines for a terminal.
+fn text_of(plan: &ImportPlan) -> String {
+    let mut text = String::new();
+    for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues)] {
+        for PlannedChange { id, created, changes } in changes {
+            let sign = if *created { '+' } else { '~' };
+            let _ = writeln!(text, "  {sign} {kind} {id}");
+            for FieldChange { field, from, to } in changes.iter().filter(|_| !created) {
+                let _ = writeln!(text, "      {field}: {from} -> {to}");
+            }
+        }
+    }
+    for id in &plan.removed {
+        let _ = writeln!(text, "  - queue {id}, with all its visitors");
+    }
+    for id in &plan.kept {
+        let _ = writeln!(text, "    queue {id} is not in the file and stays; --remove removes such queues");
+    }
+    text
 }
 
 /// Prompts for a confirmation on the terminal.
@@ -61,41 +106,38 @@ fn confirm() -> anyhow::Result<bool> {
 }
 
 /// Writes and audits a plan. Queues that were changed since the plan was made are reported and left unchanged.
-async fn execute(store: &dyn SettingsStore, records: &dyn RecordStore, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let mut rejected = 0_usize;
+async fn execute(
+    store: &dyn SettingsStore,
+    records: &dyn RecordStore,
+    stored: &StoredSettings,
+    plan: &Plan,
+) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
     let via = Via::CommandLine;
-    let tenants = store.tenants().await.context("cannot read the tenants")?;
-    for (tenant, _) in &plan.tenants {
+    for TenantChange { tenant, .. } in &plan.tenants {
         store.put_tenant(tenant).await.with_context(|| format!("cannot write tenant {}", tenant.id))?;
-        audit_tenant(records, via, tenants.iter().find(|before| before.id == tenant.id), Some(tenant)).await;
+        audit_tenant(records, via, stored.tenant(&tenant.id), Some(tenant)).await;
     }
-    for change in &plan.queues {
-        let id = &change.settings.id;
-        let before = store.settings(id).await.with_context(|| format!("cannot read queue {id}"))?;
-        match write(store, change).await {
+    for QueueChange { settings, replaces, .. } in &plan.queues {
+        let id = &settings.id;
+        match store.put_settings(settings, PutMode::over(*replaces)).await {
             Ok(PutOutcome::Stored(revision)) => {
-                let mut after = change.settings.clone();
+                let mut after = settings.clone();
                 after.line.revision = revision;
-                audit_queue(records, via, before.as_ref(), Some(&after)).await;
+                audit_queue(records, via, stored.queue(id), Some(&after)).await;
                 println!("queue {id}: written, revision {revision}");
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                rejected += 1;
+                code = ExitCode::FAILURE;
                 println!("queue {id}: not written: changed by someone else; run apply again");
             }
             Err(error) => return Err(error).with_context(|| format!("cannot write queue {id}")),
         }
     }
-    for id in plan.removals() {
-        let before = store.settings(id).await.with_context(|| format!("cannot read queue {id}"))?;
+    for id in &plan.removed {
         store.remove_queue(id).await.with_context(|| format!("cannot remove queue {id}"))?;
-        audit_queue(records, via, before.as_ref(), None).await;
+        audit_queue(records, via, stored.queue(id), None).await;
         println!("queue {id}: removed");
     }
-    Ok(if rejected == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-async fn write(store: &dyn SettingsStore, change: &QueueChange) -> Result<PutOutcome, StoreError> {
-    let mode = change.replaces.map_or(PutMode::Always, PutMode::IfRevision);
-    store.put_settings(&change.settings, mode).await
+    Ok(code)
 }

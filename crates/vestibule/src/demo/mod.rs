@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
+use vestibule_core::SaleKeys;
 use vestibule_core::settings::Document;
 use vestibule_core::{Store, SystemClock};
 use vestibule_records::RecordStore;
@@ -27,6 +28,7 @@ use vestibule_workload::{LoadTest, Observer, Target};
 
 use crate::admin::backoffice;
 use crate::cli::{DemoOptions, Listen};
+use crate::keys::random_key;
 use crate::serve::{purge_loop, stop_signal, suggest_other_address};
 use crate::server::Server;
 
@@ -114,7 +116,8 @@ impl Demo {
         directory.apply(&tenants, &queues).await?;
         let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
         let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
-        let gate = queue::gate(store.clone(), directory.clone(), at.open("themes")?)?;
+        let sale_keys = SaleKeys::new(&random_key("sale")?)?;
+        let gate = queue::gate(store.clone(), directory.clone(), at.open("themes")?, sale_keys.clone())?;
         let router = vestibule_gate::router(gate);
         let mut tasks = JoinSet::new();
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), SHUTDOWN_GRACE));
@@ -129,6 +132,7 @@ impl Demo {
             audit_days: vestibule_admin::AUDIT_DAYS,
             require_totp: vestibule_admin::RequireTotp::Nobody,
             streams: true,
+            sale_keys,
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })
     }

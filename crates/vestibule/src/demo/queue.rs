@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
-use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
+use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, TicketSigner};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
@@ -41,15 +41,24 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
 }
 
 /// The gate, with random keys.
-pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>, themes: Themes) -> anyhow::Result<Gate> {
+pub(super) fn gate(
+    store: Arc<dyn Store>,
+    directory: Arc<Directory>,
+    themes: Themes,
+    sale_keys: SaleKeys,
+) -> anyhow::Result<Gate> {
     Ok(Gate::new(GateParts {
         store,
         directory,
         themes,
         tickets: TicketSigner::new(&random_key("ticket")?)?,
         passes: PassSigner::new(&random_key("pass")?)?,
+        sale_keys,
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
         proxy: Proxy::new(ProxyLimits::default())?,
+        admin_url: None,
+        streams: Streams::off(),
+        stream_url: None,
     }))
 }

@@ -2,7 +2,7 @@
 //! clients cannot block others.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
+use vestibule_runtime::client_network;
 
 /// How long a client must have stalled within a request before its connection may be closed for another.
 const BLOCKED_AFTER: Duration = Duration::from_secs(1);
@@ -230,16 +231,6 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// The network that counts as one client: an IPv4 address or an IPv6 /64 network. `None` for this machine, where a web
-/// server or load test has one address for many clients.
-fn client_network(peer: IpAddr) -> Option<IpAddr> {
-    let peer = peer.to_canonical();
-    (!peer.is_loopback()).then(|| match peer {
-        IpAddr::V4(_) => peer,
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::task::JoinHandle;
@@ -334,14 +325,5 @@ mod tests {
             }
         }
         assert_eq!(closed, (0..10).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn ipv6_client_is_its_64_bit_network() {
-        let network = |peer: &str| client_network(peer.parse().unwrap()).map(|network| network.to_string());
-        assert_eq!(network("2001:db8:1:2:3::4").as_deref(), Some("2001:db8:1:2::"));
-        assert_eq!(network("::ffff:192.0.2.1").as_deref(), Some(A));
-        assert_eq!(network("127.0.0.1"), None);
-        assert_eq!(network("::1"), None);
     }
 }

@@ -1,0 +1,277 @@
+//! `vestibule verify-draw`: checks a draw by what the line document published, without access to the deployment.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use http::Request;
+use serde::Deserialize;
+use vestibule_core::{Draw, DrawNumber, DrawTerms, Hex32, Micros, SessionId, Timestamp, VisitorCode};
+use vestibule_http_client::{HttpClient, Options};
+
+use crate::cli::VerifyDrawOptions;
+
+/// Timeout of a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum size of a line document.
+const DOCUMENT_MAX: usize = 1 << 20;
+/// Inversions that are listed; the others are only counted.
+const INVERSIONS_SHOWN: u64 = 10;
+/// Exit status if there is nothing to verify.
+const NOTHING: u8 = 2;
+
+/// The part of a line document that describes a draw.
+#[derive(Debug, Deserialize)]
+struct LineDocument {
+    queue: String,
+    /// When it was written, in seconds since 1970.
+    at: f64,
+    event: Option<PublishedEvent>,
+}
+
+/// The event of a line document.
+#[derive(Debug, Deserialize)]
+struct PublishedEvent {
+    id: String,
+    lobby_at: u64,
+    starts_at: u64,
+    lobby_tickets: Option<u64>,
+    draw: Option<PublishedDraw>,
+}
+
+/// The draw of a line document.
+#[derive(Debug, Deserialize)]
+struct PublishedDraw {
+    key: String,
+    salt: String,
+    commitment: Hex32,
+    secret: Option<Hex32>,
+    seed: Option<Hex32>,
+}
+
+/// A draw whose secret is public.
+struct VerifiableDraw {
+    queue: String,
+    event: PublishedEvent,
+    published: PublishedDraw,
+    seed: Hex32,
+    draw: Draw,
+}
+
+/// Verifies a draw. Exit status 1 if something does not match, 2 if the document has no draw that took place.
+pub(crate) async fn verify_draw(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
+    let after = read(&options.document).await?;
+    let verifiable = match VerifiableDraw::of(after) {
+        Ok(verifiable) => verifiable,
+        Err(reason) => {
+            println!("nothing to verify: {reason}");
+            return Ok(NOTHING.into());
+        }
+    };
+    let mut findings = Findings::default();
+    verifiable.check_itself(&mut findings);
+    if let Some(committed) = &options.committed {
+        verifiable.check_commitment(&read(committed).await?, &mut findings)?;
+    }
+    for session in &options.sessions_shown {
+        println!("{}", verifiable.describe(*session));
+    }
+    if let Some(file) = &options.sessions {
+        verifiable.check_order(file, &mut findings)?;
+    }
+    Ok(if findings.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Reads a line document from a file, or from the address of a gate.
+async fn read(place: &str) -> anyhow::Result<LineDocument> {
+    let body = if place.starts_with("https://") || place.starts_with("http://") {
+        let options = Options { timeout: REQUEST_TIMEOUT, response_max: DOCUMENT_MAX, ..Options::default() };
+        let request = Request::get(place).body(Bytes::new()).with_context(|| format!("{place} is not an address"))?;
+        let response = HttpClient::new(options)?.send(request).await.with_context(|| format!("cannot read {place}"))?;
+        if !response.status().is_success() {
+            bail!("cannot read {place}: status {}", response.status().as_u16());
+        }
+        response.into_body()
+    } else {
+        fs::read(place).with_context(|| format!("cannot read {place}"))?.into()
+    };
+    serde_json::from_slice(&body).with_context(|| format!("{place} is not a line document (/_vestibule/line?queue=..)"))
+}
+
+/// What was checked.
+#[derive(Default)]
+struct Findings {
+    failed: bool,
+}
+
+impl Findings {
+    fn add(&mut self, what: &str, holds: bool) {
+        println!("{what}: {}", if holds { "yes" } else { "NO" });
+        self.failed |= !holds;
+    }
+}
+
+impl VerifiableDraw {
+    fn of(document: LineDocument) -> Result<Self, String> {
+        let LineDocument { queue, event, .. } = document;
+        let mut event = event.ok_or("the queue has no event")?;
+        let published = event.draw.take().ok_or_else(|| format!("no order is drawn in the event \"{}\"", event.id))?;
+        let (Some(secret), Some(seed)) = (published.secret, published.seed) else {
+            let starts_at = timestamp(event.starts_at)?;
+            return Err(format!("the draw of the event \"{}\" takes place at {starts_at}", event.id));
+        };
+        let (lobby_at, starts_at) = (timestamp(event.lobby_at)?, timestamp(event.starts_at)?);
+        let terms = DrawTerms { queue: &queue, event: &event.id, lobby_at, starts_at, beacon: None };
+        let draw = Draw::new(secret, &terms);
+        Ok(Self { queue, event, published, seed, draw })
+    }
+
+    /// Whether the published values fit together.
+    fn check_itself(&self, findings: &mut Findings) {
+        findings.add("commitment matches the secret", self.draw.commitment() == self.published.commitment);
+        findings.add("seed follows from the secret, the queue, the event and its start", self.draw.seed() == self.seed);
+    }
+
+    /// Whether they are what the queue had committed to.
+    fn check_commitment(&self, before: &LineDocument, findings: &mut Findings) -> anyhow::Result<()> {
+        let committed = before.event.as_ref().and_then(|event| Some((event, event.draw.as_ref()?)));
+        let Some((event, draw)) = committed else { bail!("the document of --committed has no draw") };
+        if before.queue != self.queue || event.id != self.event.id {
+            bail!(
+                "the document of --committed is about the event \"{}\" of the queue \"{}\", not \"{}\" of \"{}\"",
+                event.id,
+                before.queue,
+                self.event.id,
+                self.queue
+            );
+        }
+        if draw.secret.is_some() {
+            bail!("the document of --committed was saved after the draw, so it is not a commitment");
+        }
+        let since = clock(Micros((before.at * 1e6) as u64), "%H:%M:%S");
+        findings.add(&format!("commitment of {since} matches the secret"), self.draw.commitment() == draw.commitment);
+        let same = [
+            ("lobby_at", event.lobby_at == self.event.lobby_at),
+            ("starts_at", event.starts_at == self.event.starts_at),
+            ("key", draw.key == self.published.key),
+            ("salt", draw.salt == self.published.salt),
+        ];
+        let changed: Vec<_> = same.iter().filter(|(_, same)| !same).map(|(field, _)| *field).collect();
+        if changed.is_empty() {
+            findings.add(&format!("lobby_at, starts_at, key and salt unchanged since {since}"), true);
+        } else {
+            findings.add(&format!("{} unchanged since {since}", changed.join(", ")), false);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, session: SessionId) -> String {
+        let number = self.draw.number(session);
+        let arrival = clock(self.draw.arrival(session), "%H:%M:%S%.6f");
+        let position = self.event.lobby_tickets.filter(|tickets| *tickets > 0).map(|tickets| {
+            let position = position(number, tickets);
+            format!(", position about {} of {}", grouped(position), grouped(tickets))
+        });
+        format!(
+            "session {}: number {number}, arrival {arrival} UTC{}",
+            session.support_code(),
+            position.unwrap_or_default()
+        )
+    }
+
+    /// Whether sessions that were admitted in the order of a file follow their numbers.
+    fn check_order(&self, file: &Path, findings: &mut Findings) -> anyhow::Result<()> {
+        let name = file.display();
+        let lines = BufReader::new(fs::File::open(file).with_context(|| format!("cannot read {name}"))?).lines();
+        let mut highest: Option<(Micros, SessionId)> = None;
+        let (mut sessions, mut inversions) = (0_u64, 0_u64);
+        for (index, line) in lines.enumerate() {
+            let line = line.with_context(|| format!("cannot read {name}"))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let session =
+                parse_session(&line).map_err(|error| anyhow::anyhow!("{name}, line {}: {error}", index + 1))?;
+            sessions += 1;
+            // Numbers that give the same arrival are in the order of the sessions.
+            let place = (self.draw.arrival(session), session);
+            match highest {
+                Some(before) if place < before => {
+                    inversions += 1;
+                    if inversions <= INVERSIONS_SHOWN {
+                        let [number, higher] = [session, before.1].map(|session| self.draw.number(session));
+                        let (session, earlier) = (session.support_code(), before.1.support_code());
+                        println!("line {}: {session} with {number} comes after {earlier} with {higher}", index + 1);
+                    }
+                }
+                _ => highest = Some(place),
+            }
+        }
+        findings.add(
+            &format!("{} sessions in the order of their numbers ({inversions} inversions)", grouped(sessions)),
+            inversions == 0,
+        );
+        Ok(())
+    }
+}
+
+/// The expected position of this number among so many: its share of them.
+fn position(number: DrawNumber, tickets: u64) -> u64 {
+    ((u128::from(number.0) * u128::from(tickets)) >> u64::BITS) as u64 + 1
+}
+
+fn timestamp(seconds: u64) -> Result<Timestamp, String> {
+    let micros = seconds.checked_mul(vestibule_core::MICROS_PER_SECOND).ok_or("the document has an impossible time")?;
+    Ok(Timestamp::of(Micros(micros)))
+}
+
+/// An instant in UTC.
+fn clock(at: Micros, format: &str) -> String {
+    let time: DateTime<Utc> = DateTime::from_timestamp_micros(at.0.cast_signed()).unwrap_or_default();
+    time.format(format).to_string()
+}
+
+/// A number with commas between groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+/// A session by its ID or its long support code.
+pub(crate) fn parse_session(text: &str) -> Result<SessionId, String> {
+    match text.trim().parse() {
+        Ok(VisitorCode::Session(session)) => Ok(session),
+        Ok(_) | Err(_) => Err("must be a session ID or a support code of 23 characters".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn positions_are_shares() {
+        assert_eq!(position(DrawNumber(15_786_008_141_119_367_631), 50_021), 42_807);
+        assert_eq!((position(DrawNumber(0), 7), position(DrawNumber(u64::MAX), 7)), (1, 7));
+    }
+
+    #[test]
+    fn sessions_are_read_in_both_forms() {
+        let session = SessionId::from_bytes([3; 14]);
+        for text in [session.to_string(), session.support_code(), format!(" {session}\n")] {
+            assert_eq!(parse_session(&text), Ok(session));
+        }
+        assert!(parse_session("7QK2-M0XV").is_err() && parse_session("?").is_err());
+    }
+}

@@ -1,11 +1,10 @@
-import { AxeBuilder } from '@axe-core/playwright'
 import type { BrowserContextOptions, Page } from '@playwright/test'
 
+import { expectAccessible } from './axe.ts'
 import { filterCookies } from './cookie-filter.ts'
 import { pollNow, brands, activeVisitor, part, queue, Visitor } from './queue.ts'
 import { expect, test } from './server.ts'
 
-const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 const desktop = { viewport: { width: 1280, height: 800 } }
 const looks: Record<string, BrowserContextOptions> = {
@@ -15,12 +14,6 @@ const looks: Record<string, BrowserContextOptions> = {
   'desktop, dark': { ...desktop, colorScheme: 'dark' },
 }
 const colors = { yellow: '#ffe600', black: '#0b0b0c', red: '#d40000', white: '#ffffff' }
-
-async function expectAccessible(page: Page, where: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).withTags(standard).analyze()
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`)
-  expect(found, where).toEqual([])
-}
 
 /** Overrides the visitor status and blocks navigation to the site. */
 async function showStatus(page: Page, change: Record<string, unknown>): Promise<void> {
@@ -46,7 +39,7 @@ async function waitingAndAdmitted(page: Page, address: string, look: string): Pr
     window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2 })
   })
   await pollNow(page)
-  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
+  await expect(page.getByRole('link', { name: /^Continue to/ })).toBeVisible()
   await expectAccessible(page, `${look}, admitted`)
   await page.unrouteAll()
 }
@@ -86,6 +79,20 @@ for (const [look, options] of Object.entries(looks)) {
       await page.unrouteAll()
     }
 
+    for (const [expires_in, text, where] of [
+      [600, /^Your turn is reserved until /, 'turn in a hidden tab'],
+      [0, /^You did not continue in time\./, 'turn has passed'],
+    ] as const) {
+      await page.goto(gate.at('acme.localhost', '/'))
+      await page.evaluate((expires_in) => {
+        Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
+        window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2, expires_in })
+      }, expires_in)
+      await pollNow(page)
+      await expect(part(page, 'lead')).toHaveText(text)
+      await expectAccessible(page, where)
+    }
+
     await page.goto(gate.at('acme.localhost', '/'))
     await context.setOffline(true)
     await pollNow(page)
@@ -111,7 +118,7 @@ test('the live region announces admission at once', async ({ serve, page }) => {
   await expect(page.getByRole('status')).toBeEmpty()
   await expect(page.getByRole('status')).toHaveAttribute('aria-live', 'polite')
   await active.leave()
-  await expect(page.getByRole('status')).toHaveText('You’re in. It’s your turn. We’re taking you to Acme now.')
+  await expect(page.getByRole('status')).toHaveText('It’s your turn. We’re taking you to Acme now.')
 })
 
 test('the live region announces progress once a minute', async ({ serve, page }) => {
@@ -181,14 +188,19 @@ function layoutProblems(): string[] {
   return found
 }
 
-for (const dir of ['ltr', 'rtl']) {
+const directions = {
+  ltr: ['en', 'de', 'fr', 'es', 'nl', 'cy', 'pt', 'it', 'pl', 'tr', 'ja', 'ko', 'zh-CN', 'zh-TW'],
+  rtl: ['ar', 'en', 'de'],
+}
+
+for (const [dir, locales] of Object.entries(directions)) {
   test(`nothing overflows or overlaps at 320 pixels: ${dir}`, async ({
     serve,
     browser,
   }) => {
     const name = 'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung – World Tour 2027'
     const gate = await serve(queue({ name, quota: 0 }, { tenant: { name: 'Northern Lights Entertainment Worldwide' } }))
-    for (const locale of ['en', 'de', 'fr', 'es', 'nl', 'cy']) {
+    for (const locale of locales) {
       const context = await browser.newContext({ locale, viewport: { width: 320, height: 480 } })
       const page = await context.newPage()
       await page.goto(gate.at('shop.localhost', '/'))
@@ -221,11 +233,12 @@ test('nothing overflows or overlaps at double text size', async ({ serve, browse
 
 test('the page works by keyboard with visible focus', async ({ serve, page }) => {
   const gate = await serve(queue({ quota: 0 }))
-  await page.addInitScript(() => Reflect.deleteProperty(window, 'Notification'))
   await page.goto(gate.at('shop.localhost', '/'))
-  const leave = page.getByRole('button', { name: 'Leave the line' })
-  await expect(leave).toBeVisible()
-  await page.keyboard.press('Tab')
-  await expect(leave).toBeFocused()
-  expect(await leave.evaluate((el) => parseFloat(getComputedStyle(el).outlineWidth))).toBeGreaterThan(2)
+  await expect(page.getByRole('button', { name: 'Leave the line' })).toBeVisible()
+  for (const name of ['Notify me when it’s my turn', 'Leave the line']) {
+    const button = page.getByRole('button', { name })
+    await page.keyboard.press('Tab')
+    await expect(button).toBeFocused()
+    expect(await button.evaluate((el) => parseFloat(getComputedStyle(el).outlineWidth))).toBeGreaterThan(2)
+  }
 })

@@ -25,21 +25,21 @@ test('the position falls and the requested page opens', async ({
   await expect(page.getByRole('progressbar', { name: 'Your progress' })).toHaveJSProperty('value', 0.5)
 
   await older?.leave()
-  await expect(page.getByRole('heading', { name: 'You’re in' })).toBeVisible()
-  await expect(page).toHaveTitle('● You’re in · Acme')
-  await expect(page.getByRole('link', { name: 'Enter now' })).toBeFocused()
+  await expect(page.getByRole('heading', { name: 'It’s your turn' })).toBeVisible()
+  await expect(page).toHaveTitle('● It’s your turn · Acme')
+  await expect(page.getByRole('link', { name: 'Continue to Acme' })).toBeFocused()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
   expect(page.url()).toBe(gate.at('shop.localhost', address))
   expect(shop.requests).toContain(`GET ${address.replace('#row-7', '')}`)
 })
 
-test('"Enter now" opens the site at once', async ({ serve, page }) => {
+test('"Continue" opens the site at once', async ({ serve, page }) => {
   const gate = await serve(queue())
   const active = await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/a?b=1#c'))
   await expect(part(page, 'position')).toHaveText('1')
   await active.leave()
-  await page.getByRole('link', { name: 'Enter now' }).click()
+  await page.getByRole('link', { name: 'Continue to Acme' }).click()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1#c'))
 })

@@ -1,12 +1,26 @@
 import { readFileSync } from 'node:fs'
 
-import { pollNow, activeVisitor, part, queue } from './queue.ts'
+import { expectAccessible } from './axe.ts'
+import { addVisitors, pollNow, activeVisitor, overrideStatus, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
 /** Estimated waits and their texts; the server is tested with the same file. */
 const words = JSON.parse(
   readFileSync(new URL('../../crates/themes/tests/wait-words.json', import.meta.url), 'utf8'),
 ) as Record<string, [p50: number, p90: number, words: string][]>
+
+/** 1, 999, 1234, 12345 and 1234567 as the server writes them; its tests have the same. */
+const numbers: Record<string, string[]> = {
+  en: ['1', '999', '1,234', '12,345', '1,234,567'],
+  es: ['1', '999', '1234', '12.345', '1.234.567'],
+  fr: ['1', '999', '1\u202f234', '12\u202f345', '1\u202f234\u202f567'],
+  pl: ['1', '999', '1234', '12\u00a0345', '1\u00a0234\u00a0567'],
+  tr: ['1', '999', '1.234', '12.345', '1.234.567'],
+  ar: ['1', '999', '1,234', '12,345', '1,234,567'],
+  ja: ['1', '999', '1,234', '12,345', '1,234,567'],
+  ko: ['1', '999', '1,234', '12,345', '1,234,567'],
+  'zh-Hant': ['1', '999', '1,234', '12,345', '1,234,567'],
+}
 
 const headings = {
   'en-GB': ['en', 'You’re in line'],
@@ -15,7 +29,16 @@ const headings = {
   es: ['es', 'Está en la cola'],
   nl: ['nl', 'U staat in de rij'],
   cy: ['cy', 'Rydych chi yn y ciw'],
-  'ja-JP': ['en', 'You’re in line'],
+  'pt-BR': ['pt', 'Você está na fila'],
+  it: ['it', 'È in coda'],
+  pl: ['pl', 'Jesteś w kolejce'],
+  tr: ['tr', 'Sıradasınız'],
+  'ar-EG': ['ar', 'أنت في قائمة الانتظار'],
+  'ja-JP': ['ja', '順番をお待ちください'],
+  ko: ['ko', '대기 중입니다'],
+  'zh-CN': ['zh-Hans', '您正在排队'],
+  'zh-TW': ['zh-Hant', '您正在排隊'],
+  sv: ['en', 'You’re in line'],
 } as const
 
 for (const [locale, [lang, heading]] of Object.entries(headings)) {
@@ -79,3 +102,105 @@ for (const [lang, rows] of Object.entries(words)) {
     await context.close()
   })
 }
+
+test('browsers write numbers as the server does', async ({ serve, browser }) => {
+  const gate = await serve(queue({ mode: 'closed' }))
+  for (const locale of ['en-GB', 'es', 'fr', 'pl', 'tr', 'ar-EG', 'ja', 'ko', 'zh-TW']) {
+    const page = await (await browser.newContext({ locale })).newPage()
+    await page.goto(gate.at('shop.localhost', '/'))
+    const [lang, written] = await page.evaluate(() => {
+      const lang = document.documentElement.lang
+      const format = new Intl.NumberFormat(lang, { numberingSystem: 'latn' })
+      return [lang, [1, 999, 1234, 12_345, 1_234_567].map((n) => format.format(n))] as const
+    })
+    expect(written, lang).toEqual(numbers[lang])
+    await page.context().close()
+  }
+})
+
+test('a language is chosen without JavaScript and kept', async ({ serve, browser }) => {
+  const gate = await serve(queue())
+  await activeVisitor(gate)
+  const context = await browser.newContext({ javaScriptEnabled: false, locale: 'de' })
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/a?b=1&c=%20'))
+  const code = await page.getByText('Support-Code').locator('code').innerText()
+  await page.getByLabel('Sprache').selectOption('العربية')
+  await page.getByRole('button', { name: 'Ändern' }).click()
+  await expect(page.locator('html')).toHaveAttribute('dir', 'rtl')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('أنت في قائمة الانتظار')
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1&c=%20'))
+  expect(await page.getByText('رمز الدعم').locator('code').innerText()).toBe(code)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(page.getByLabel('اللغة')).toHaveValue('ar')
+  await context.close()
+})
+
+test('a chosen language keeps fragment and position', async ({ serve, page }) => {
+  const gate = await serve(queue({ message: { default: 'Sold out.', ja: '完売しました。' } }))
+  await activeVisitor(gate)
+  await page.goto(gate.at('shop.localhost', '/a#row-7'))
+  const [younger] = await addVisitors(gate, 1)
+  const beacons: string[] = []
+  page.on('request', (request) => request.url().includes('/away') && beacons.push(request.url()))
+  await page.getByLabel('Language').selectOption('日本語')
+  await page.getByRole('button', { name: 'Change' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('順番をお待ちください')
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a#row-7'))
+  await expect(part(page, 'message')).toHaveText('完売しました。')
+  // The next poll is answered in the same language.
+  await page.waitForResponse(/\/_vestibule\/status/)
+  await expect(part(page, 'behind')).toHaveText('1 人')
+  await expect(part(page, 'message')).toHaveText('完売しました。')
+  expect(await younger?.status()).toMatchObject({ position: 2 })
+  expect(beacons).toEqual([])
+})
+
+for (const locale of ['ar', 'ja']) {
+  test(`pages are accessible: ${locale}`, async ({ serve, browser }) => {
+    const gate = await serve(queue({ quota: 0, message: { default: 'Sold out.' } }))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const context = await browser.newContext({ locale, colorScheme, reducedMotion: 'reduce', viewport: { width: 390, height: 844 } })
+      const page = await context.newPage()
+      await overrideStatus(page, { wait_seconds: { p50: 240, p90: 360 } })
+      await page.goto(gate.at('shop.localhost', '/'))
+      await expect(part(page, 'wait-row')).toBeVisible()
+      await expectAccessible(page, `${locale}, waiting, ${colorScheme}`)
+      await gate.reload(queue({ mode: 'closed' }))
+      await expect(part(page, 'position-section')).toHaveCount(0)
+      await expectAccessible(page, `${locale}, closed, ${colorScheme}`)
+      await gate.reload(queue({ quota: 0, message: { default: 'Sold out.' } }))
+      await context.close()
+    }
+  })
+}
+
+test('progress grows from the right in Arabic', async ({ serve, browser }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  const context = await browser.newContext({ locale: 'ar', reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  const bar = page.locator('progress')
+  const go = (to: number) => bar.evaluate((el: HTMLProgressElement, to) => Object.assign(el, { hidden: false, value: to }), to)
+  await go(0.5)
+  const box = await bar.boundingBox()
+  if (!box) throw new Error('no bar')
+  const at = (share: number) => page.screenshot({ clip: { x: box.x + box.width * share, y: box.y + box.height / 2, width: 4, height: 2 } })
+  const [left, right] = [await at(0.25), await at(0.75)]
+  await go(1)
+  expect((await at(0.75)).equals(right)).toBe(true)
+  expect((await at(0.25)).equals(left)).toBe(false)
+  await context.close()
+})
+
+test('times have Latin digits in Arabic', async ({ serve, browser }) => {
+  const gate = await serve(queue())
+  const active = await activeVisitor(gate)
+  const context = await browser.newContext({ locale: 'ar-EG' })
+  const page = await context.newPage()
+  await page.addInitScript(() => Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await active.leave()
+  await expect(part(page, 'lead')).toHaveText(/^دورك محجوز حتى الساعة \d+:\d\d\s\S\. تابع/)
+  await context.close()
+})

@@ -143,72 +143,6 @@ test('an ended visitor who returns gets a new position', async ({ serve, page })
   await expect(part(page, 'position')).toHaveText('1')
 })
 
-test('a hidden tab with throttled timers is admitted', async ({
-  serve,
-  page,
-}) => {
-  const gate = await serve(queue({ claim_ttl: 20 }))
-  const active = await activeVisitor(gate)
-  await page.addInitScript(() => {
-    Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' })
-    Object.defineProperty(Document.prototype, 'hidden', { get: () => true })
-    const timer = window.setTimeout
-    window.setTimeout = ((run: () => void, delay = 0, ...given: unknown[]) =>
-      timer(run, Math.max(delay, 60_000), ...given)) as typeof setTimeout
-  })
-  const asked = pollTimes(page)
-  await page.goto(gate.at('shop.localhost', '/'))
-  await expect.poll(() => asked.length).toBeGreaterThan(1)
-  await active.leave()
-  await expect(page).toHaveTitle('● You’re in · Acme')
-  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 15_000 })
-})
-
-test('a hidden tab keeps the admission until it is shown', async ({ serve, page }) => {
-  const gate = await serve(queue({ claim_ttl: 60, waiting_ttl: 60 }))
-  const active = await activeVisitor(gate)
-  await page.addInitScript(() => {
-    const shown = { is: 'hidden' }
-    Object.defineProperty(Document.prototype, 'visibilityState', { get: () => shown.is })
-    Object.assign(window, {
-      look() {
-        shown.is = 'visible'
-        document.dispatchEvent(new Event('visibilitychange'))
-      },
-    })
-  })
-  await page.goto(gate.at('shop.localhost', '/'))
-  await active.leave()
-  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
-  await new Promise((passed) => setTimeout(passed, 3000))
-  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
-  await page.evaluate(() => (window as unknown as { look(): void }).look())
-  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
-})
-
-test('a hidden tab notifies the visitor on request', async ({ serve, page }) => {
-  const gate = await serve(queue({ claim_ttl: 60, waiting_ttl: 60 }))
-  const active = await activeVisitor(gate)
-  await page.addInitScript(() => {
-    const notices: string[] = []
-    class Notice {
-      static permission = 'default'
-      static requestPermission = async () => (Notice.permission = 'granted')
-      constructor(title: string) {
-        notices.push(title)
-      }
-    }
-    Object.assign(window, { Notification: Notice, notices })
-  })
-  await page.goto(gate.at('shop.localhost', '/'))
-  await page.getByRole('button', { name: 'Notify me when it’s my turn' }).click()
-  await expect(page.getByRole('status')).toHaveText('We’ll notify you when it’s your turn.')
-  await expect(part(page, 'notify')).toBeHidden()
-  await page.evaluate(() => Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' }))
-  await active.leave()
-  await expect.poll(() => page.evaluate(() => (window as unknown as { notices: string[] }).notices)).toEqual(['You’re in'])
-})
-
 test('a visitor who leaves can rejoin at the end', async ({ serve, page }) => {
   const gate = await serve(queue())
   await activeVisitor(gate)
@@ -219,7 +153,7 @@ test('a visitor who leaves can rejoin at the end', async ({ serve, page }) => {
   await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
   await expect(part(page, 'position-section')).toBeHidden()
   expect(await younger?.status()).toMatchObject({ position: 1, waiting: 1 })
-  await page.getByRole('link', { name: 'Join again' }).click()
+  await page.getByRole('link', { name: 'Join the line again' }).click()
   await expect(part(page, 'position')).toHaveText('2')
 })
 

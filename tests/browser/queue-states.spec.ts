@@ -34,6 +34,23 @@ test('the closed page opens by itself', async ({ serve, page }) => {
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
+test('the page of a full line joins when there is room', async ({ serve, page }) => {
+  const gate = await serve(queue({ quota: 0, max_waiting: 1 }))
+  const [first] = await addVisitors(gate, 1)
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(page.getByRole('heading', { name: 'The line is full' })).toBeVisible()
+  await expect(page.getByText('You do not have a place in line yet. This page checks again automatically.')).toBeVisible()
+  await expect(part(page, 'position')).toBeHidden()
+  await gate.reload(queue({ quota: 0, max_waiting: 2 }))
+  // The page asks again after a minute, or when the connection is back.
+  await expect(async () => {
+    await page.evaluate(() => window.dispatchEvent(new Event('online')))
+    await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible({ timeout: 1000 })
+  }).toPass()
+  await expect(part(page, 'position')).toHaveText('2')
+  expect(await first?.status()).toMatchObject({ state: 'waiting', position: 1 })
+})
+
 test('a closed and reopened queue keeps the position', async ({
   serve,
   page,
@@ -91,7 +108,8 @@ test('a new visitor waits while the store is down', async ({
   serve,
   page,
 }) => {
-  const gate = await serve(queue(quick), ['--store', redis.url])
+  // The store comes back empty: no position is shown to newcomers for a quarter of hold_ttl.
+  const gate = await serve(queue({ ...quick, hold_ttl: 24 }), ['--store', redis.url])
   const active = await activeVisitor(gate)
   await redis.stop()
   await page.goto(gate.at('shop.localhost', '/a'))

@@ -10,17 +10,24 @@ const phone = { viewport: { width: 390, height: 844 }, isMobile: true, deviceSca
 const desktop = { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 1 }
 const waiting = { state: 'waiting', position: 1284, waiting: 5678, wait_seconds: { p50: 240, p90: 360 } }
 const admitted = { ...waiting, state: 'admitted', position: null }
+const event = {
+  ...{ id: 'sale', name: 'General sale', phase: 'lobby', order: 'draw', starts_at: 1804154400, ends_at: 1804168800 },
+  ...{ starts_in: 872, draw_ends_in: 902, number: null },
+}
+const lobby = { state: 'lobby', position: null, waiting: null, wait_seconds: null, expires_in: null, event }
 const code = '0NPWV1-MDQB2X-KF3Y0T-5DWZQ'
 
-const screenshots: Record<string, [look: BrowserContextOptions, status: typeof waiting | typeof admitted]> = {
-  'queue-phone-light': [{ ...phone, colorScheme: 'light' }, waiting],
-  'queue-phone-dark': [{ ...phone, colorScheme: 'dark' }, waiting],
-  'queue-desktop-light': [{ ...desktop, colorScheme: 'light' }, waiting],
-  'queue-desktop-dark': [{ ...desktop, colorScheme: 'dark' }, waiting],
-  'admitted-phone-light': [{ ...phone, colorScheme: 'light' }, admitted],
+/** For each picture: the browser, what the visitor status says, and the part of the page that then appears. */
+const screenshots: Record<string, [look: BrowserContextOptions, status: Record<string, unknown>, ready: string]> = {
+  'queue-phone-light': [{ ...phone, colorScheme: 'light' }, waiting, 'wait-row'],
+  'queue-phone-dark': [{ ...phone, colorScheme: 'dark' }, waiting, 'wait-row'],
+  'queue-desktop-light': [{ ...desktop, colorScheme: 'light' }, waiting, 'wait-row'],
+  'queue-desktop-dark': [{ ...desktop, colorScheme: 'dark' }, waiting, 'wait-row'],
+  'admitted-phone-light': [{ ...phone, colorScheme: 'light' }, admitted, 'enter'],
+  'lobby-phone-light': [{ ...phone, colorScheme: 'light' }, lobby, 'countdown-row'],
 }
 
-for (const [name, [look, status]] of Object.entries(screenshots)) {
+for (const [name, [look, status, ready]] of Object.entries(screenshots)) {
   test(name, async ({ serve, browser }) => {
     const tenant = { name: 'Northern Lights', color: '#5b3fd6' }
     const gate = await serve(queue({ name: 'World Tour 2027', hosts: ['*'], quota: 0 }, { tenant }))
@@ -42,7 +49,7 @@ for (const [name, [look, status]] of Object.entries(screenshots)) {
       window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...status })
     }, status)
     await pollNow(page)
-    await expect(part(page, status.position ? 'wait-row' : 'enter')).toBeVisible()
+    await expect(part(page, ready)).toBeVisible()
     await page.evaluate((code) => {
       const shown = document.querySelector('.foot code')
       if (shown) shown.textContent = code

@@ -69,6 +69,19 @@ export interface VisitorStatus {
   position: number | null
   waiting: number | null
   active: number | null
+  event: { phase: string; starts_in: number; number: string | null } | null
+}
+
+/** The part of the line document that the tests read. */
+export interface LineDocument {
+  mode: string
+  message: Record<string, string> | null
+  event: {
+    id: string
+    starts_at: number
+    lobby_tickets: number
+    draw: { commitment: string; salt: string; secret: string | null; seed: string | null }
+  }
 }
 
 /** A visitor without a browser, with a cookie jar. */
@@ -89,6 +102,11 @@ export class Visitor {
   /** The visitor status. Counts as a visit. */
   async status(): Promise<VisitorStatus> {
     return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${QUEUE}`)) as VisitorStatus
+  }
+
+  /** The line document. */
+  async line(): Promise<LineDocument> {
+    return JSON.parse(await this.#send('GET', `/_vestibule/line?queue=${QUEUE}`)) as LineDocument
   }
 
   /** Ends the session. */
@@ -126,6 +144,13 @@ export class Visitor {
     if (value) this.#cookies.set(name, value)
     else this.#cookies.delete(name)
   }
+}
+
+/** An event that starts in this many seconds; its lobby opened a moment ago, or opens a minute before the start. */
+export function eventIn(seconds: number): Record<string, string> {
+  const at = (later: number) => new Date(Math.ceil(Date.now() / 1000 + later) * 1000).toISOString().replace('.000', '')
+  const lobby = Math.min(seconds - 60, -1)
+  return { id: 'sale', name: 'Spring sale', lobby_at: at(lobby), starts_at: at(seconds), ends_at: at(seconds + 3600) }
 }
 
 /** Adds visitors one after the other. */

@@ -89,7 +89,7 @@ function prepare(folder: string, port: number, shop: string, more: string[]): Ve
     },
     async start() {
       if (!existsSync(program)) throw new Error(`${program} is not built: cargo build --workspace --bins --tests`)
-      running = spawn(program, [...serveArguments(file, address, join(folder, 'state')), ...more], {
+      running = spawn(program, [...serveArguments(file, address, join(folder, 'state'), more), ...more], {
         cwd: folder,
         env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -101,8 +101,10 @@ function prepare(folder: string, port: number, shop: string, more: string[]): Ve
   }
 }
 
-function serveArguments(settings: string, address: string, state: string): string[] {
-  return ['serve', '--settings', settings, '--listen', address, '--state', state]
+/** Pages poll, which is what streams fall back to, unless a test takes streams. */
+function serveArguments(settings: string, address: string, state: string, more: string[]): string[] {
+  const streams = more.includes('--streams-max') ? [] : ['--streams-max', '0']
+  return ['serve', '--settings', settings, '--listen', address, '--state', state, ...streams]
 }
 
 /** The environment without the developer's `VESTIBULE_*` variables. */

@@ -7,12 +7,12 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
-use vestibule_core::Store;
+use vestibule_core::{SaleKeys, Store};
 use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 use vestibule_themes::ThemeVersions;
 
-use crate::{Answer, Visitor};
+use crate::{TestResponse, Visitor};
 
 /// Name and password of the first superuser.
 const ROOT: (&str, &str) = ("root", "correct horse battery");
@@ -92,6 +92,7 @@ impl AdminUnderTest {
             audit_days: vestibule_admin::AUDIT_DAYS,
             require_totp,
             streams: true,
+            sale_keys: SaleKeys::new(&crate::GateUnderTest::sale_keys()).unwrap(),
         };
         let router = vestibule_admin::router(parts);
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
@@ -168,7 +169,13 @@ impl AdminClient {
     }
 
     /// Sends any request; the path begins behind `/api/v1`.
-    pub async fn send(&mut self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Answer {
+    pub async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> TestResponse {
         let request = Builder::new().method(method).uri(format!("/api/v1{path}"));
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         match body {
@@ -180,27 +187,27 @@ impl AdminClient {
     }
 
     /// Reads.
-    pub async fn get(&mut self, path: &str) -> Answer {
+    pub async fn get(&mut self, path: &str) -> TestResponse {
         self.send(Method::GET, path, &[], None).await
     }
 
     /// Creates or does.
-    pub async fn post(&mut self, path: &str, body: Value) -> Answer {
+    pub async fn post(&mut self, path: &str, body: Value) -> TestResponse {
         self.send(Method::POST, path, &[], Some(body)).await
     }
 
     /// Changes whatever is there.
-    pub async fn patch(&mut self, path: &str, body: Value) -> Answer {
+    pub async fn patch(&mut self, path: &str, body: Value) -> TestResponse {
         self.send(Method::PATCH, path, &[("if-match", "*")], Some(body)).await
     }
 
     /// Changes the revision that is meant.
-    pub async fn patch_revision(&mut self, path: &str, revision: u64, body: Value) -> Answer {
+    pub async fn patch_revision(&mut self, path: &str, revision: u64, body: Value) -> TestResponse {
         self.send(Method::PATCH, path, &[("if-match", &format!("\"{revision}\""))], Some(body)).await
     }
 
     /// Does what is to be confirmed: asks, and asks again with the token of the first answer.
-    pub async fn confirmed(&mut self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    pub async fn confirmed(&mut self, method: Method, path: &str, body: Option<Value>) -> TestResponse {
         let first = self.send(method.clone(), path, &[], body.clone()).await;
         let token = first.confirmation();
         self.send(method, path, &[("x-vestibule-confirm", &token)], body).await
@@ -214,7 +221,7 @@ impl AdminClient {
     }
 }
 
-impl Answer {
+impl TestResponse {
     /// The token by which the request is confirmed; fails the test if it is not to be.
     #[must_use]
     pub fn confirmation(&self) -> String {

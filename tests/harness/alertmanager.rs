@@ -16,16 +16,16 @@ use crate::{Visitor, free_port, wait_until};
 /// How long the server may take to be ready.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An Alertmanager that tells the test at once of every alert that fires or resolves.
+/// An Alertmanager that sends the test every alert at once when it fires or resolves.
 pub struct Alertmanager {
     address: String,
-    told: Arc<Mutex<Vec<ReceivedAlert>>>,
+    delivered: Arc<Mutex<Vec<ReceivedAlert>>>,
     receiver: JoinHandle<std::io::Result<()>>,
     _folder: TempDir,
     _process: Process,
 }
 
-/// What a receiver is told of one alert.
+/// A message to a receiver about one alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedAlert {
     /// Name of the alert.
@@ -43,10 +43,10 @@ pub struct ReceivedAlert {
 impl Alertmanager {
     /// Starts the server, which the system may call either name.
     pub async fn start() -> Self {
-        let told: Arc<Mutex<Vec<ReceivedAlert>>> = Arc::default();
+        let delivered: Arc<Mutex<Vec<ReceivedAlert>>> = Arc::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let webhook = listener.local_addr().unwrap();
-        let router = Router::new().route("/alerts", post(take)).with_state(Arc::clone(&told));
+        let router = Router::new().route("/alerts", post(take)).with_state(Arc::clone(&delivered));
         let receiver = tokio::spawn(async move { axum::serve(listener, router).await });
         let folder = tempfile::Builder::new().prefix("vestibule-alertmanager-").tempdir().unwrap();
         let settings = folder.path().join("alertmanager.yml");
@@ -60,7 +60,7 @@ impl Alertmanager {
             .arg("--cluster.listen-address=")
             .current_dir(folder.path());
         let process = Process::start(&mut command, &folder.path().join("log"), folder.path());
-        let manager = Self { address, told, receiver, _folder: folder, _process: process };
+        let manager = Self { address, delivered, receiver, _folder: folder, _process: process };
         wait_until("Alertmanager is ready", TIMEOUT, async || {
             let answer = Visitor::new(&manager.address, &manager.address).try_get("/-/ready").await;
             answer.is_ok_and(|answer| answer.status.is_success())
@@ -75,10 +75,10 @@ impl Alertmanager {
         &self.address
     }
 
-    /// All that the receiver was told so far, in order.
+    /// All messages that the receiver has got so far, in order.
     #[must_use]
-    pub fn told(&self) -> Vec<ReceivedAlert> {
-        self.told.lock().unwrap().clone()
+    pub fn delivered(&self) -> Vec<ReceivedAlert> {
+        self.delivered.lock().unwrap().clone()
     }
 }
 
@@ -88,7 +88,7 @@ impl Drop for Alertmanager {
     }
 }
 
-async fn take(State(told): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news): Json<Value>) {
+async fn take(State(delivered): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news): Json<Value>) {
     let alerts = news["alerts"].as_array().unwrap().iter().map(|alert| {
         let label = |name: &str| alert["labels"][name].as_str().unwrap_or_default().to_owned();
         ReceivedAlert {
@@ -99,7 +99,7 @@ async fn take(State(told): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news): Js
             summary: alert["annotations"]["summary"].as_str().unwrap_or_default().to_owned(),
         }
     });
-    told.lock().unwrap().extend(alerts);
+    delivered.lock().unwrap().extend(alerts);
 }
 
 /// One alert a group, so that nothing waits for anything else.

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
-use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
+use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
@@ -37,8 +37,12 @@ pub struct GateOptions {
     pub themes: Option<PathBuf>,
     /// Limits of the `proxy` handover.
     pub proxy: ProxyLimits,
+    /// The address of the dashboard.
+    pub admin_url: Option<String>,
     /// Whether the settings are written to the store. A gate that only holds them finds a store that lost them.
     pub writes_settings: bool,
+    /// How many streams may be open, in all and from one address. A function has none.
+    pub streams: StreamLimits,
 }
 
 impl Default for GateOptions {
@@ -48,13 +52,15 @@ impl Default for GateOptions {
             ticket_keys: GateUnderTest::ticket_keys(),
             themes: None,
             proxy: ProxyLimits::default(),
+            admin_url: None,
             writes_settings: true,
+            streams: StreamLimits { total: 100, per_network: 100 },
         }
     }
 }
 
 impl GateOptions {
-    /// The gate as a function over the Redis at `redis`, told the same by its environment, but for the themes.
+    /// The gate as a function over the Redis at `redis`, with the same configuration as environment variables, except the themes.
     #[must_use]
     pub fn deployment(&self, redis: &str) -> Deployment {
         // The load balancer is one proxy more than those that a test stands for.
@@ -64,9 +70,11 @@ impl GateOptions {
             .env("VESTIBULE_REDIS_URL", redis)
             .env("VESTIBULE_TICKET_KEYS", &self.ticket_keys.expose())
             .env("VESTIBULE_PASS_KEYS", &GateUnderTest::pass_keys().expose())
+            .env("VESTIBULE_SALE_KEYS", &GateUnderTest::sale_keys().expose())
             .env("VESTIBULE_TRUSTED_PROXIES", &proxies.to_string())
             .env("VESTIBULE_READ_TIMEOUT", &read_timeout.to_string())
             .env("VESTIBULE_STORE_TIMEOUT_MS", "10000")
+            .env("VESTIBULE_ADMIN_URL", self.admin_url.as_deref().unwrap_or_default())
     }
 }
 
@@ -85,9 +93,13 @@ impl GateUnderTest {
             themes: options.themes.map_or_else(Themes::built_in, Themes::folder),
             tickets: TicketSigner::new(&options.ticket_keys).unwrap(),
             passes: PassSigner::new(&Self::pass_keys()).unwrap(),
+            sale_keys: SaleKeys::new(&Self::sale_keys()).unwrap(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: options.trusted_proxies,
             proxy: Proxy::new(options.proxy).unwrap(),
+            admin_url: options.admin_url.map(|url| url.parse().unwrap()),
+            streams: Streams::new(options.streams),
+            stream_url: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -120,10 +132,16 @@ impl GateUnderTest {
         Self { address, store, directory, door: Door::Function { balancer, _themes: themes } }
     }
 
-    /// The keys with which a gate signs tickets unless it is told otherwise.
+    /// The default keys with which a gate signs tickets.
     #[must_use]
     pub fn ticket_keys() -> KeyList {
         KeyList::of_bytes("ticket-1", [7; 32])
+    }
+
+    /// The keys from which a gate derives draws.
+    #[must_use]
+    pub fn sale_keys() -> KeyList {
+        KeyList::of_bytes("s1", std::array::from_fn(|index| index as u8))
     }
 
     fn pass_keys() -> KeyList {

@@ -97,7 +97,7 @@ impl Function {
         Self::Here(Box::new(handler))
     }
 
-    /// Invokes the function and returns its answer, or the error that it told or ended with.
+    /// Invokes the function and returns its response, or the error that it reported or ended with.
     ///
     /// # Errors
     ///

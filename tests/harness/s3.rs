@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use vestibule_themes::S3Server;
 
 use crate::process::Process;
-use crate::{Answer, Visitor, free_port, wait_until};
+use crate::{TestResponse, Visitor, free_port, wait_until};
 
 use self::route::Route;
 
@@ -231,7 +231,7 @@ impl S3 {
     }
 
     /// The server lets nobody without a key at what is there already, and believes every signature.
-    async fn send(&self, request: http::request::Builder, content: impl Into<Bytes>) -> Answer {
+    async fn send(&self, request: http::request::Builder, content: impl Into<Bytes>) -> TestResponse {
         let scope = format!("{ACCESS_KEY}/20260101/{REGION}/s3/aws4_request");
         let signed = format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0");
         self.client().request(request.header("authorization", signed), content).await

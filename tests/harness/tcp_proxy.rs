@@ -71,7 +71,7 @@ impl TcpProxy {
         self.cut(How::Closed);
     }
 
-    /// The connections that are there go silent for good, as over a box that forgot them: nobody is told. New ones pass.
+    /// Existing connections stop responding for good without being closed, as behind a firewall that dropped its state. New ones work.
     pub fn silence(&self) {
         self.cut(How::Silent);
     }
@@ -81,7 +81,7 @@ impl TcpProxy {
         self.cut.send_replace(Cut { before: u64::MAX, how: How::Silent });
     }
 
-    /// New connections pass again; silent ones stay so.
+    /// New connections work again; silent ones stay silent.
     pub fn pass(&self) {
         self.cut.send_replace(Cut { before: 0, how: How::Closed });
     }

@@ -14,6 +14,8 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite};
 
+use crate::EventStream;
+
 /// How long a visitor waits for an answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -34,7 +36,7 @@ pub struct Visitor {
 
 /// What a visitor got.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct TestResponse {
     /// The status.
     pub status: StatusCode,
     /// All headers.
@@ -64,7 +66,7 @@ impl Visitor {
     }
 
     /// Opens a page, as a click on a link does.
-    pub async fn navigate(&mut self, path: &str) -> Answer {
+    pub async fn navigate(&mut self, path: &str) -> TestResponse {
         let request = Request::get(path)
             .header(ACCEPT, "text/html,application/xhtml+xml")
             .header("sec-fetch-mode", "navigate")
@@ -74,37 +76,37 @@ impl Visitor {
     }
 
     /// Asks for data, as a script does.
-    pub async fn fetch(&mut self, path: &str) -> Answer {
+    pub async fn fetch(&mut self, path: &str) -> TestResponse {
         self.request(script(Method::GET, path), "").await
     }
 
     /// Sends an empty POST, as a script does.
-    pub async fn post(&mut self, path: &str) -> Answer {
+    pub async fn post(&mut self, path: &str) -> TestResponse {
         self.request(script(Method::POST, path), "").await
     }
 
     /// Asks for the visitor's visitor status in a queue.
-    pub async fn status(&mut self, queue: &str) -> Answer {
+    pub async fn status(&mut self, queue: &str) -> TestResponse {
         self.fetch(&format!("/_vestibule/status?queue={queue}")).await
     }
 
     /// Says that the visitor is still there.
-    pub async fn keepalive(&mut self, queue: &str) -> Answer {
+    pub async fn keepalive(&mut self, queue: &str) -> TestResponse {
         self.post(&format!("/_vestibule/keepalive?queue={queue}")).await
     }
 
     /// Says that the queue page was closed.
-    pub async fn away(&mut self, queue: &str) -> Answer {
+    pub async fn away(&mut self, queue: &str) -> TestResponse {
         self.post(&format!("/_vestibule/away?queue={queue}")).await
     }
 
     /// Gives the place up.
-    pub async fn leave(&mut self, queue: &str) -> Answer {
+    pub async fn leave(&mut self, queue: &str) -> TestResponse {
         self.post(&format!("/_vestibule/leave?queue={queue}")).await
     }
 
     /// Sends any request, cookies and `Host` added, and fails the test if no answer comes.
-    pub async fn request(&mut self, request: Builder, body: impl Into<Bytes>) -> Answer {
+    pub async fn request(&mut self, request: Builder, body: impl Into<Bytes>) -> TestResponse {
         self.try_request(request, body).await.unwrap_or_else(|error| panic!("{}: {error:?}", self.address))
     }
 
@@ -113,13 +115,13 @@ impl Visitor {
     /// # Errors
     ///
     /// If the connection is refused or breaks before the head of the answer came.
-    pub async fn try_request(&mut self, request: Builder, body: impl Into<Bytes>) -> Result<Answer, Error> {
+    pub async fn try_request(&mut self, request: Builder, body: impl Into<Bytes>) -> Result<TestResponse, Error> {
         let request = self.dress(request.body(Full::new(body.into())).unwrap());
         let response = timeout(TIMEOUT, self.client.request(request)).await.expect("an answer in time")?;
         let (parts, body) = response.into_parts();
         self.keep_cookies(&parts.headers);
         let body = timeout(TIMEOUT, body.collect()).await.expect("a body in time").expect("a whole body").to_bytes();
-        Ok(Answer { status: parts.status, headers: parts.headers, body })
+        Ok(TestResponse { status: parts.status, headers: parts.headers, body })
     }
 
     /// Asks for a path with no headers but the visitor's own.
@@ -127,8 +129,26 @@ impl Visitor {
     /// # Errors
     ///
     /// As [`Self::try_request`].
-    pub async fn try_get(&mut self, path: &str) -> Result<Answer, Error> {
+    pub async fn try_get(&mut self, path: &str) -> Result<TestResponse, Error> {
         self.try_request(Request::get(path), "").await
+    }
+
+    /// Opens a stream of events.
+    ///
+    /// # Errors
+    ///
+    /// The response without a stream.
+    pub async fn event_stream(&mut self, path: &str) -> Result<EventStream, Box<TestResponse>> {
+        let request = script(Method::GET, path).header(ACCEPT, "text/event-stream").header("accept-encoding", "gzip");
+        let request = self.dress(request.body(Full::default()).unwrap());
+        let response = timeout(TIMEOUT, self.client.request(request)).await.expect("an answer in time").unwrap();
+        let (parts, body) = response.into_parts();
+        self.keep_cookies(&parts.headers);
+        if parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream") {
+            return Ok(EventStream::new(parts.headers, body));
+        }
+        let body = body.collect().await.expect("a whole body").to_bytes();
+        Err(Box::new(TestResponse { status: parts.status, headers: parts.headers, body }))
     }
 
     /// Opens a WebSocket.
@@ -136,7 +156,7 @@ impl Visitor {
     /// # Errors
     ///
     /// What was answered instead.
-    pub async fn web_socket(&mut self, path: &str) -> Result<WebSocket, Box<Answer>> {
+    pub async fn web_socket(&mut self, path: &str) -> Result<WebSocket, Box<TestResponse>> {
         let request = format!("ws://{}{path}", self.address).into_client_request().unwrap();
         let stream = TcpStream::connect(&self.address).await.unwrap();
         let opened = timeout(TIMEOUT, client_async(self.dress(request), stream)).await.expect("an answer in time");
@@ -149,7 +169,7 @@ impl Visitor {
                 let (parts, body): (_, Option<Vec<u8>>) = Response::into_parts(*response);
                 self.keep_cookies(&parts.headers);
                 let body = body.unwrap_or_default().into();
-                Err(Box::new(Answer { status: parts.status, headers: parts.headers, body }))
+                Err(Box::new(TestResponse { status: parts.status, headers: parts.headers, body }))
             }
             Err(error) => panic!("{}: {error}", self.address),
         }
@@ -200,7 +220,7 @@ impl Visitor {
     }
 }
 
-impl Answer {
+impl TestResponse {
     /// A header's value, the first if there are several.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -3,6 +3,8 @@
 mod audit;
 pub(crate) mod backoffice;
 mod controls;
+pub(crate) mod event_reports;
+mod events;
 mod function;
 mod fuzz;
 mod history;

@@ -1,11 +1,14 @@
 //! The contract of every store: one function per behavior, run against each store.
 
+mod draws;
 mod ending;
 mod keeping;
 mod modes;
 mod order;
+pub(crate) mod phases;
 mod presence;
 mod returns;
+mod streams;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident,)+ })+) => {
@@ -63,6 +66,12 @@ suite! {
         rule_04_slow_rate_admits_one_at_a_time,
         rule_04_no_burst_at_minute_boundaries,
         rule_04_changed_rate_applies_to_the_next_request,
+        rule_21_steps_admit_at_whole_multiples,
+        rule_21_steps_can_be_set_and_removed,
+        rule_17_checkpoints_are_exact_and_change_nothing,
+        rule_22_full_line_admits_no_newcomer_to_it,
+        rule_22_returning_tickets_join_a_full_line,
+        rule_22_concurrent_joins_never_exceed_the_limit,
     }
     presence {
         rule_05_waiting_visit_lasts_waiting_ttl,
@@ -75,6 +84,11 @@ suite! {
         rule_05_distant_expiry_is_not_rewritten,
         rule_05_shorter_ttl_applies_from_the_next_visit,
         rule_05_three_polls_per_waiting_ttl_never_expire,
+        rule_12_far_visit_lasts_a_quarter_of_the_shown_wait,
+        rule_12_shorter_wait_shortens_presence,
+        rule_12_expiry_tells_who_never_returned_a_ticket,
+        rule_12_positions_are_incomplete_until_all_poll,
+        rule_12_far_visitor_is_present_at_the_census,
         rule_06_one_operation_removes_at_most_32_expired,
         rule_06_purge_removes_in_batches_of_at_most_500,
         rule_06_purge_admits_to_the_slots_it_frees,
@@ -148,6 +162,34 @@ suite! {
         rule_11_settings_with_another_epoch_start_a_new_line,
         rule_11_reset_epoch_survives_a_lost_state,
     }
+    draws {
+        rule_14_lobby_costs_no_memory,
+        rule_14_sessions_from_before_keep_their_positions,
+        rule_15_admissions_follow_the_numbers,
+        rule_15_late_visitor_returns_to_the_drawn_position,
+        rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby,
+        rule_15_quiet_lobby_is_no_loss,
+        rule_15_flush_in_the_lobby_loses_no_position,
+    }
+    phases {
+        rule_13_phases_begin_to_the_microsecond,
+        rule_13_lobby_keeps_the_order_of_arrival,
+        rule_13_ending_admits_the_line_before_bypass,
+        rule_13_lost_line_does_not_open_the_site,
+        rule_13_last_expiry_lets_the_same_visit_pass,
+        rule_13_closed_between_events_drains_after_the_end,
+        rule_13_set_mode_overrides_the_events,
+        rule_13_schedule_survives_reset_and_loss,
+        rule_13_clock_stepping_back_restores_the_phase,
+        rule_13_events_are_read_as_written,
+    }
+    streams {
+        rule_18_read_only_visit_sees_the_position,
+        rule_18_read_only_visits_renew_no_presence,
+        rule_18_read_only_visit_restores_and_joins_nobody,
+        rule_18_read_only_visit_expires_and_admits_others,
+        rule_18_turn_that_was_only_read_expires_unclaimed,
+    }
     keeping {
         settings_are_read_as_written,
         revision_prevents_lost_updates,
@@ -161,6 +203,8 @@ suite! {
         removed_tenant_leaves_its_queues,
         sessions_are_found_in_every_state,
         next_page_continues_after_the_previous_one,
+        active_sessions_are_listed_by_admission,
+        ended_sessions_are_listed_until_forgotten,
         reads_do_not_change_the_state,
         oldest_arrival_is_that_of_the_head,
         waits_are_counted_in_histogram_buckets,

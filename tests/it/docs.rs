@@ -64,10 +64,15 @@ fn every_setting_is_documented() {
     let rule = json!({ "action": "queue", "path": "/a", "method": "GET", "header": named, "cookie": named, "source": "10.0.0.1" });
     let queue = json!({
         "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule],
-        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" }, "message": { "default": "a" },
+        "between_events": "closed", "events": [{
+            "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
+            "ends_at": "2027-03-04T14:00:00Z", "draw_seconds": 45, "salt": "a", "key": "s1",
+        }],
     });
     let settings = Settings::from_value(&queue).unwrap().to_value();
     assert_eq!(names("### Queues"), fields(&settings));
+    assert_eq!(names("### Events"), fields(&settings["events"][0]));
     assert_eq!(names("### Handover"), fields(&settings["handover"]));
     assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
     let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();

@@ -3,5 +3,9 @@
 mod assets;
 mod check;
 mod cors;
+mod language;
+mod line;
+mod operator;
 mod presence;
+mod stream;
 mod visitor_status;

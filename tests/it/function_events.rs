@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_settings_document;
-use vestibule_core::{KeyList, PassSigner, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
+use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
 use vestibule_lambda::{Function, Invocation};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
-use vestibule_tests::{Answer, GateUnderTest};
+use vestibule_tests::{GateUnderTest, TestResponse};
 use vestibule_themes::Themes;
 
 use crate::gate_fixture::StoreSetup;
@@ -43,9 +43,13 @@ impl Doors {
             themes: Themes::built_in(),
             tickets: TicketSigner::new(&GateUnderTest::ticket_keys()).unwrap(),
             passes: PassSigner::new(&KeyList::of_bytes("pass-1", [9; 32])).unwrap(),
+            sale_keys: SaleKeys::default(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: 1,
             proxy: Proxy::new(ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() }).unwrap(),
+            admin_url: None,
+            streams: Streams::off(),
+            stream_url: None,
         });
         let router: Router = vestibule_gate::router(gate);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -56,7 +60,7 @@ impl Doors {
     }
 
     /// The answer to an event as its caller passes it on.
-    async fn call(&self, event: &str) -> Answer {
+    async fn call(&self, event: &str) -> TestResponse {
         passed_on(&self.called(event, Duration::from_secs(20)).await)
     }
 
@@ -75,7 +79,7 @@ impl Drop for Doors {
 }
 
 /// What a load balancer, an HTTP API or a function URL makes of an answer.
-fn passed_on(answer: &Value) -> Answer {
+fn passed_on(answer: &Value) -> TestResponse {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &Value| {
         let value = HeaderValue::from_bytes(value.as_str().unwrap().as_bytes()).unwrap();
@@ -91,7 +95,7 @@ fn passed_on(answer: &Value) -> Answer {
     let body = answer["body"].as_str().unwrap();
     let body = if answer["isBase64Encoded"] == true { BASE64_STANDARD.decode(body).unwrap() } else { body.into() };
     let status = StatusCode::from_u16(answer["statusCode"].as_u64().unwrap().try_into().unwrap()).unwrap();
-    Answer { status, headers, body: body.into() }
+    TestResponse { status, headers, body: body.into() }
 }
 
 /// A queue for every host, before this origin.

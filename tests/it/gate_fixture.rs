@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, ManualClock, PutMode, QueueId, SessionId, Store, SystemClock, VisitorState, VisitorStatus,
+    Clock, ManualClock, Micros, PutMode, QueueId, SessionId, Store, SystemClock, VisitorState, VisitorStatus,
 };
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Answer, BalancerOptions, FakeTime, GateOptions, GateUnderTest, Origin, Redis, Visitor};
+use vestibule_tests::{BalancerOptions, FakeTime, GateOptions, GateUnderTest, Origin, Redis, TestResponse, Visitor};
 use vestibule_themes::{Language, PageView};
 
 /// Longer than a busy machine takes.
@@ -86,40 +86,44 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// A store, the clock that it goes by, and where the gates over it run.
+/// A store, its clock, and where its gates run.
 #[derive(Clone)]
 pub(crate) struct StoreSetup {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) clock: Arc<Time>,
+    pub(crate) clock: Arc<TestClock>,
     /// The Redis that nobody else has, if there is one.
     redis: Option<Arc<Redis>>,
     /// The load balancer before the functions, if the gates are functions.
     listener: Option<BalancerOptions>,
 }
 
-/// The time that a test moves.
-pub(crate) struct Time {
+/// The clock that a test moves.
+pub(crate) struct TestClock {
     clock: Arc<ManualClock>,
-    /// What the Redis of functions takes for the machine's clock.
-    visitor_status: Option<Arc<FakeTime>>,
+    /// The clock of the Redis that functions use.
+    redis_clock: Option<Arc<FakeTime>>,
 }
 
-impl Time {
+impl TestClock {
     fn frozen() -> Self {
-        Self { clock: Arc::new(ManualClock::at(SystemClock::new().now())), visitor_status: None }
+        Self { clock: Arc::new(ManualClock::at(SystemClock::new().now())), redis_clock: None }
+    }
+
+    pub(crate) fn now(&self) -> Micros {
+        self.clock.now()
     }
 
     pub(crate) fn advance(&self, micros: u64) {
         self.clock.advance(micros);
-        if let Some(visitor_status) = &self.visitor_status {
-            visitor_status.set(self.clock.now());
+        if let Some(redis_clock) = &self.redis_clock {
+            redis_clock.set(self.clock.now());
         }
     }
 }
 
 impl StoreSetup {
     pub(crate) fn memory() -> Self {
-        let time = Time::frozen();
+        let time = TestClock::frozen();
         let store = Arc::new(MemoryStore::new(Arc::clone(&time.clock)));
         Self { store, clock: Arc::new(time), redis: None, listener: None }
     }
@@ -134,17 +138,17 @@ impl StoreSetup {
     }
 
     pub(crate) fn over(redis: &Redis) -> Self {
-        let time = Time::frozen();
+        let time = TestClock::frozen();
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&time.clock);
         Self { store: connected(redis, Some(clock)), clock: Arc::new(time), redis: None, listener: None }
     }
 
-    /// Nobody tells a function the time: it goes by Redis' own clock, and that one is moved.
+    /// A function uses the clock of Redis, so that one is moved.
     pub(crate) async fn function() -> Self {
-        let mut time = Time::frozen();
-        let visitor_status = Arc::new(FakeTime::at(time.clock.now()));
-        time.visitor_status = Some(Arc::clone(&visitor_status));
-        let redis = Redis::start_at(visitor_status).await;
+        let mut time = TestClock::frozen();
+        let redis_clock = Arc::new(FakeTime::at(time.clock.now()));
+        time.redis_clock = Some(Arc::clone(&redis_clock));
+        let redis = Redis::start_at(redis_clock).await;
         let (store, listener) = (connected(&redis, None), Some(BalancerOptions::default()));
         Self { store, clock: Arc::new(time), redis: Some(Arc::new(redis)), listener }
     }
@@ -246,7 +250,7 @@ impl GateFixture {
         (stats.waiting, stats.active)
     }
 
-    /// Changes settings as an operator does: in the store, and no gate is told.
+    /// Changes settings as an operator does: in the store, without notifying a gate.
     pub(crate) async fn change(&self, changes: &Value) {
         let settings = self.gate.store().settings(&self.queue).await.unwrap().unwrap();
         let mut value = settings.to_value();
@@ -261,13 +265,13 @@ impl GateFixture {
 }
 
 /// A session as an answer names it.
-pub(crate) fn session_in(answer: &Answer) -> SessionId {
+pub(crate) fn session_in(answer: &TestResponse) -> SessionId {
     let visitor_status = answer.json();
     visitor_status["session"].as_str().unwrap_or_else(|| panic!("no session: {visitor_status}")).parse().unwrap()
 }
 
 /// The cookie of this name that an answer sets, with its attributes. By https its name begins with `__Host-`.
-pub(crate) fn set_cookie<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+pub(crate) fn set_cookie<'a>(answer: &'a TestResponse, name: &str) -> Option<&'a str> {
     let cookies = answer.headers.get_all(SET_COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let named = format!("{name}=");
     cookies.into_iter().find(|cookie| cookie.strip_prefix("__Host-").unwrap_or(cookie).starts_with(&named))
@@ -308,6 +312,7 @@ pub(crate) fn visitor_status() -> VisitorStatus {
         queue: "acme-tour".parse().unwrap(),
         session: None,
         state: VisitorState::Waiting,
+        support_code: None,
         reason: None,
         position: Some(7),
         waiting: Some(9),
@@ -318,6 +323,8 @@ pub(crate) fn visitor_status() -> VisitorStatus {
         poll_after: 5,
         enter_url: None,
         revision: None,
+        message: None,
+        event: None,
     }
 }
 
@@ -334,7 +341,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
-        claim_seconds: 30,
         kept_seconds: None,
+        stream_url: None,
     }
 }

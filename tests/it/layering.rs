@@ -31,7 +31,8 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
         "vestibule-http-client" => &["vestibule-tls"],
-        "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-estimate" | "vestibule-records" => &["vestibule-core"],
+        "vestibule-themes" => &["vestibule-core", "vestibule-freeze"],
         "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],

@@ -7,27 +7,31 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use vestibule_core::line::{LineEntry, Removed, SessionLocation, Stats, Visit, VisitAnswer};
+use vestibule_core::line::{
+    ListedSession, PageStart, Removed, SessionList, SessionLocation, SessionPage, SessionState, Stats, Visit,
+    VisitAnswer,
+};
 use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock, KeyList, ManualClock, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store, Ticket,
     TicketSigner,
 };
-use vestibule_store_memory::MemoryStore;
+use vestibule_records::RecordStore;
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis};
 
 /// How long a store may take: these tests are about what it answers, not how soon.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// When the tests' time begins.
-const START: Micros = Micros(1_700_000_000_000_000);
+pub(crate) const START: Micros = Micros(1_700_000_000_000_000);
 
 /// A store, the clock that it goes by, and the key that signs its tickets.
 pub(crate) struct StoreFixture {
     pub(crate) store: Arc<dyn Store>,
     kept_in: Backend,
     pub(crate) clock: Arc<ManualClock>,
-    signer: TicketSigner,
+    pub(crate) signer: TicketSigner,
 }
 
 /// Where a store keeps its state, so that a test can do to it what befalls it.
@@ -56,13 +60,20 @@ impl StoreFixture {
 
     pub(crate) fn at(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
-        let store = Arc::new(RedisStore::connect(url, options).unwrap());
+        let store = Arc::new(connect(url, &clock));
         Self::of(store, Backend::Redis { url: url.replace("redis-cluster:", "redis:") }, clock)
     }
 
     fn of(store: Arc<dyn Store>, kept_in: Backend, clock: Arc<ManualClock>) -> Self {
         Self { store, kept_in, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    }
+
+    /// Records beside the store, by the same clock: new ones in memory, or those of the Redis.
+    pub(crate) fn records(&self) -> Arc<dyn RecordStore> {
+        match &self.kept_in {
+            Backend::Memory { .. } => Arc::new(MemoryRecords::new(self.clock.clone())),
+            Backend::Redis { url } => Arc::new(connect(url, &self.clock)),
+        }
     }
 
     /// The store loses all that it has of this queue.
@@ -74,6 +85,12 @@ impl StoreFixture {
                 redis_cli(url, &["DEL"], &keys.iter().map(String::as_str).collect::<Vec<_>>());
             }
         }
+    }
+
+    /// Runs a script on the settings of the queue; returns its answer.
+    pub(crate) fn redis_script(&self, script: &str, queue: &QueueId) -> String {
+        let Backend::Redis { url } = &self.kept_in else { panic!("the memory store runs no scripts") };
+        redis_cli(url, &["EVAL", script, "1"], &[&Keys::of(queue).settings()])
     }
 
     /// Notes the state that the queue has now, for [`Self::roll_back`].
@@ -116,10 +133,21 @@ impl StoreFixture {
     /// The ticket that the gate would set after this answer, if it holds a place.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
         let place = answer.place?;
-        let told =
-            ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
-        let signed = self.signer.sign_with_estimate(queue, answer.epoch, answer.now, &place, told).unwrap();
-        Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
+        Some(self.ticket_with_wait(queue, answer, place, None))
+    }
+
+    /// The same ticket of a visitor who was shown this wait, in milliseconds.
+    pub(crate) fn ticket_with_wait(
+        &self,
+        queue: &QueueId,
+        answer: &VisitAnswer,
+        place: SessionState,
+        wait_ms: Option<u64>,
+    ) -> Ticket {
+        let estimate =
+            ShownEstimate { position: Some(place.position), wait_ms, presumed: false, census: Some(answer.census()) };
+        let signed = self.signer.sign_with_estimate(queue, answer.epoch, answer.now, &place, estimate, None).unwrap();
+        self.signer.verify(queue, signed.as_bytes()).unwrap()
     }
 
     /// A new queue with a random id and these settings over the ordinary ones.
@@ -129,6 +157,11 @@ impl StoreFixture {
         assert_eq!(outcome, PutOutcome::Stored(1));
         LineFixture { bench: self, queue: settings.id }
     }
+}
+
+fn connect(url: &str, clock: &Arc<ManualClock>) -> RedisStore {
+    let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
+    RedisStore::connect(url, options).unwrap()
 }
 
 /// Puts what a memory store keeps of a queue in the place of what it has, and returns that.
@@ -142,7 +175,8 @@ fn replace(store: &MemoryStore, queue: &QueueId, with: Option<Value>) -> Option<
     found
 }
 
-fn keys_of(queue: &QueueId) -> [String; 6] {
+/// All keys of a queue.
+pub(crate) fn keys_of(queue: &QueueId) -> [String; 6] {
     let keys = Keys::of(queue);
     [keys.line(), keys.active(), keys.pool(), keys.ended(), keys.state(), keys.settings()]
 }
@@ -192,12 +226,12 @@ impl LineFixture<'_> {
         self.bench.clock.now()
     }
 
-    /// Lets seconds pass.
-    pub(crate) fn pass(&self, seconds: u64) {
+    /// Moves the clock forward by seconds.
+    pub(crate) fn advance_seconds(&self, seconds: u64) {
         self.bench.clock.advance(seconds * 1_000_000);
     }
 
-    /// Lets microseconds pass.
+    /// Moves the clock forward by microseconds.
     pub(crate) fn advance_micros(&self, micros: u64) {
         self.bench.clock.advance(micros);
     }
@@ -254,6 +288,15 @@ impl LineFixture<'_> {
         answer
     }
 
+    /// A visit that shows the visitor this wait in seconds, which the new ticket says.
+    pub(crate) async fn visit_and_show(&self, guest: &mut TestVisitor, wait: u64) -> VisitAnswer {
+        let answer = self.visit(guest).await;
+        let ticket =
+            answer.place.map(|place| self.bench.ticket_with_wait(&self.queue, &answer, place, Some(wait * 1000)));
+        guest.ticket = ticket.expect("a place in line");
+        answer
+    }
+
     /// All of them visit, in this order.
     pub(crate) async fn visit_all(&self, guests: &mut [TestVisitor]) {
         for guest in guests {
@@ -282,7 +325,7 @@ impl LineFixture<'_> {
         self.store().release(&self.queue, count).await.unwrap()
     }
 
-    /// Purges until nothing lapsed is left.
+    /// Purges until no expired session is left.
     pub(crate) async fn purge(&self) {
         while self.store().purge(&self.queue, usize::MAX).await.unwrap().more {}
     }
@@ -324,14 +367,18 @@ impl LineFixture<'_> {
     }
 
     /// All who wait, page by page.
-    pub(crate) async fn entries(&self) -> Vec<LineEntry> {
-        let (mut entries, mut from) = (Vec::new(), Some(Micros(0)));
+    pub(crate) async fn entries(&self) -> Vec<ListedSession> {
+        let (mut entries, mut from) = (Vec::new(), Some(PageStart::default()));
         while let Some(cursor) = from {
-            let page = self.store().page(&self.queue, cursor, usize::MAX).await.unwrap();
+            let page = self.page(SessionList::Waiting, cursor, usize::MAX).await;
             entries.extend(page.entries);
             from = page.next;
         }
         entries
+    }
+
+    pub(crate) async fn page(&self, list: SessionList, start: PageStart, limit: usize) -> SessionPage {
+        self.store().page(&self.queue, list, start, limit).await.unwrap()
     }
 
     pub(crate) async fn settings(&self) -> Settings {

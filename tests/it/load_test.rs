@@ -1,5 +1,6 @@
 //! `vestibule rehearse` and `vestibule plan`, against the real program and its function and against faulty gates.
 
+mod draws;
 mod failovers;
 mod fake_gate;
 mod faulty_gates;
@@ -8,6 +9,7 @@ mod function;
 mod input;
 mod plans;
 mod program;
+mod reports;
 
 use std::time::Duration;
 

@@ -41,6 +41,8 @@ mod metrics;
 #[cfg(test)]
 mod packaging;
 #[cfg(test)]
+mod phases;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod property;

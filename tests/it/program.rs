@@ -9,12 +9,15 @@ mod lifetime;
 mod logging;
 mod reload;
 mod start;
+mod streams;
 mod tls;
+mod verify_draw;
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
 use vestibule_tests::{Origin, Program, ProgramOptions, free_port};
 
 /// A settings file of one queue before an origin, with more lines for the queue.
@@ -23,6 +26,20 @@ fn settings(origin: &str, lines: &str) -> String {
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nname = \"Acme tour\"\nhosts = [\"tickets.example.com\"]\n\
          handover = {{ kind = \"proxy\", origin = \"{origin}\" }}\n{lines}\n"
+    )
+}
+
+/// The time of this machine, in seconds since 1970.
+fn now() -> u64 {
+    SystemClock::new().now().seconds()
+}
+
+/// An event of a settings file, in seconds since 1970. It takes an hour.
+fn sale(lobby_at: u64, starts_at: u64) -> String {
+    let at = |seconds: u64| Timestamp::of(Micros(0).add_seconds(seconds));
+    let (lobby_at, starts_at, ends_at) = (at(lobby_at), at(starts_at), at(starts_at + 3600));
+    format!(
+        "[[queues.events]]\nid = \"sale\"\nlobby_at = {lobby_at}\nstarts_at = {starts_at}\nends_at = {ends_at}\norder = \"arrival\"\n"
     )
 }
 

@@ -15,7 +15,7 @@ use crate::gate_fixture::TIMEOUT;
 use crate::line_fixture::settings_of;
 use vestibule_core::store::SettingsStore as _;
 
-/// Puts sessions into a queue's keys that lapsed long ago: `ARGV[1]` in places and `ARGV[2]` in line.
+/// Puts sessions that expired long ago into a queue's keys: `ARGV[1]` active and `ARGV[2]` waiting ones.
 const FILL: &str = "
     local admitted, waiting = tonumber(ARGV[1]), tonumber(ARGV[2])
     for i = 1, admitted + waiting do
@@ -25,16 +25,16 @@ const FILL: &str = "
     end
     return admitted + waiting";
 
-/// Queues on a Redis, all of whose sessions have lapsed.
-struct Lapsed {
+/// Queues in a Redis whose sessions have all expired.
+struct ExpiredSessions {
     redis: Redis,
     store: Arc<dyn Store>,
     queues: Vec<QueueId>,
     sessions: u64,
 }
 
-impl Lapsed {
-    /// This many queues with so many sessions in places and in line.
+impl ExpiredSessions {
+    /// This many queues with this many active and waiting sessions.
     async fn fill(queues: usize, admitted: u64, waiting: u64) -> Self {
         let redis = Redis::start().await;
         let options = RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() };
@@ -88,68 +88,68 @@ impl Lapsed {
         assert_eq!(self.left().await, 0);
         let counted = self.counted().await;
         assert_eq!(counted.expired_waiting + counted.expired_active, self.sessions, "each is counted once");
-        assert_eq!(counted.admitted, 0, "nobody who lapsed is let in");
+        assert_eq!(counted.admitted, 0, "expired sessions are not admitted");
     }
 }
 
 #[tokio::test]
 async fn concurrent_purges_remove_each_session_once() {
-    let lapsed = Lapsed::fill(20, 1500, 1500).await;
+    let expired = ExpiredSessions::fill(20, 1500, 1500).await;
     let other = RedisStore::connect(
-        &lapsed.redis.url(),
+        &expired.redis.url(),
         RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
     )
     .unwrap();
     let (first, second) =
-        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
-    lapsed.assert_all_expired().await;
+        tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
+    expired.assert_all_expired().await;
     for round in [&first, &second] {
         assert_eq!((round.queues, round.failed, round.unfinished), (20, 0, false));
         assert!(round.expired > 0, "both had a share: {first:?} {second:?}");
     }
-    assert!(first.expired + second.expired <= lapsed.sessions, "none is told twice");
+    assert!(first.expired + second.expired <= expired.sessions, "no session is counted twice");
 }
 
 #[tokio::test]
 async fn concurrent_purges_report_each_session_once() {
-    // While a queue is paused nobody is let in on the way, and all that lapse are told by the purge itself.
-    let lapsed = Lapsed::fill(20, 1500, 1500).await;
-    for queue in &lapsed.queues {
-        let mut settings = lapsed.store.settings(queue).await.unwrap().unwrap();
+    // A paused queue admits nobody, so the purge counts every expired session.
+    let expired = ExpiredSessions::fill(20, 1500, 1500).await;
+    for queue in &expired.queues {
+        let mut settings = expired.store.settings(queue).await.unwrap().unwrap();
         settings.line.mode = Mode::Paused;
-        lapsed.store.put_settings(&settings, PutMode::Always).await.unwrap();
+        expired.store.put_settings(&settings, PutMode::Always).await.unwrap();
     }
-    let before = lapsed.left().await;
+    let before = expired.left().await;
     let other = RedisStore::connect(
-        &lapsed.redis.url(),
+        &expired.redis.url(),
         RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
     )
     .unwrap();
     let (first, second) =
-        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
+        tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
     assert_eq!(first.expired + second.expired, before);
-    lapsed.assert_all_expired().await;
+    expired.assert_all_expired().await;
 }
 
 #[tokio::test]
 async fn a_broken_queue_does_not_stop_the_others() {
-    let lapsed = Lapsed::fill(5, 10, 1000).await;
-    let broken = Keys::of(&lapsed.queues[2]);
-    lapsed.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
-    let round = vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
+    let expired = ExpiredSessions::fill(5, 10, 1000).await;
+    let broken = Keys::of(&expired.queues[2]);
+    expired.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
+    let round = vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
     assert_eq!((round.queues, round.failed, round.unfinished), (5, 1, false));
-    assert!(round.by_queue[&lapsed.queues[2]].failed);
-    lapsed.redis.command(&["DEL", &broken.ended()]).await;
-    vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
-    lapsed.assert_all_expired().await;
+    assert!(round.by_queue[&expired.queues[2]].failed);
+    expired.redis.command(&["DEL", &broken.ended()]).await;
+    vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
+    expired.assert_all_expired().await;
 }
 
 #[tokio::test]
 async fn an_unavailable_store_ends_the_round() {
-    let lapsed = Lapsed::fill(40, 1, 1).await;
-    let store = RedisStore::connect(&lapsed.redis.url(), RedisOptions::default()).unwrap();
+    let expired = ExpiredSessions::fill(40, 1, 1).await;
+    let store = RedisStore::connect(&expired.redis.url(), RedisOptions::default()).unwrap();
     assert_eq!(vestibule_purge::run(&store, TIMEOUT).await.queues, 40);
-    lapsed.redis.freeze();
+    expired.redis.freeze();
     let round = vestibule_purge::run(&store, TIMEOUT).await;
-    assert_eq!((round.queues, round.failed), (0, 1), "it was not even told which queues there are");
+    assert_eq!((round.queues, round.failed), (0, 1), "the list of queues was not read");
 }

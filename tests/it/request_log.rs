@@ -13,7 +13,7 @@ const COOKIE: &str = "vestibule_tour";
 /// What visitors bring along, and nobody else's business.
 const PRIVATE: [&str; 5] = ["203.0.113.77", "b4sket", "f0rged", "b3arer", "qu3ry"];
 
-/// The program over a queue with these lines, logging as it is told to.
+/// The program with a queue with these settings and these log levels.
 struct RunningGate {
     program: Program,
     address: String,

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use vestibule_core::Store;
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Answer, GateUnderTest, Origin, Redis, Visitor, wait_until};
+use vestibule_tests::{GateUnderTest, Origin, Redis, TestResponse, Visitor, wait_until};
 
 use crate::gate_fixture::{TIMEOUT, document_of, random_id, set_cookie};
 
@@ -31,7 +31,7 @@ enum Failure {
     Slow,
 }
 
-/// A way to Redis that takes as long as it is told to.
+/// A proxy in front of Redis with a given delay.
 struct Route {
     port: u16,
     delay_ms: Arc<AtomicU64>,
@@ -142,12 +142,12 @@ impl Failing {
     }
 
     /// An answer that came soon, is no error of the gate's own, and carries nothing signed.
-    fn assert_calm(&self, answer: &Answer) {
+    fn assert_calm(&self, answer: &TestResponse) {
         assert!(!answer.status.is_server_error(), "{}", answer.status);
         assert!(set_cookie(answer, &format!("vestibule_{}", self.queue)).is_none(), "signed without the store");
     }
 
-    async fn page(&self, visitor: &mut Visitor) -> Answer {
+    async fn page(&self, visitor: &mut Visitor) -> TestResponse {
         let answer = timeout(SOON, visitor.navigate("/tour")).await.expect("an answer soon");
         self.assert_calm(&answer);
         answer
@@ -169,7 +169,7 @@ impl Failing {
             inside.keepalive(&queue).await.json()["state"] == "admitted"
         })
         .await;
-        // Who lapsed on the way is back by the ticket: the absent block nobody, so all must be there.
+        // Visitors whose session expired meanwhile return by their ticket. Absent visitors block nobody, so all must be present.
         for visitor in waiting.iter_mut() {
             wait_until("everyone is in line again", TIMEOUT, async || {
                 visitor.status(&queue).await.json()["state"] == "waiting"
@@ -279,6 +279,38 @@ while_the_store_is! {
     stopped: Stopped,
     frozen: Frozen,
     slow: Slow,
+}
+
+#[tokio::test]
+async fn streams_continue_after_an_outage() {
+    let mut failing = Failing::open_with("tickets", json!({ "waiting_ttl": 60, "claim_ttl": 30 })).await;
+    let path = format!("/_vestibule/stream?queue={}", failing.queue);
+    let mut stream = failing.waiting[0].event_stream(&path).await.unwrap();
+    assert_eq!(stream.event().await.unwrap()["state"], "waiting");
+    failing.fail(Failure::Frozen).await;
+    let status = stream.event().await.unwrap();
+    assert_eq!((&status["state"], &status["position"]), (&json!("unavailable"), &json!(1)));
+    let mut late = failing.waiting[1].event_stream(&path).await.unwrap();
+    assert_eq!(late.event().await.unwrap()["state"], "unavailable");
+    assert!(!late.headers.contains_key("set-cookie"), "nothing is signed without the store");
+    failing.mend(Failure::Frozen).await;
+    let status = stream.event().await.unwrap();
+    assert_eq!((&status["state"], &status["position"]), (&json!("waiting"), &json!(1)));
+    assert_eq!(late.next().await, None, "opening it renewed nothing, so the browser opens another one");
+}
+
+#[tokio::test]
+async fn streams_apply_store_failure() {
+    for (store_failure, state) in [("open", "admitted"), ("closed", "closed")] {
+        let settings = json!({ "waiting_ttl": 60, "claim_ttl": 30 });
+        let mut failing = Failing::open_with(store_failure, settings).await;
+        let path = format!("/_vestibule/stream?queue={}", failing.queue);
+        let mut stream = failing.waiting[0].event_stream(&path).await.unwrap();
+        stream.event().await.unwrap();
+        failing.fail(Failure::Stopped).await;
+        assert_eq!(stream.event().await.unwrap()["state"], state);
+        assert_eq!(stream.next().await, None);
+    }
 }
 
 #[tokio::test]

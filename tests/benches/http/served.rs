@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
+use vestibule_core::{KeyList, PassSigner, PutMode, SaleKeys, SessionId, Store, SystemClock, TicketSigner};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -73,8 +73,12 @@ async fn gate(address: &str, waiting: usize) -> Router {
         themes: vestibule_themes::Themes::built_in(),
         tickets: TicketSigner::new(&keys()).unwrap(),
         passes: PassSigner::new(&keys()).unwrap(),
+        sale_keys: SaleKeys::default(),
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
         proxy: Proxy::new(ProxyLimits::default()).unwrap(),
+        admin_url: None,
+        streams: Streams::off(),
+        stream_url: None,
     }))
 }

@@ -48,7 +48,7 @@ impl Emulator {
         let mut client = self.client.lock().await;
         let request = Request::post("/2015-03-31/functions/function/invocations");
         let answer = client.try_request(request, event).await.map_err(|error| format!("{error:?}: {}", self.log()))?;
-        // An error that the function told comes with status 200 too: Lambda's header that tells them apart is missing.
+        // An error that the function reported has status 200, too: the emulator omits the header that distinguishes them.
         let is_error = answer.status != StatusCode::OK || is_error(&answer.body);
         if is_error { Err(String::from_utf8_lossy(&answer.body).into_owned()) } else { Ok(answer.body) }
     }

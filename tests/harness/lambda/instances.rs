@@ -24,7 +24,7 @@ pub struct Instances {
     free: Semaphore,
 }
 
-/// One execution environment: the process, and what it is told by.
+/// One execution environment: the process, and its Runtime API.
 pub struct Instance {
     deployment: Deployment,
     api: RuntimeApi,

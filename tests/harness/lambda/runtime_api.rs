@@ -97,7 +97,7 @@ impl RuntimeApi {
         self.shared.idle.send_replace(false);
     }
 
-    /// Why the function could not start, as it told.
+    /// Why the function could not start, as it reported.
     pub(super) fn init_error(&self) -> Option<String> {
         self.shared.init_error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -106,7 +106,7 @@ impl RuntimeApi {
     ///
     /// # Errors
     ///
-    /// The error that the function told, as JSON.
+    /// The error that the function reported, as JSON.
     pub async fn invoke(&self, event: impl Into<Bytes>) -> Result<Bytes, String> {
         let (id, outcome) = self.hand(event.into());
         let outcome = tokio::time::timeout(self.shared.timeout, outcome).await;

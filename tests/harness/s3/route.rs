@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// A way to a server on this machine: answers take as long as it is told, and requests are recorded. It carries bytes, so
+/// A way to a server on this machine: responses have a given delay, and requests are recorded. It carries bytes, so
 /// that a server which refuses, breaks off or says nothing does so to whoever comes this way.
 pub(super) struct Route {
     port: u16,

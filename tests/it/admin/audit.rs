@@ -21,8 +21,9 @@ on_memory_and_redis! {
 async fn audit_event_contains_old_and_new_values(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
     backoffice.queue("tour", "acme", json!({})).await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
-    zoe.patch("/queues/tour/controls", json!({ "quota": 9 })).await;
+    let mut acme_operator =
+        backoffice.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
+    acme_operator.patch("/queues/tour/controls", json!({ "quota": 9 })).await;
     let mut entry = backoffice.root().get("/audit?limit=1&action=queue.controls").await.json()["events"][0].clone();
     assert!(entry["id"].as_str().unwrap().starts_with(&(backoffice.now() * 1000).to_string()), "{entry}");
     entry["id"] = json!("");
@@ -61,7 +62,7 @@ async fn every_change_is_audited_without_secrets(backoffice: Backoffice) {
     root.confirmed(Method::POST, "/settings", Some(document)).await;
     root.confirmed(Method::DELETE, "/tenants/blue", None).await;
     let body = json!({ "current": "correct horse battery", "new": "a third password" });
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     root.send(Method::PUT, "/sign-in/password", &[], Some(body)).await;
     root.send(Method::DELETE, "/sign-in", &[], None).await;
     let mut reader = backoffice.admin.client();
@@ -110,10 +111,10 @@ async fn audit_log_is_searched_and_paginated(backoffice: Backoffice) {
         backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
     let began = backoffice.now();
-    backoffice.pass(100);
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    backoffice.advance_seconds(100);
+    let mut acme_operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     for quota in 10..15 {
-        zoe.patch("/queues/acme-tour/controls", json!({ "quota": quota })).await;
+        acme_operator.patch("/queues/acme-tour/controls", json!({ "quota": quota })).await;
     }
     let mut root = backoffice.root();
     let mut count =
@@ -183,8 +184,8 @@ async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {
     use vestibule_records::{EphemeralKey, EphemeralKind};
     backoffice.tenant("acme").await;
     backoffice.queue("tour", "acme", json!({})).await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
-    assert_eq!(zoe.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
+    let mut acme_operator = backoffice.operator("zoe", "operator", &["acme"]).await;
+    assert_eq!(acme_operator.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
     let hex = |name: &mut String, byte: &u8| {
         let _ = write!(name, "{byte:02x}");
     };
@@ -193,9 +194,9 @@ async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {
     let key = EphemeralKey::new(EphemeralKind::Changes, name);
     assert_eq!(backoffice.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
     backoffice.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
-    let refused = zoe.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
+    let refused = acme_operator.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
-    assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);
+    assert_eq!(acme_operator.get("/queues/tour").await.json()["quota"], 7);
     assert_eq!(backoffice.root().patch("/queues/tour/controls", json!({ "quota": 9 })).await.status, 200);
 }
 
@@ -207,7 +208,7 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoff
         client.post("/sign-in", json!({ "name": "my-password-typed-here", "password": "this is not it" })).await;
     }
     let log = root.get("/audit?action=account.sign_in_failed").await;
-    let told: Vec<_> = log.json()["events"]
+    let listed: Vec<_> = log.json()["events"]
         .as_array()
         .unwrap()
         .iter()
@@ -215,7 +216,7 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoff
         .collect();
     let (known, unknown) = (json!("root"), json!(null));
     let expected = [(unknown.clone(), json!(10)), (known.clone(), json!(10)), (unknown, json!(1)), (known, json!(1))];
-    assert_eq!(told, expected);
+    assert_eq!(listed, expected);
     assert!(!log.text().contains("my-password"), "{}", log.text());
 }
 
@@ -224,7 +225,7 @@ async fn events_are_kept_for_a_year(backoffice: Backoffice) {
     let mut root = backoffice.root();
     let found = root.get("/audit?action=tenant.create").await.json();
     assert_eq!(found["events"].as_array().unwrap().len(), 1);
-    backoffice.pass(366 * 86_400);
+    backoffice.advance_seconds(366 * 86_400);
     let mut root = backoffice.admin.root().await;
     let found = root.get("/audit?limit=200").await.json();
     assert_eq!(found["events"].as_array().unwrap().len(), 1, "the sign-in of today: {found}");

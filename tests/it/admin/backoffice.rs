@@ -68,7 +68,7 @@ impl Backoffice {
     }
 
     /// Lets seconds pass.
-    pub(crate) fn pass(&self, seconds: u64) {
+    pub(crate) fn advance_seconds(&self, seconds: u64) {
         self.clock.advance(seconds * 1_000_000);
     }
 

@@ -8,6 +8,7 @@ use super::backoffice::{Backoffice, on_memory_and_redis, redis_store};
 
 on_memory_and_redis! {
     control_applies_to_the_next_visit,
+    message_is_set_per_language_and_audited,
     settings_other_than_controls_are_rejected,
     large_release_needs_a_confirmation,
     reset_needs_a_confirmation_and_starts_an_epoch,
@@ -26,14 +27,47 @@ async fn control_applies_to_the_next_visit(backoffice: Backoffice) {
     assert_eq!((stats.waiting, stats.active), (1, 2));
     let all = json!({
         "mode": "paused", "quota": 9, "admissions_per_minute": 30, "waiting_ttl": 40, "active_ttl": 50,
-        "claim_ttl": 20, "hold_ttl": 60, "max_session": 70,
+        "claim_ttl": 20, "hold_ttl": 60, "max_session": 70, "max_waiting": 5000,
+        "admissions_every": 15,
     });
     let pulled = root.patch("/queues/tour/controls", all.clone()).await.json();
     for (name, value) in all.as_object().unwrap() {
         assert_eq!(&pulled[name], value, "{name}");
     }
-    assert_eq!(root.patch("/queues/tour/controls", json!({ "admissions_per_minute": null })).await.status, 200);
+    let refused = root.patch("/queues/tour/controls", json!({ "admissions_per_minute": null })).await;
+    assert_eq!((refused.status.as_u16(), &refused.json()["errors"][0]["code"]), (422, &json!("step_without_rate")));
+    let unlimited = json!({ "admissions_per_minute": null, "admissions_every": null });
+    assert_eq!(root.patch("/queues/tour/controls", unlimited).await.status, 200);
     assert_eq!(root.get("/queues/tour").await.json()["admissions_per_minute"], json!(null));
+}
+
+async fn message_is_set_per_language_and_audited(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut root = backoffice.root();
+    let controls = "/queues/tour/controls";
+    let first = json!({ "default": "Sold out.", "de": "Ausverkauft." });
+    assert_eq!(root.patch(controls, json!({ "message": first })).await.json()["message"], first);
+    let changed = root.patch(controls, json!({ "message": { "de": null, "fr": "Complet." } })).await.json();
+    let second = json!({ "default": "Sold out.", "fr": "Complet." });
+    assert_eq!((&changed["message"], &changed["revision"]), (&second, &json!(3)));
+    let events = root.get("/audit?limit=1&action=queue.controls").await.json();
+    assert_eq!(events["events"][0]["changes"], json!([{ "field": "message", "from": first, "to": second }]));
+
+    for wrong in [
+        json!({ "default": "x".repeat(281) }),
+        json!({ "default": "a\u{7}" }),
+        json!({ "default": null }),
+        json!({ "d": "x" }),
+    ] {
+        let refused = root.patch(controls, json!({ "message": wrong })).await;
+        assert_eq!(refused.status, 422, "{wrong}");
+        assert!(refused.wrong_fields()[0].starts_with("message"), "{}", refused.text());
+    }
+    let removed = root.patch(controls, json!({ "message": null })).await.json();
+    assert!(removed.get("message").is_none(), "{removed}");
+    let events = root.get("/audit?limit=1&action=queue.controls").await.json();
+    assert_eq!(events["events"][0]["changes"], json!([{ "field": "message", "from": second, "to": null }]));
 }
 
 async fn settings_other_than_controls_are_rejected(backoffice: Backoffice) {
@@ -76,7 +110,7 @@ async fn reset_needs_a_confirmation_and_starts_an_epoch(backoffice: Backoffice) 
     backoffice.tenant("acme").await;
     let before = backoffice.queue("tour", "acme", json!({ "quota": 1 })).await;
     backoffice.join("tour", 3).await;
-    backoffice.pass(10);
+    backoffice.advance_seconds(10);
     let mut root = backoffice.root();
     let asked = root.send(Method::POST, "/queues/tour/reset", &[], None).await;
     assert!(asked.text().contains("2 waiting and 1 active visitors lose their position"), "{}", asked.text());
@@ -126,7 +160,7 @@ async fn draining_queue_admits_everyone_then_closes(backoffice: Backoffice) {
     assert_eq!((&stats["waiting"], time(&stats)), (&json!(0), 0), "{stats}");
     let tour = "tour".parse().unwrap();
     backoffice.store.purge(&tour, 100).await.unwrap();
-    backoffice.pass(600);
+    backoffice.advance_seconds(600);
     backoffice.store.purge(&tour, 100).await.unwrap();
     assert_eq!(root.get("/queues/tour").await.json()["mode"], "closed");
     let entry = root.get("/audit?action=queue.drain").await.json()["events"][0].clone();

@@ -16,7 +16,7 @@ use vestibule_themes::{ThemeVersions, ThemesAddress};
 
 use super::backoffice::Backoffice;
 
-/// How long it asks, unless it is told otherwise, and how much longer it may take altogether.
+/// Default duration of the requests, and the additional time until the test fails.
 const SECONDS: &str = "25";
 const TIMEOUT: Duration = Duration::from_mins(2);
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";

@@ -60,7 +60,7 @@ impl StoreFixture {
         samples(&*self.records, &self.queue, step, from).await.unwrap()
     }
 
-    fn pass(&self, seconds: u64) {
+    fn advance_seconds(&self, seconds: u64) {
         self.clock.advance(seconds * 1_000_000);
     }
 }
@@ -100,9 +100,9 @@ async fn concurrent_writers_record_a_minute_once(bench: &StoreFixture) {
     bench.join(3).await;
     let written = futures_util::future::join_all((0..8).map(|_| bench.notice())).await;
     assert_eq!(written.iter().sum::<usize>(), 2, "a minute and five minutes, by one of the eight: {written:?}");
-    bench.pass(59);
+    bench.advance_seconds(59);
     assert_eq!(bench.notice().await, 0);
-    bench.pass(1);
+    bench.advance_seconds(1);
     bench.join(1).await;
     assert_eq!(bench.notice().await, 1, "the five minutes last");
     assert_eq!(bench.samples(Step::Minute, START).await.len(), 2);
@@ -112,9 +112,9 @@ async fn concurrent_writers_record_a_minute_once(bench: &StoreFixture) {
 async fn samples_contain_differences(bench: &StoreFixture) {
     bench.join(5).await;
     bench.notice().await;
-    bench.pass(20);
+    bench.advance_seconds(20);
     bench.join(4).await;
-    bench.pass(40);
+    bench.advance_seconds(40);
     bench.notice().await;
     let first = Sample { at: START.seconds(), waiting: 3, active: 2, quota: 2, joined: Some(5), admitted: Some(2) };
     let samples = bench.samples(Step::Minute, START).await;
@@ -133,7 +133,7 @@ async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &StoreFixtu
     for _ in 0..1600 {
         bench.join(1).await;
         bench.notice().await;
-        bench.pass(60);
+        bench.advance_seconds(60);
     }
     let minutes = bench.samples(Step::Minute, Micros(0)).await;
     assert!((1440..1540).contains(&minutes.len()), "{}", minutes.len());
@@ -149,11 +149,11 @@ async fn rates_cover_the_last_minutes(bench: &StoreFixture) {
     bench.join(1).await;
     assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "nothing to compare with");
     bench.notice().await;
-    bench.pass(15);
+    bench.advance_seconds(15);
     bench.join(3).await;
     let found = rates(&*bench.records, &bench.queue, &now().await).await.unwrap().unwrap();
     assert!((found.joined - 12.0).abs() < 1e-9 && (found.admitted - 4.0).abs() < 1e-9, "{found:?}");
-    bench.pass(3600);
+    bench.advance_seconds(3600);
     assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "that was too long ago");
     assert_eq!(bench.clock.now(), START.add_seconds(3615));
 }

@@ -1,4 +1,4 @@
-//! Writes during which the store stops responding: what is told of them, and what the audit log says.
+//! Writes during which the store stops responding: the responses, and the events in the audit log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,7 +11,7 @@ use vestibule_core::store::{OperationsStore as _, VisitStore as _};
 use vestibule_core::{Clock, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{AdminClient, AdminUnderTest, Answer, Redis};
+use vestibule_tests::{AdminClient, AdminUnderTest, Redis, TestResponse};
 
 use super::backoffice::{Backoffice, START, on_memory_and_redis, queue};
 
@@ -83,7 +83,7 @@ impl Drop for Breaking {
     }
 }
 
-fn assert_unknown(answer: &Answer) {
+fn assert_unknown(answer: &TestResponse) {
     assert_eq!((answer.status.as_u16(), answer.code()), (504, "outcome_unknown".to_owned()), "{}", answer.text());
     assert!(answer.text().contains("may or may not have been applied"), "{}", answer.text());
     assert_eq!(answer.header("retry-after"), None, "no client repeats it by itself");

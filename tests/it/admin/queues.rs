@@ -28,7 +28,8 @@ async fn created_queue_returns_every_setting(backoffice: Backoffice) {
         "id": "tour", "tenant": "acme", "name": "The tour", "hosts": ["a.example.com", "*.b.example.com"],
         "rules": [{ "action": "queue", "path": ["/shop/**"], "method": ["GET"], "source": ["192.0.2.0/24"],
             "header": { "name": "x-a", "value": "1" }, "cookie": { "name": "c", "value": "2" } }],
-        "mode": "paused", "quota": 7, "admissions_per_minute": 60, "waiting_ttl": 30, "active_ttl": 300,
+        "mode": "paused", "quota": 7, "admissions_per_minute": 60, "admissions_every": 15, "max_waiting": 9000, "waiting_ttl": 30,
+        "active_ttl": 300,
         "claim_ttl": 20, "hold_ttl": 400, "max_session": 3600, "recheck_after": 0, "theme": "summer",
         "handover": { "kind": "redirect", "origin": "https://www.example.com", "preflights": "forward" },
         "queue_status": 202,
@@ -112,7 +113,7 @@ async fn validate_writes_nothing_and_returns_the_changes(backoffice: Backoffice)
 async fn clone_copies_settings_absent_from_the_body(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
     backoffice.queue("tour", "acme", json!({ "waiting_ttl": 45, "name": "The tour" })).await;
-    backoffice.pass(60);
+    backoffice.advance_seconds(60);
     let mut root = backoffice.root();
     assert_eq!(root.post("/queues/tour/clone", json!({})).await.wrong_fields()[0].split(':').next(), Some("id"));
     let refused = root.post("/queues/tour/clone", json!({ "id": "tour-2" })).await;
@@ -168,11 +169,11 @@ async fn conflicting_queues_are_rejected_by_name(backoffice: Backoffice) {
 async fn stale_if_match_returns_the_current_settings(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
     backoffice.queue("tour", "acme", json!({ "name": "Tour" })).await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let mut operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     let mut root = backoffice.root();
-    assert_eq!(zoe.patch_revision("/queues/tour", 1, json!({ "quota": 50 })).await.status, 200);
-    backoffice.pass(5);
-    assert_eq!(zoe.patch_revision("/queues/tour", 2, json!({ "quota": 70, "mode": "paused" })).await.status, 200);
+    assert_eq!(operator.patch_revision("/queues/tour", 1, json!({ "quota": 50 })).await.status, 200);
+    backoffice.advance_seconds(5);
+    assert_eq!(operator.patch_revision("/queues/tour", 2, json!({ "quota": 70, "mode": "paused" })).await.status, 200);
     let late = root.patch_revision("/queues/tour", 1, json!({ "quota": 10, "name": "The tour" })).await;
     assert_eq!((late.status.as_u16(), late.code()), (412, "revision_conflict".to_owned()));
     let conflict = &late.json()["conflict"];
@@ -256,8 +257,8 @@ async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     assert_eq!(
         shop["evaluated"][0],
         json!({
-            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "Rule 1 matched; the request is queued.",
-            "message": { "code": "rule_queued", "params": { "rule": 1 } },
+            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "Rule 2 matched; the request is queued.",
+            "message": { "code": "rule_queued", "params": { "rule": 2 } },
         })
     );
     let css = root.post("/url-tests", json!({ "url": "x.example.com/shop/css/a" })).await.json();

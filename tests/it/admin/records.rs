@@ -34,7 +34,7 @@ impl StoreFixture {
         Self { records: Arc::new(RedisStore::connect(url, options).unwrap()), clock }
     }
 
-    fn pass(&self, seconds: u64) {
+    fn advance_seconds(&self, seconds: u64) {
         self.clock.advance(seconds * 1_000_000);
     }
 
@@ -181,11 +181,11 @@ async fn counter_is_decremented(bench: &StoreFixture) {
     bench.records.decrement(&key).await.unwrap();
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None, "decrement does not create a counter");
     bench.records.increment(&key, 60).await.unwrap();
-    bench.pass(30);
+    bench.advance_seconds(30);
     bench.records.increment(&key, 60).await.unwrap();
     bench.records.decrement(&key).await.unwrap();
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 2);
-    bench.pass(30);
+    bench.advance_seconds(30);
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "its expiry is unchanged");
 }
 
@@ -216,9 +216,9 @@ async fn unused_log_expires(bench: &StoreFixture) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     bench.append(&stream, 0..2).await;
     bench.append(&LogName::Audit, 0..2).await;
-    bench.pass(86_399);
+    bench.advance_seconds(86_399);
     assert_eq!(bench.texts(&stream, None, 10).await, [1, 0]);
-    bench.pass(1);
+    bench.advance_seconds(1);
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     bench.append(&stream, [7]).await;
     assert_eq!(bench.texts(&stream, None, 10).await, [7], "it starts again");
@@ -229,7 +229,7 @@ async fn log_entries_of_one_instant_have_unique_ids(bench: &StoreFixture) {
     let first = bench.append(&LogName::Audit, 0..2).await;
     assert_eq!(first[0], EntryId { at_ms: START.0 / 1000, number: 0 });
     assert_eq!(first[1], EntryId { at_ms: START.0 / 1000, number: 1 });
-    bench.pass(1);
+    bench.advance_seconds(1);
     assert_eq!(bench.append(&LogName::Audit, [2]).await, [EntryId { at_ms: START.0 / 1000 + 1000, number: 0 }]);
     assert_eq!(bench.records.now().await.unwrap(), bench.clock.now());
 }
@@ -237,7 +237,7 @@ async fn log_entries_of_one_instant_have_unique_ids(bench: &StoreFixture) {
 async fn old_entries_are_dropped(bench: &StoreFixture) {
     let stream = LogName::TenantAudit("acme".parse().unwrap());
     bench.append(&stream, 0..300).await;
-    bench.pass(100);
+    bench.advance_seconds(100);
     let kept_from = bench.clock.now();
     bench.append(&stream, 300..302).await;
     bench.append(&LogName::Audit, [7]).await;
@@ -256,12 +256,12 @@ async fn ephemeral_key_expires(bench: &StoreFixture) {
     let key = key(EphemeralKind::SignIn);
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None);
     bench.records.set_ephemeral(&key, "zoe 1", 60).await.unwrap();
-    bench.pass(59);
+    bench.advance_seconds(59);
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("zoe 1"));
     bench.records.set_ephemeral(&key, "zoe 2", 60).await.unwrap();
-    bench.pass(59);
+    bench.advance_seconds(59);
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("zoe 2"), "a write starts a new TTL");
-    bench.pass(1);
+    bench.advance_seconds(1);
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None);
     assert_eq!(bench.records.take_ephemeral(&key).await.unwrap(), None);
 }
@@ -272,7 +272,7 @@ async fn one_concurrent_set_if_absent_succeeds(bench: &StoreFixture) {
         futures_util::future::join_all((0..20).map(|_| bench.records.set_ephemeral_if_absent(&key, "me", 60))).await;
     assert_eq!(results.iter().filter(|result| matches!(result, Ok(true))).count(), 1, "{results:?}");
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("me"));
-    bench.pass(60);
+    bench.advance_seconds(60);
     assert!(
         bench.records.set_ephemeral_if_absent(&key, "me", 60).await.unwrap(),
         "it can be set again after it has expired"
@@ -282,9 +282,9 @@ async fn one_concurrent_set_if_absent_succeeds(bench: &StoreFixture) {
 async fn counter_expires_with_its_first_ttl(bench: &StoreFixture) {
     let key = key(EphemeralKind::Failures);
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1);
-    bench.pass(59);
+    bench.advance_seconds(59);
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 2);
-    bench.pass(1);
+    bench.advance_seconds(1);
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "the TTL starts with the first increment");
 }
 

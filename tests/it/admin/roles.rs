@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
-use vestibule_tests::{AdminClient, Answer};
+use vestibule_tests::{AdminClient, TestResponse};
 use vestibule_themes::{ThemeVersions, ThemesAddress};
 
 use super::backoffice::{Backoffice, PASSWORD, queue};
@@ -60,17 +60,22 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("update_queue", Operators, Some(json!({ "name": "The tour" }))),
         ("remove_queue", Operators, None),
         ("clone_queue", Operators, Some(json!({ "id": "tour-2", "hosts": ["2.example.com"] }))),
+        ("get_event", Viewers, None),
+        ("get_event_report", Viewers, None),
+        ("get_queue_report", Viewers, None),
         ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
         ("update_controls", Operators, Some(json!({ "quota": 3 }))),
         ("release", Operators, Some(json!({ "count": 1 }))),
         ("drain_queue", Operators, None),
         ("reset_queue", Operators, None),
+        ("search_sessions", Known, None),
         ("list_sessions", Viewers, None),
         ("find_session", Viewers, None),
         ("end_session", Operators, None),
         ("admit_session", Operators, None),
         ("list_queue_stats", Known, None),
         ("get_queue_stats", Viewers, None),
+        ("get_queue_forecast", Viewers, None),
         ("get_queue_history", Viewers, None),
         ("stream_stats", Known, None),
         ("list_operators", Superusers, None),
@@ -123,7 +128,7 @@ enum Said {
     Unknown,
 }
 
-fn said(answer: &Answer) -> Said {
+fn said(answer: &TestResponse) -> Said {
     match answer.status.as_u16() {
         401 if answer.code() != "wrong_password" => Said::NotSignedIn,
         403 => Said::NotAllowed,
@@ -190,7 +195,7 @@ async fn assert_all(
             due = Said::Done; // A wrong field: the tenant.
         }
         if id == "get_current_principal" && who == Who::Nobody && by_token {
-            due = Said::NotSignedIn; // A token that is none is told from none at all.
+            due = Said::NotSignedIn; // An invalid token is reported as an invalid one, not as a missing one.
         }
         if id == "stream_stats" && due == Said::Done {
             continue; // An answer without an end; it has a test of its own.
@@ -206,13 +211,13 @@ async fn assert_all(
 /// A superuser's token that has expired, and one that was revoked.
 async fn spent_tokens(backoffice: &Backoffice) -> (String, String) {
     let mut root = backoffice.root();
-    let lapsed = root.create("/tokens", token("superuser")).await;
-    backoffice.pass(600);
+    let expired = root.create("/tokens", token("superuser")).await;
+    backoffice.advance_seconds(600);
     let revoked = root.create("/tokens", token("superuser")).await;
     let id = revoked["token"]["id"].as_str().unwrap();
     assert_eq!(root.send(Method::DELETE, &format!("/tokens/{id}"), &[], None).await.status, 204);
     let secret = |token: &Value| token["secret"].as_str().unwrap().to_owned();
-    (secret(&lapsed), secret(&revoked))
+    (secret(&expired), secret(&revoked))
 }
 
 #[tokio::test]
@@ -223,10 +228,11 @@ async fn role_matrix_covers_every_operation() {
     for tenant in ["acme", "blue"] {
         backoffice.tenant_with(tenant, &["example.com"], &[]).await;
     }
-    backoffice.queue("tour", "acme", json!({})).await;
+    let sale = json!({ "id": "sale", "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z", "order": "arrival" });
+    backoffice.queue("tour", "acme", json!({ "events": [sale] })).await;
     backoffice.queue("blues", "blue", json!({})).await;
     let mut root = backoffice.root();
-    let (lapsed, revoked) = spent_tokens(&backoffice).await;
+    let (expired, revoked) = spent_tokens(&backoffice).await;
     let proof = root.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await;
     assert_eq!(proof.status, 204, "{}", proof.text());
     let session = backoffice.join("tour", 1).await[0].to_string();
@@ -242,6 +248,7 @@ async fn role_matrix_covers_every_operation() {
         ("queue", "tour"),
         ("tenant", "acme"),
         ("session", &session),
+        ("event", "sale"),
         ("operator", "victim"),
         ("token", spare),
         ("theme", "acme"),
@@ -265,7 +272,7 @@ async fn role_matrix_covers_every_operation() {
     assert_all(forged, "a forged cookie", Who::Nobody, false, &addresses).await;
 
     assert_all(client.clone().with_token(&revoked), "a revoked token", Who::Nobody, true, &addresses).await;
-    assert_all(client.clone().with_token(&lapsed), "an expired token", Who::Nobody, true, &addresses).await;
+    assert_all(client.clone().with_token(&expired), "an expired token", Who::Nobody, true, &addresses).await;
 
     for (who, role, tenants) in [
         (Who::Viewer, "viewer", vec!["acme"]),
@@ -303,11 +310,11 @@ async fn audit_log_shows_accessible_events_only() {
         backoffice.tenant(tenant).await;
         backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
-    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let mut operator = backoffice.operator("zoe", "viewer", &["acme"]).await;
     for path in
         ["/tenants", "/queues", "/stats", "/settings", "/settings?format=toml", "/audit", "/audit/export", "/tokens"]
     {
-        let answer = zoe.get(path).await;
+        let answer = operator.get(path).await;
         assert_eq!(answer.status, 200, "{path}");
         assert!(!answer.text().contains("blue"), "{path}: {}", answer.text());
         assert!(path == "/tokens" || answer.text().contains("acme"), "{path}: {}", answer.text());

@@ -42,7 +42,7 @@ async fn import_writes_nothing_until_confirmed(backoffice: Backoffice) {
     let plan = root.post("/settings?validate=true", document.clone()).await.json();
     assert_eq!(plan["applied"], false);
     let plan = &plan["plan"];
-    let told = |list: &str| -> Vec<_> {
+    let changes_in = |list: &str| -> Vec<_> {
         plan[list]
             .as_array()
             .unwrap()
@@ -50,8 +50,8 @@ async fn import_writes_nothing_until_confirmed(backoffice: Backoffice) {
             .map(|it| (it["id"].as_str().unwrap().to_owned(), it["created"] == true))
             .collect()
     };
-    assert_eq!(told("tenants"), [("acme".to_owned(), false), ("blue".to_owned(), true)]);
-    assert_eq!(told("queues"), [("tour".to_owned(), false), ("blues".to_owned(), true)]);
+    assert_eq!(changes_in("tenants"), [("acme".to_owned(), false), ("blue".to_owned(), true)]);
+    assert_eq!(changes_in("queues"), [("tour".to_owned(), false), ("blues".to_owned(), true)]);
     assert_eq!(plan["queues"][0]["changes"], json!([{ "field": "quota", "from": 2, "to": 5 }]));
     let asked = root.post("/settings", document.clone()).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
@@ -79,7 +79,7 @@ async fn slow_confirmation_of_new_queues_is_accepted(backoffice: Backoffice) {
     });
     let mut root = backoffice.root();
     let token = root.post("/settings", document.clone()).await.confirmation();
-    backoffice.pass(30);
+    backoffice.advance_seconds(30);
     let with = [("x-vestibule-confirm", token.as_str())];
     let done = root.send(Method::POST, "/settings", &with, Some(document)).await.json();
     assert_eq!(done["applied"], true, "{done}");

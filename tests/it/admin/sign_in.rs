@@ -84,7 +84,7 @@ async fn wrong_passwords_are_throttled(backoffice: Backoffice) {
     let right = json!({ "name": "root", "password": "correct horse battery" });
     let slowed = client.post("/sign-in", right.clone()).await;
     assert_eq!((slowed.status.as_u16(), slowed.header("retry-after")), (429, Some("1")), "the right one too");
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     assert_eq!(client.post("/sign-in", right).await.status, 200, "and a second later it is in");
     for _ in 0..5 {
         assert_eq!(client.post("/sign-in", wrong("root")).await.status, 401, "what failed before is forgotten");
@@ -108,13 +108,13 @@ async fn sign_in_expires_when_idle_or_after_twelve_hours(backoffice: Backoffice)
     let mut idle = backoffice.root();
     let mut busy = backoffice.admin.root().await;
     for _ in 0..12 {
-        backoffice.pass(3540);
+        backoffice.advance_seconds(3540);
         assert_eq!(busy.get("/queues").await.status, 200);
     }
     assert_eq!(idle.get("/queues").await.status, 401);
-    backoffice.pass(719);
+    backoffice.advance_seconds(719);
     assert_eq!(busy.get("/queues").await.status, 200);
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     assert_eq!(busy.get("/queues").await.status, 401, "twelve hours are over");
 }
 
@@ -123,7 +123,7 @@ async fn changed_password_ends_other_sign_ins(backoffice: Backoffice) {
     let mut one = backoffice.operator("zoe", "operator", &["acme"]).await;
     let mut other = backoffice.admin.client();
     other.sign_in("zoe", PASSWORD).await;
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     let put = async |client: &mut vestibule_tests::AdminClient, current: &str, new: &str| {
         client.send(Method::PUT, "/sign-in/password", &[], Some(json!({ "current": current, "new": new }))).await
     };
@@ -139,25 +139,25 @@ async fn changed_password_ends_other_sign_ins(backoffice: Backoffice) {
 
 async fn password_reset_by_a_superuser_ends_all_sign_ins(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
-    backoffice.pass(1);
+    let mut operator = backoffice.operator("zoe", "operator", &["acme"]).await;
+    backoffice.advance_seconds(1);
     assert_eq!(backoffice.root().patch("/operators/zoe", json!({ "password": "a new password" })).await.status, 200);
-    assert_eq!(zoe.get("/queues").await.code(), "credential_invalid");
+    assert_eq!(operator.get("/queues").await.code(), "credential_invalid");
 }
 
 async fn removed_operator_loses_sign_ins_and_tokens(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let mut operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     let token = json!({ "name": "x", "role": "operator", "tenants": ["acme"], "expires_in": 600 });
-    let token = zoe.create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+    let token = operator.create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
     let mut script = backoffice.admin.client().with_token(&token);
     assert_eq!(script.get("/queues").await.status, 200);
     let mut root = backoffice.root();
     assert_eq!(root.confirmed(Method::DELETE, "/operators/zoe", None).await.status, 204);
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     let again = json!({ "name": "zoe", "password": PASSWORD, "role": "operator", "tenants": ["acme"] });
     root.create("/operators", again).await;
-    assert_eq!(zoe.get("/queues").await.code(), "credential_invalid", "the name is somebody else's now");
+    assert_eq!(operator.get("/queues").await.code(), "credential_invalid", "the name is somebody else's now");
     assert_eq!(script.get("/queues").await.code(), "credential_invalid");
     assert_eq!(root.get("/tokens").await.json(), json!({ "tokens": [] }));
 }
@@ -182,31 +182,32 @@ async fn rejected_password_is_not_echoed(backoffice: Backoffice) {
     let refused = root.post("/operators", short).await;
     assert_eq!(refused.wrong_fields(), ["password: must be 12 to 256 characters"]);
     let long = "s3cret".repeat(100);
-    let mut told = vec![refused.text().to_owned()];
-    told.push(root.patch("/operators/root", json!({ "password": long })).await.text().to_owned());
-    told.push(root.post("/sign-in", json!({ "name": "root", "password": long })).await.text().to_owned());
+    let mut texts = vec![refused.text().to_owned()];
+    texts.push(root.patch("/operators/root", json!({ "password": long })).await.text().to_owned());
+    texts.push(root.post("/sign-in", json!({ "name": "root", "password": long })).await.text().to_owned());
     let new = json!({ "current": long, "new": "s3cret" });
-    told.push(root.send(Method::PUT, "/sign-in/password", &[], Some(new)).await.text().to_owned());
-    assert!(told.iter().all(|told| told.contains("must be") && !told.contains("s3cret")), "{told:?}");
+    texts.push(root.send(Method::PUT, "/sign-in/password", &[], Some(new)).await.text().to_owned());
+    assert!(texts.iter().all(|text| text.contains("must be") && !text.contains("s3cret")), "{texts:?}");
 }
 
 async fn token_cannot_exceed_its_creator(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
     backoffice.tenant("blue").await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let mut operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     let more = json!({ "name": "x", "role": "superuser", "expires_in": 600 });
-    assert_eq!(zoe.post("/tokens", more).await.wrong_fields(), ["role: exceeds your own role"]);
+    assert_eq!(operator.post("/tokens", more).await.wrong_fields(), ["role: exceeds your own role"]);
     let others = json!({ "name": "x", "role": "viewer", "tenants": ["acme", "blue"], "expires_in": 600 });
     assert_eq!(
-        zoe.post("/tokens", others).await.wrong_fields(),
+        operator.post("/tokens", others).await.wrong_fields(),
         ["tenants[1]: is not a tenant that you have access to: \"blue\""]
     );
     let long = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 40_000_000 });
     assert!(
-        zoe.post("/tokens", long).await.wrong_fields()[0].starts_with("expires_in: must be a whole number from 60 to")
+        operator.post("/tokens", long).await.wrong_fields()[0]
+            .starts_with("expires_in: must be a whole number from 60 to")
     );
     let wrong = json!({ "name": "", "role": "king", "tenant": "acme" });
-    assert_eq!(zoe.post("/tokens", wrong).await.wrong_fields().len(), 4);
+    assert_eq!(operator.post("/tokens", wrong).await.wrong_fields().len(), 4);
 }
 
 async fn token_use_is_recorded_once_a_minute(backoffice: Backoffice) {
@@ -228,9 +229,9 @@ async fn token_use_is_recorded_once_a_minute(backoffice: Backoffice) {
     };
     let first = backoffice.now();
     assert_eq!(used().await, first);
-    backoffice.pass(59);
+    backoffice.advance_seconds(59);
     assert_eq!((used().await, revision().await), (first, 2), "it is not written with every request");
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     assert_eq!((used().await, revision().await), (first + 60, 3));
 }
 
@@ -247,20 +248,20 @@ async fn first_superuser_is_created_once(backoffice: Backoffice) {
 
 async fn managing_operators_needs_a_confirmed_password(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
-    backoffice.pass(300);
+    backoffice.advance_seconds(300);
     let mut root = backoffice.root();
-    let zoe = json!({ "name": "zoe", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
-    let refused = root.post("/operators", zoe.clone()).await;
+    let operator = json!({ "name": "zoe", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
+    let refused = root.post("/operators", operator.clone()).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (403, "password_required".to_owned()), "{}", refused.text());
     assert_eq!(root.patch("/operators/root", json!({ "password": PASSWORD })).await.code(), "password_required");
     assert_eq!(root.send(Method::DELETE, "/operators/root", &[], None).await.code(), "password_required");
     assert_eq!(root.get("/operators").await.status, 200, "looking needs none");
     let wrong = root.post("/sign-in/proof", json!({ "password": "this is not it" })).await;
     assert_eq!(wrong.wrong_fields(), ["password: is not the password of this operator"]);
-    assert_eq!(root.post("/operators", zoe.clone()).await.status, 403);
+    assert_eq!(root.post("/operators", operator.clone()).await.status, 403);
     let proof = root.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await;
     assert_eq!(proof.status, 204, "{}", proof.text());
-    assert_eq!(root.post("/operators", zoe).await.status, 201);
+    assert_eq!(root.post("/operators", operator).await.status, 201);
 }
 
 async fn token_never_manages_operators(backoffice: Backoffice) {

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use vestibule_admin::RequireTotp;
 use vestibule_core::{Clock as _, ManualClock, SystemClock};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
-use vestibule_tests::{AdminClient, AdminUnderTest, Answer, IdentityProvider, Redis};
+use vestibule_tests::{AdminClient, AdminUnderTest, IdentityProvider, Redis, TestResponse};
 
 use super::backoffice::{PASSWORD, redis_store};
 
@@ -56,8 +56,8 @@ impl Front {
         let admin = AdminUnderTest::start_with_provider(store, records, &provider.issuer()).await;
         let mut root = admin.root().await;
         root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
-        let zoe = json!({ "name": "zoe@example.com", "role": "operator", "tenants": ["acme"] });
-        let made = root.create("/operators", zoe).await;
+        let operator = json!({ "name": "zoe@example.com", "role": "operator", "tenants": ["acme"] });
+        let made = root.create("/operators", operator).await;
         assert_eq!(made["password_at"], json!(null));
         Self { provider, admin, clock, root, _redis: redis }
     }
@@ -76,12 +76,12 @@ async fn begun(client: &mut AdminClient) -> String {
 }
 
 /// Follows an address of the backoffice.
-async fn follow(client: &mut AdminClient, address: &str) -> Answer {
+async fn follow(client: &mut AdminClient, address: &str) -> TestResponse {
     let uri: http::Uri = address.parse().unwrap();
     client.visitor().request(Request::get(uri.path_and_query().unwrap().as_str()), "").await
 }
 
-fn assert_refused(answer: &Answer, problem: &str) {
+fn assert_refused(answer: &TestResponse, problem: &str) {
     assert_eq!(answer.status, 303, "{}", answer.text());
     assert_eq!(answer.header("location"), Some(format!("/sign-in?problem={problem}").as_str()));
     let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();

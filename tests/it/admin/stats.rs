@@ -13,6 +13,7 @@ use super::backoffice::{Backoffice, on_memory_and_redis};
 on_memory_and_redis! {
     queue_stats_summarize_the_line,
     stats_of_all_queues_include_recent_samples,
+    forecast_answers_for_a_quota,
     history_is_available_as_json_and_csv,
     stats_stream_sends_changes,
 }
@@ -28,7 +29,7 @@ async fn queue_stats_summarize_the_line(backoffice: Backoffice) {
     assert_eq!(empty["wait_seconds"], json!({ "p50": 0, "p90": 0 }), "nobody waits and slots are free");
     backoffice.join("tour", 5).await;
     notice(&backoffice).await;
-    backoffice.pass(20);
+    backoffice.advance_seconds(20);
     backoffice.join("tour", 2).await;
     let stats = backoffice.root().get("/queues/tour/stats").await.json();
     let wait = stats["wait_seconds"].clone();
@@ -37,11 +38,34 @@ async fn queue_stats_summarize_the_line(backoffice: Backoffice) {
         "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": backoffice.now(),
         "waiting": 3, "active": 4, "quota": 4, "utilization": 1.0, "joined_per_minute": 6.0,
         "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
+        "effective_mode": "open", "event": null,
     });
     expected["wait_seconds"] = wait;
     assert!((19..=20).contains(&stats["oldest_wait_seconds"].as_u64().unwrap()), "{stats}");
     expected["oldest_wait_seconds"] = stats["oldest_wait_seconds"].clone();
     assert_eq!(stats, expected);
+}
+
+async fn forecast_answers_for_a_quota(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 4 })).await;
+    backoffice.join("tour", 14).await;
+    let mut root = backoffice.root();
+    let now = root.get("/queues/tour/forecast").await.json();
+    let (wait, at) = (now["last_wait_seconds"].clone(), backoffice.now());
+    let expected = json!({
+        "quota": 4, "at": at, "waiting": 10, "admitted_now": 0, "last_wait_seconds": wait,
+        "line_ends_at": { "p50": at + wait["p50"].as_u64().unwrap(), "p90": at + wait["p90"].as_u64().unwrap() },
+    });
+    assert_eq!(now, expected);
+    let more = root.get("/queues/tour/forecast?quota=8").await.json();
+    assert_eq!((&more["quota"], &more["admitted_now"]), (&json!(8), &json!(4)));
+    assert!(more["last_wait_seconds"]["p50"].as_u64() < wait["p50"].as_u64(), "{more} {now}");
+    let none = root.get("/queues/tour/forecast?quota=0").await.json();
+    assert_eq!((&none["last_wait_seconds"], &none["line_ends_at"]), (&Value::Null, &Value::Null));
+    let stats = root.get("/queues/tour/stats").await.json();
+    assert_eq!((&stats["quota"], &stats["waiting"]), (&json!(4), &json!(10)), "nothing is changed");
+    assert_eq!(root.get("/queues/tour/forecast?quota=-1").await.status, 422);
 }
 
 async fn stats_of_all_queues_include_recent_samples(backoffice: Backoffice) {
@@ -54,9 +78,9 @@ async fn stats_of_all_queues_include_recent_samples(backoffice: Backoffice) {
     let at = backoffice.now();
     let mut root = backoffice.root();
     let overview = root.get("/stats?recent=15").await.json();
-    let told: Vec<_> =
+    let listed: Vec<_> =
         overview["queues"].as_array().unwrap().iter().map(|it| (&it["queue"], &it["waiting"], &it["recent"])).collect();
-    assert_eq!(told, [(&json!("a"), &json!(2), &json!([[at, 2]])), (&json!("b"), &json!(0), &json!([]))]);
+    assert_eq!(listed, [(&json!("a"), &json!(2), &json!([[at, 2]])), (&json!("b"), &json!(0), &json!([]))]);
     assert_eq!(root.get("/stats").await.json()["queues"][0]["recent"], json!([]));
     assert_eq!(root.get("/stats?recent=61").await.status, 422);
 }
@@ -68,15 +92,15 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     for _ in 0..3 {
         backoffice.join("tour", 2).await;
         notice(&backoffice).await;
-        backoffice.pass(60);
+        backoffice.advance_seconds(60);
     }
     let mut root = backoffice.root();
     let history = root.get("/queues/tour/history").await.json();
     assert_eq!(history["columns"], json!(["at", "waiting", "active", "quota", "joined", "admitted"]));
     assert_eq!(history["step_seconds"], 60);
     let points = history["points"].as_array().unwrap();
-    let told: Vec<_> = points.iter().map(|point| (point[0].as_u64().unwrap(), &point[4])).collect();
-    assert_eq!(told, [(began, &json!(2)), (began + 60, &json!(2)), (began + 120, &json!(2))]);
+    let listed: Vec<_> = points.iter().map(|point| (point[0].as_u64().unwrap(), &point[4])).collect();
+    assert_eq!(listed, [(began, &json!(2)), (began + 60, &json!(2)), (began + 120, &json!(2))]);
     let from = root.get(&format!("/queues/tour/history?from={}", began + 100)).await.json();
     assert_eq!(from["points"].as_array().unwrap(), &points[2..]);
     let five = root.get("/queues/tour/history?step=five_minutes").await.json();
@@ -94,8 +118,8 @@ async fn stats_stream_sends_changes(backoffice: Backoffice) {
     backoffice.tenant("blue").await;
     backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
     backoffice.queue("blues", "blue", json!({})).await;
-    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
-    let cookie = zoe.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    let mut operator = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let cookie = operator.visitor().cookie("vestibule_admin").unwrap().to_owned();
     let mut stream = BufReader::new(TcpStream::connect(backoffice.admin.address()).await.unwrap());
     let request = format!("GET /api/v1/stats/stream HTTP/1.1\r\nhost: x\r\ncookie: vestibule_admin={cookie}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();

@@ -70,7 +70,7 @@ async fn confirmation_is_valid_once_for_one_request(backoffice: Backoffice) {
     root.send(Method::DELETE, "/tenants/blue", &with, None).await.assert_code("confirmation_required");
     root.send(Method::DELETE, "/tenants/acme", &with, None).await.assert_code("confirmation_required");
     let token = root.send(Method::DELETE, "/tenants/acme", &[], None).await.confirmation();
-    backoffice.pass(121);
+    backoffice.advance_seconds(121);
     root.send(Method::DELETE, "/tenants/acme", &[("x-vestibule-confirm", &token)], None)
         .await
         .assert_code("confirmation_required");
@@ -109,8 +109,8 @@ async fn operators_are_limited_to_tenant_lists(backoffice: Backoffice) {
         draft.as_object_mut().unwrap().extend(patch.as_object().unwrap().clone());
         assert_eq!(bob.post("/queues", draft).await.status, 422, "{patch}");
     }
-    let told = bob.patch("/queues/b", handover("https://evil.test")).await.wrong_fields();
-    assert!(told[0].ends_with("origins: https://www.b.test, https://*.shop.test"), "{told:?}");
+    let errors = bob.patch("/queues/b", handover("https://evil.test")).await.wrong_fields();
+    assert!(errors[0].ends_with("origins: https://www.b.test, https://*.shop.test"), "{errors:?}");
     let within = json!({ "hosts": ["b.test", "*.b.test"], "cookie_domain": "b.test" });
     assert_eq!(bob.patch("/queues/b", within).await.status, 200);
     assert_eq!(bob.patch("/queues/b", handover("https://eu.shop.test")).await.status, 200);

@@ -8,23 +8,23 @@ use super::backoffice::Backoffice;
 use super::theme_fixture::{THEME, ThemeFixture, in_folder_and_bucket};
 use super::themes::page;
 
-const STATES: [&str; 5] = ["waiting", "admitted", "paused", "closed", "unavailable"];
+const STATES: [&str; 7] = ["waiting", "admitted", "paused", "lobby", "closed", "full", "unavailable"];
 
 in_folder_and_bucket! {
     draft_is_rendered_in_every_state_and_language,
     draft_errors_have_file_and_line,
 }
 
-fn sketch(templates: &[(&str, &str)]) -> Value {
+fn draft(templates: &[(&str, &str)]) -> Value {
     let template = |(path, text): &(&str, &str)| json!({ "path": path, "text": text });
     json!({ "templates": templates.iter().map(template).collect::<Vec<_>>() })
 }
 
-/// A sketch with more to it.
-fn with(mut sketch: Value, more: Value) -> Value {
+/// A draft with more members.
+fn with(mut draft: Value, more: Value) -> Value {
     let Value::Object(more) = more else { panic!("more is an object") };
-    sketch.as_object_mut().unwrap().extend(more);
-    sketch
+    draft.as_object_mut().unwrap().extend(more);
+    draft
 }
 
 async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeFixture) {
@@ -38,8 +38,8 @@ async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeF
     ];
     let path = format!("{THEME}/preview");
     for language in ["en", "de", "fr", "es", "nl", "cy"] {
-        let asked = with(sketch(&templates), json!({ "assets": ["logo.svg"], "language": language }));
-        let drawn = theme_fixture.zoe.post(&path, asked).await;
+        let asked = with(draft(&templates), json!({ "assets": ["logo.svg"], "language": language }));
+        let drawn = theme_fixture.operator.post(&path, asked).await;
         assert_eq!(drawn.status, 200, "{}", drawn.text());
         let drawn = drawn.json();
         let pages = drawn["pages"].as_array().unwrap();
@@ -53,7 +53,7 @@ async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeF
         }
         assert!(pages[0]["html"].as_str().unwrap().contains("img/a.svg"));
     }
-    let one = theme_fixture.zoe.post(&path, with(sketch(&templates), json!({ "states": ["paused"] }))).await.json();
+    let one = theme_fixture.operator.post(&path, with(draft(&templates), json!({ "states": ["paused"] }))).await.json();
     assert_eq!(one["pages"].as_array().unwrap().len(), 1);
     assert!(!one["pages"][0]["html"].as_str().unwrap().contains("logo.svg"), "it is not said to be there");
 
@@ -66,16 +66,16 @@ async fn draft_is_rendered_in_every_state_and_language(mut theme_fixture: ThemeF
 async fn draft_errors_have_file_and_line(mut theme_fixture: ThemeFixture) {
     let path = format!("{THEME}/preview");
     for (templates, wrong) in [
-        (sketch(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
-        (sketch(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
-        (sketch(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
-        (sketch(&[("../queue.html", "x")]), "../queue.html: is not a theme file"),
+        (draft(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
+        (draft(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
+        (draft(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
+        (draft(&[("../queue.html", "x")]), "../queue.html: is not a theme file"),
         (
-            sketch(&[("queue.html", "{% for a in range(100000) %}{{ a }}{% endfor %}{{ script_tags }}")]),
+            draft(&[("queue.html", "{% for a in range(100000) %}{{ a }}{% endfor %}{{ script_tags }}")]),
             "queue.html:1: ",
         ),
     ] {
-        let refused = theme_fixture.zoe.post(&path, templates).await;
+        let refused = theme_fixture.operator.post(&path, templates).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
         assert!(refused.wrong_fields()[0].starts_with(wrong), "{wrong}: {:?}", refused.wrong_fields());
     }
@@ -85,11 +85,11 @@ async fn draft_errors_have_file_and_line(mut theme_fixture: ThemeFixture) {
 #[tokio::test]
 async fn draft_without_templates_shows_built_in_pages() {
     let mut theme_fixture = ThemeFixture::folder().await;
-    let drawn = theme_fixture.zoe.post(&format!("{THEME}/preview"), sketch(&[])).await.json();
+    let drawn = theme_fixture.operator.post(&format!("{THEME}/preview"), draft(&[])).await.json();
     let html = drawn["pages"][0]["html"].as_str().unwrap();
     assert!(html.contains("<main class=\"card\">") && html.contains("#c2185b"), "{html}");
     let nowhere = Backoffice::memory().await;
-    let drawn = nowhere.root().post("/themes/default/preview", sketch(&[("queue.html", &page("x"))])).await;
+    let drawn = nowhere.root().post("/themes/default/preview", draft(&[("queue.html", &page("x"))])).await;
     assert_eq!(drawn.status, 200, "themes need not be kept anywhere for it: {}", drawn.text());
 }
 
@@ -99,7 +99,7 @@ async fn invalid_draft_is_rejected_by_field() {
     let path = format!("{THEME}/preview");
     for (more, field) in [
         (json!({ "states": ["asleep"] }), "states[0]: "),
-        (json!({ "states": ["waiting", "waiting", "waiting", "waiting", "waiting", "waiting"] }), "states: "),
+        (json!({ "states": vec!["waiting"; 100] }), "states: "),
         (json!({ "language": "tlh" }), "language: "),
         (json!({ "assets": [1] }), "assets[0]: "),
         (json!({ "templates": [{ "path": "queue.html" }] }), "templates[0].text: is required"),
@@ -109,13 +109,13 @@ async fn invalid_draft_is_rejected_by_field() {
         ),
         (json!({ "version": "1" }), "version: "),
     ] {
-        let refused = theme_fixture.zoe.post(&path, with(sketch(&[]), more.clone())).await;
+        let refused = theme_fixture.operator.post(&path, with(draft(&[]), more.clone())).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()), "{more}");
         assert!(refused.wrong_fields()[0].starts_with(field), "{more}: {:?}", refused.wrong_fields());
     }
-    let large = theme_fixture.zoe.post(&path, sketch(&[("queue.html", &"x".repeat(1024 * 1024))])).await;
+    let large = theme_fixture.operator.post(&path, draft(&[("queue.html", &"x".repeat(1024 * 1024))])).await;
     assert_eq!((large.status.as_u16(), large.code()), (413, "too_large".to_owned()));
-    assert_eq!(theme_fixture.zoe.post("/themes/blue/preview", sketch(&[])).await.status, 404, "another tenant's");
+    assert_eq!(theme_fixture.operator.post("/themes/blue/preview", draft(&[])).await.status, 404, "another tenant's");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn many_at_once_are_all_drawn() {
     let draw = async |n: usize| {
         let text = format!("{n} of them");
         let path = format!("{THEME}/preview");
-        let drawn = theme_fixture.zoe.clone().post(&path, sketch(&[("queue.html", &page(&text))])).await;
+        let drawn = theme_fixture.operator.clone().post(&path, draft(&[("queue.html", &page(&text))])).await;
         assert!(drawn.text().contains(&text), "{}", drawn.text());
     };
     futures_util::future::join_all((0..12).map(draw)).await;

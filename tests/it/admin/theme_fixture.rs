@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use vestibule_tests::{AdminClient, Answer};
+use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::Backoffice;
 use super::themes::{page, upload};
@@ -16,7 +16,7 @@ pub(super) const THEME: &str = "/themes/acme-summer";
 pub(super) struct ThemeFixture {
     pub(super) backoffice: Backoffice,
     pub(super) place: ThemeStorage,
-    pub(super) zoe: AdminClient,
+    pub(super) operator: AdminClient,
 }
 
 impl ThemeFixture {
@@ -34,38 +34,38 @@ impl ThemeFixture {
         let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
         backoffice.root().create("/tenants", acme).await;
         backoffice.tenant("blue").await;
-        let zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
-        Self { backoffice, place, zoe }
+        let operator = backoffice.operator("zoe", "operator", &["acme"]).await;
+        Self { backoffice, place, operator }
     }
 
     /// Uploads a page that says this, and activates it. Returns the version.
     pub(super) async fn published(&mut self, text: &str) -> String {
-        let version = self.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
+        let version = self.operator.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
         let version = version["id"].as_str().unwrap().to_owned();
         assert_eq!(self.publish(&version).await.status, 200);
-        self.backoffice.pass(1);
+        self.backoffice.advance_seconds(1);
         version
     }
 
-    pub(super) async fn publish(&mut self, version: &str) -> Answer {
+    pub(super) async fn publish(&mut self, version: &str) -> TestResponse {
         let headers = [("if-match", "*")];
-        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &headers, None).await
+        self.operator.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &headers, None).await
     }
 
-    pub(super) async fn unpublish(&mut self) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[("if-match", "*")], None).await
+    pub(super) async fn unpublish(&mut self) -> TestResponse {
+        self.operator.send(Method::POST, &format!("{THEME}/deactivate"), &[("if-match", "*")], None).await
     }
 
     /// The versions, newest first: who made each, and whether it is live.
     pub(super) async fn versions(&mut self) -> Vec<(Value, Value)> {
-        let versions = self.zoe.get(&format!("{THEME}/versions")).await.json();
+        let versions = self.operator.get(&format!("{THEME}/versions")).await.json();
         let each = versions["versions"].as_array().unwrap().iter();
         each.map(|version| (version["operator"].clone(), version["live"].clone())).collect()
     }
 
     /// The themes that are listed: id, and whether each is live.
     pub(super) async fn listed(&mut self) -> Vec<(String, Value)> {
-        let listed = self.zoe.get("/themes").await.json();
+        let listed = self.operator.get("/themes").await.json();
         let each = listed["themes"].as_array().unwrap().iter();
         each.map(|theme| (theme["id"].as_str().unwrap().to_owned(), theme["live"].clone())).collect()
     }
@@ -78,7 +78,7 @@ impl ThemeFixture {
 
     /// What was written into the audit log on themes, newest first.
     pub(super) async fn audit_events(&mut self) -> Vec<Value> {
-        let log = self.zoe.get("/audit?action=theme.").await.json();
+        let log = self.operator.get("/audit?action=theme.").await.json();
         log["events"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
     }
 }

@@ -32,8 +32,8 @@ async fn deactivated_theme_can_be_activated_again(mut theme_fixture: ThemeFixtur
     assert!(theme_fixture.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!(theme_fixture.versions().await, [(json!("zoe"), json!(false))], "the version stays");
     assert_eq!(theme_fixture.listed().await, [("acme-summer".to_owned(), json!(false))]);
-    assert_eq!(theme_fixture.zoe.get(&format!("{THEME}/download")).await.status, 404, "nothing is live");
-    let entry = theme_fixture.zoe.get("/audit?action=theme.deactivate").await.json()["events"][0].clone();
+    assert_eq!(theme_fixture.operator.get(&format!("{THEME}/download")).await.status, 404, "nothing is live");
+    let entry = theme_fixture.operator.get("/audit?action=theme.deactivate").await.json()["events"][0].clone();
     assert_eq!(
         (&entry["operator"], &entry["tenant"], &entry["subject"]),
         (&json!("zoe"), &json!("acme"), &json!("acme-summer"))
@@ -53,25 +53,25 @@ async fn theme_in_use_cannot_be_removed(mut theme_fixture: ThemeFixture) {
     theme_fixture.published("Second").await;
     theme_fixture.backoffice.queue("tour", "acme", json!({ "theme": "acme-summer" })).await;
 
-    let refused = theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await;
+    let refused = theme_fixture.operator.send(Method::DELETE, THEME, &[], None).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (409, "theme_in_use".to_owned()));
     assert!(refused.text().contains("tour"), "{}", refused.text());
-    theme_fixture.zoe.patch("/queues/tour", json!({ "theme": null })).await;
+    theme_fixture.operator.patch("/queues/tour", json!({ "theme": null })).await;
 
-    let asked = theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await;
+    let asked = theme_fixture.operator.send(Method::DELETE, THEME, &[], None).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(effect.contains("\"acme-summer\"") && effect.contains("2 versions"), "{effect}");
     assert!(theme_fixture.shown().await.contains("Second"), "not before it was confirmed");
     let token = asked.confirmation();
     theme_fixture.published("Third").await;
-    let again = theme_fixture.zoe.send(Method::DELETE, THEME, &[("x-vestibule-confirm", &token)], None).await;
+    let again = theme_fixture.operator.send(Method::DELETE, THEME, &[("x-vestibule-confirm", &token)], None).await;
     assert_eq!(again.status, 428, "another version was added since it was said what would go");
 
-    assert_eq!(theme_fixture.zoe.confirmed(Method::DELETE, THEME, None).await.status, 204);
+    assert_eq!(theme_fixture.operator.confirmed(Method::DELETE, THEME, None).await.status, 204);
     assert!(theme_fixture.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!((theme_fixture.listed().await, theme_fixture.versions().await), (vec![], vec![]));
     assert_eq!(theme_fixture.audit_events().await[0], "theme.remove");
-    assert_eq!(theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await.status, 404, "it is gone");
+    assert_eq!(theme_fixture.operator.send(Method::DELETE, THEME, &[], None).await.status, 404, "it is gone");
     assert_eq!(theme_fixture.unpublish().await.status, 404, "it is gone");
     assert_eq!(theme_fixture.listed().await, [], "asking for what is not there makes nothing");
 
@@ -97,7 +97,7 @@ async fn theme_of_another_tenant_is_not_accessible(mut theme_fixture: ThemeFixtu
     blues.theme = Some("acme-summer".parse().unwrap());
     theme_fixture.backoffice.store.put_settings(&blues, PutMode::Always).await.unwrap();
     assert_eq!(
-        theme_fixture.zoe.confirmed(Method::DELETE, THEME, None).await.status,
+        theme_fixture.operator.confirmed(Method::DELETE, THEME, None).await.status,
         204,
         "a queue from before holds nothing"
     );
@@ -105,31 +105,39 @@ async fn theme_of_another_tenant_is_not_accessible(mut theme_fixture: ThemeFixtu
 
 async fn logo_must_be_in_an_active_theme(mut theme_fixture: ThemeFixture) {
     let patch = |logo: &str| json!({ "logo": logo });
-    assert_eq!(theme_fixture.zoe.patch("/tenants/acme", patch("red.svg")).await.status, 200, "there is no theme yet");
-    by_hand(&theme_fixture).await;
-    let refused = theme_fixture.zoe.patch("/tenants/acme", patch("red")).await;
-    let told = "logo: \"red\" is not in an active theme of the tenant (\"acme-summer\"); activate a theme that contains it first";
-    assert_eq!((refused.status.as_u16(), refused.wrong_fields()), (422, vec![told.to_owned()]));
-    assert_eq!(theme_fixture.zoe.patch("/tenants/acme", patch("notes.toml")).await.status, 422, "no gate serves it");
     assert_eq!(
-        theme_fixture.zoe.patch("/tenants/acme", json!({ "name": "Acme" })).await.status,
+        theme_fixture.operator.patch("/tenants/acme", patch("red.svg")).await.status,
+        200,
+        "there is no theme yet"
+    );
+    by_hand(&theme_fixture).await;
+    let refused = theme_fixture.operator.patch("/tenants/acme", patch("red")).await;
+    let detail = "logo: \"red\" is not in an active theme of the tenant (\"acme-summer\"); activate a theme that contains it first";
+    assert_eq!((refused.status.as_u16(), refused.wrong_fields()), (422, vec![detail.to_owned()]));
+    assert_eq!(
+        theme_fixture.operator.patch("/tenants/acme", patch("notes.toml")).await.status,
+        422,
+        "no gate serves it"
+    );
+    assert_eq!(
+        theme_fixture.operator.patch("/tenants/acme", json!({ "name": "Acme" })).await.status,
         200,
         "the old logo stays"
     );
-    assert_eq!(theme_fixture.zoe.patch("/tenants/acme", patch("img/a.svg")).await.status, 200);
+    assert_eq!(theme_fixture.operator.patch("/tenants/acme", patch("img/a.svg")).await.status, 200);
     let blue = json!({ "id": "blue-2", "name": "Blue", "logo": "img/a.svg" });
     assert_eq!(theme_fixture.backoffice.root().post("/tenants", blue).await.status, 201, "it has no theme yet");
 }
 
 async fn every_theme_change_is_audited(mut theme_fixture: ThemeFixture) {
     by_hand(&theme_fixture).await;
-    let asked = theme_fixture.zoe.send(Method::DELETE, THEME, &[], None).await;
+    let asked = theme_fixture.operator.send(Method::DELETE, THEME, &[], None).await;
     assert!(asked.text().contains("Its files were copied into the folder by hand"), "{}", asked.text());
     theme_fixture.published("First").await;
-    theme_fixture.zoe.post(&format!("{THEME}/preview"), json!({ "templates": [] })).await;
+    theme_fixture.operator.post(&format!("{THEME}/preview"), json!({ "templates": [] })).await;
     theme_fixture.unpublish().await;
-    theme_fixture.zoe.confirmed(Method::DELETE, THEME, None).await;
-    let log = theme_fixture.zoe.get("/audit?action=theme.").await.json();
+    theme_fixture.operator.confirmed(Method::DELETE, THEME, None).await;
+    let log = theme_fixture.operator.get("/audit?action=theme.").await.json();
     let entries = log["events"].as_array().unwrap();
     let actions: Vec<_> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["theme.remove", "theme.deactivate", "theme.activate", "theme.upload"]);
@@ -144,19 +152,23 @@ async fn stale_revision_changes_nothing(mut theme_fixture: ThemeFixture) {
     let second = theme_fixture.published("Second").await;
     let path = format!("{THEME}/versions/{first}/activate");
     for path in [path.as_str(), &format!("{THEME}/deactivate")] {
-        let missing = theme_fixture.zoe.send(Method::POST, path, &[], None).await;
+        let missing = theme_fixture.operator.send(Method::POST, path, &[], None).await;
         assert_eq!((missing.status.as_u16(), missing.code()), (428, "revision_required".to_owned()), "{path}");
-        let stale = theme_fixture.zoe.send(Method::POST, path, &[("if-match", "\"1\"")], None).await;
+        let stale = theme_fixture.operator.send(Method::POST, path, &[("if-match", "\"1\"")], None).await;
         assert_eq!((stale.status.as_u16(), stale.code()), (412, "revision_conflict".to_owned()), "{path}");
         assert_eq!(stale.json()["params"], json!({ "revision": 2 }), "{path}");
-        assert_eq!(theme_fixture.zoe.send(Method::POST, path, &[("if-match", "x")], None).await.status, 422, "{path}");
+        assert_eq!(
+            theme_fixture.operator.send(Method::POST, path, &[("if-match", "x")], None).await.status,
+            422,
+            "{path}"
+        );
     }
     assert!(theme_fixture.shown().await.contains("<h1>Second</h1>"));
-    let versions = theme_fixture.zoe.get(&format!("{THEME}/versions")).await;
+    let versions = theme_fixture.operator.get(&format!("{THEME}/versions")).await;
     assert_eq!((versions.header("etag"), &versions.json()["revision"]), (Some("\"2\""), &json!(2)));
-    let back = theme_fixture.zoe.send(Method::POST, &path, &[("if-match", "\"2\"")], None).await;
+    let back = theme_fixture.operator.send(Method::POST, &path, &[("if-match", "\"2\"")], None).await;
     assert_eq!((back.status.as_u16(), back.header("etag")), (200, Some("\"3\"")), "{}", back.text());
-    let event = theme_fixture.zoe.get("/audit?action=theme.activate").await.json()["events"][0].clone();
+    let event = theme_fixture.operator.get("/audit?action=theme.activate").await.json()["events"][0].clone();
     let change = json!([{ "field": "live", "from": second, "to": first }]);
     assert_eq!((&event["revision"], &event["changes"]), (&json!(3), &change));
 }
@@ -165,17 +177,17 @@ async fn copied_files_are_live_until_the_first_activation(mut theme_fixture: The
     by_hand(&theme_fixture).await;
     assert_eq!(theme_fixture.listed().await, [("acme-summer".to_owned(), json!(true))]);
     assert_eq!(theme_fixture.versions().await, []);
-    let archive = theme_fixture.zoe.get(&format!("{THEME}/download")).await;
+    let archive = theme_fixture.operator.get(&format!("{THEME}/download")).await;
     assert_eq!(archive.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
     let mut found = ZipArchive::new(Cursor::new(archive.body.to_vec())).unwrap();
     let mut text = String::new();
     found.by_name("queue.html").unwrap().read_to_string(&mut text).unwrap();
     assert_eq!((text, found.len()), (page("By hand"), 2));
 
-    theme_fixture.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page("Saved"))])).await;
+    theme_fixture.operator.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page("Saved"))])).await;
     assert!(theme_fixture.shown().await.contains("By hand"), "visitors see it until a version is activated");
     assert_eq!(theme_fixture.versions().await, [(json!("zoe"), json!(false))]);
-    let versions = theme_fixture.zoe.get(&format!("{THEME}/versions")).await.json();
+    let versions = theme_fixture.operator.get(&format!("{THEME}/versions")).await.json();
     assert_eq!(versions["revision"], 0);
     assert_eq!(theme_fixture.publish(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
     assert!(theme_fixture.shown().await.contains("Saved"));

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vestibule_tests::{AdminClient, Answer, GateUnderTest, S3, Visitor};
+use vestibule_tests::{AdminClient, GateUnderTest, S3, TestResponse, Visitor};
 use vestibule_themes::{BucketAddress, ThemeVersions, ThemesAddress};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -20,7 +20,7 @@ const VERSIONS: &str = "/themes/acme-summer/versions";
 /// An backoffice with a folder for themes, and an operator of acme.
 struct Studio {
     backoffice: Backoffice,
-    zoe: AdminClient,
+    operator: AdminClient,
     folder: TempDir,
 }
 
@@ -37,8 +37,8 @@ impl Studio {
         backoffice.root().create("/tenants", acme).await;
         backoffice.tenant("blue").await;
         backoffice.queue("tour", "acme", json!({ "theme": "acme-summer", "name": "Summer tour" })).await;
-        let zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
-        Self { backoffice, zoe, folder }
+        let operator = backoffice.operator("zoe", "operator", &["acme"]).await;
+        Self { backoffice, operator, folder }
     }
 
     async fn shown(&self) -> String {
@@ -68,11 +68,11 @@ async fn uploaded(client: &mut AdminClient, text: &str) -> String {
     client.create(VERSIONS, upload(&[("queue.html", &page(text))])).await["id"].as_str().unwrap().to_owned()
 }
 
-async fn publish(client: &mut AdminClient, version: &str) -> Answer {
+async fn publish(client: &mut AdminClient, version: &str) -> TestResponse {
     client.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[("if-match", "*")], None).await
 }
 
-async fn send_zip(client: &mut AdminClient, path: &str, bytes: Vec<u8>) -> Answer {
+async fn send_zip(client: &mut AdminClient, path: &str, bytes: Vec<u8>) -> TestResponse {
     let request = Request::post(format!("/api/v1{path}")).header("content-type", "application/zip");
     client.visitor().request(request, bytes).await
 }
@@ -87,28 +87,31 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, shown: impl AsyncFn(&Studio) -> String) {
-    let first = uploaded(&mut studio.zoe, "First").await;
-    let frame = studio.zoe.get(&format!("{LIVE}/preview?version={first}")).await;
+    let first = uploaded(&mut studio.operator, "First").await;
+    let frame = studio.operator.get(&format!("{LIVE}/preview?version={first}")).await;
     assert!(frame.text().contains("<h1>First</h1>"), "{}", frame.text());
     assert!(!shown(&studio).await.contains("First"), "no visitor sees it yet");
-    assert_eq!(publish(&mut studio.zoe, &first).await.json()["live"], true);
+    assert_eq!(publish(&mut studio.operator, &first).await.json()["live"], true);
     assert!(shown(&studio).await.contains("First"));
 
-    studio.backoffice.pass(60);
-    let second = uploaded(&mut studio.zoe, "Second").await;
-    assert_eq!(publish(&mut studio.zoe, &second).await.status, 200);
+    studio.backoffice.advance_seconds(60);
+    let second = uploaded(&mut studio.operator, "Second").await;
+    assert_eq!(publish(&mut studio.operator, &second).await.status, 200);
     assert!(shown(&studio).await.contains("Second"));
-    let versions = studio.zoe.get(VERSIONS).await.json();
-    let told = |index: usize, field: &str| versions["versions"][index][field].clone();
-    assert_eq!((told(0, "id"), told(0, "live"), told(0, "operator")), (json!(second), json!(true), json!("zoe")));
+    let versions = studio.operator.get(VERSIONS).await.json();
+    let field_of = |index: usize, field: &str| versions["versions"][index][field].clone();
     assert_eq!(
-        (told(1, "id"), told(1, "live"), told(1, "at")),
+        (field_of(0, "id"), field_of(0, "live"), field_of(0, "operator")),
+        (json!(second), json!(true), json!("zoe"))
+    );
+    assert_eq!(
+        (field_of(1, "id"), field_of(1, "live"), field_of(1, "at")),
         (json!(first), json!(false), json!(studio.backoffice.now() - 60))
     );
 
-    assert_eq!(publish(&mut studio.zoe, &first).await.status, 200);
+    assert_eq!(publish(&mut studio.operator, &first).await.status, 200);
     assert!(shown(&studio).await.contains("First"), "and back again");
-    let log = studio.zoe.get("/audit?action=theme.").await.json();
+    let log = studio.operator.get("/audit?action=theme.").await.json();
     let actions: Vec<_> = log["events"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["theme.activate", "theme.activate", "theme.upload", "theme.activate", "theme.upload"]);
     let last = &log["events"][0];
@@ -141,26 +144,30 @@ async fn uploaded_archive_can_be_downloaded() {
         ("summer/img/a.svg", b"<svg/>"),
         ("__MACOSX/summer/._queue.html", b"x"),
     ];
-    let checked = send_zip(&mut studio.zoe, &format!("{VERSIONS}?validate=true"), archive(&files)).await;
+    let checked = send_zip(&mut studio.operator, &format!("{VERSIONS}?validate=true"), archive(&files)).await;
     assert_eq!((checked.status.as_u16(), checked.json()["files"].clone()), (200, json!(2)), "{}", checked.text());
-    assert_eq!(studio.zoe.get(VERSIONS).await.json(), json!({ "revision": 0, "versions": [] }), "nothing is stored");
-    let version = send_zip(&mut studio.zoe, VERSIONS, archive(&files)).await.json();
+    assert_eq!(
+        studio.operator.get(VERSIONS).await.json(),
+        json!({ "revision": 0, "versions": [] }),
+        "nothing is stored"
+    );
+    let version = send_zip(&mut studio.operator, VERSIONS, archive(&files)).await.json();
     let id = version["id"].as_str().unwrap_or_else(|| panic!("{version}"));
-    let down = studio.zoe.get(&format!("{VERSIONS}/{id}/download")).await;
+    let down = studio.operator.get(&format!("{VERSIONS}/{id}/download")).await;
     assert_eq!(down.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
     let mut found = ZipArchive::new(Cursor::new(down.body.to_vec())).unwrap();
     let mut page = String::new();
     found.by_name("queue.html").unwrap().read_to_string(&mut page).unwrap();
     assert_eq!((found.len(), page), (2, text));
-    let again = send_zip(&mut studio.zoe, VERSIONS, down.body.to_vec()).await;
+    let again = send_zip(&mut studio.operator, VERSIONS, down.body.to_vec()).await;
     assert_eq!(again.status, 201, "{}", again.text());
 }
 
 #[tokio::test]
 async fn invalid_theme_is_rejected_with_file_and_line() {
     let mut studio = Studio::open().await;
-    let first = uploaded(&mut studio.zoe, "First").await;
-    publish(&mut studio.zoe, &first).await;
+    let first = uploaded(&mut studio.operator, "First").await;
+    publish(&mut studio.operator, &first).await;
     for (files, wrong) in [
         (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
@@ -169,37 +176,38 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
         (upload(&[("page.php", "x")]), "page.php: is not a theme file"),
         (upload(&[]), ".: must have at least one file"),
     ] {
-        let refused = studio.zoe.post(VERSIONS, files).await;
+        let refused = studio.operator.post(VERSIONS, files).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
         assert!(refused.wrong_fields()[0].starts_with(wrong), "{wrong}: {:?}", refused.wrong_fields());
     }
     let large = "x".repeat(256 * 1024 + 1);
-    let refused = studio.zoe.post(VERSIONS, upload(&[("queue.html", &large)])).await;
+    let refused = studio.operator.post(VERSIONS, upload(&[("queue.html", &large)])).await;
     assert_eq!(refused.wrong_fields(), ["queue.html: must be at most 262144 bytes"]);
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
-    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
+    assert_eq!(studio.operator.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
     assert!(
-        studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64")
+        studio.operator.post(VERSIONS, no_base64).await.wrong_fields()[0]
+            .starts_with("files[0].base64: must be base64")
     );
-    assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
+    assert_eq!(send_zip(&mut studio.operator, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
-    let refused = studio.zoe.visitor().request(tar, "x").await;
+    let refused = studio.operator.visitor().request(tar, "x").await;
     assert_eq!((refused.status.as_u16(), refused.code()), (415, "wrong_content_type".to_owned()));
     assert!(studio.shown().await.contains("First"), "visitors see what worked");
-    assert_eq!(studio.zoe.get(VERSIONS).await.json()["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(studio.operator.get(VERSIONS).await.json()["versions"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn preview_renders_every_state_and_language() {
     let mut studio = Studio::open().await;
-    let listed = studio.zoe.get("/themes").await.json();
+    let listed = studio.operator.get("/themes").await.json();
     let each = |name: &str| -> Vec<String> {
         listed[name].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
     };
     for state in each("states") {
         for language in each("languages") {
-            let frame = studio.zoe.get(&format!("{LIVE}/preview?state={state}&language={language}")).await;
+            let frame = studio.operator.get(&format!("{LIVE}/preview?state={state}&language={language}")).await;
             assert_eq!(frame.status, 200, "{state} {language}: {}", frame.text());
             let text = frame.text();
             assert!(text.contains(&format!("lang=\"{language}\"")) && text.contains("Acme &amp; Sons"), "{text}");
@@ -208,14 +216,32 @@ async fn preview_renders_every_state_and_language() {
     }
     let own = "{% extends \"vestibule/queue.html\" %}";
     let files = upload(&[("queue.html", own), ("logo.svg", "<svg/>")]);
-    let version = studio.zoe.create(VERSIONS, files).await["id"].as_str().unwrap().to_owned();
-    let frame = studio.zoe.get(&format!("{LIVE}/preview?version={version}")).await;
+    let version = studio.operator.create(VERSIONS, files).await["id"].as_str().unwrap().to_owned();
+    let frame = studio.operator.get(&format!("{LIVE}/preview?version={version}")).await;
     assert!(frame.text().replace("&#x2f;", "/").contains("/logo.svg\" alt=\"Acme &amp; Sons\""), "{}", frame.text());
     for wrong in ["state=asleep", "language=tlh", "version=1", "v=1"] {
-        assert_eq!(studio.zoe.get(&format!("{LIVE}/preview?{wrong}")).await.status, 422, "{wrong}");
+        assert_eq!(studio.operator.get(&format!("{LIVE}/preview?{wrong}")).await.status, 422, "{wrong}");
     }
     let unknown = "0000000000000009-01234567";
-    assert_eq!(studio.zoe.get(&format!("{LIVE}/preview?version={unknown}")).await.status, 404);
+    assert_eq!(studio.operator.get(&format!("{LIVE}/preview?version={unknown}")).await.status, 404);
+}
+
+#[tokio::test]
+async fn preview_counts_down_to_an_event() {
+    let mut studio = Studio::open().await;
+    let at = "starts_at=2027-03-04T10%3A00%3A00Z";
+    let page =
+        studio.operator.get(&format!("{LIVE}/preview?state=paused&event=Spring%20sale&{at}&starts_in=5460")).await;
+    for words in ["Spring sale starts at 2027-03-04 10:00 UTC", "about 1 h 31 min"] {
+        assert!(page.text().contains(words), "{words}: {}", page.text());
+    }
+    let waiting = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale&{at}")).await;
+    assert!(
+        waiting.text().contains("in line") && !waiting.text().contains("Spring sale starts"),
+        "the event has started"
+    );
+    let without_time = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale")).await;
+    assert_eq!((without_time.status.as_u16(), without_time.wrong_fields()[0].starts_with("starts_at")), (422, true));
 }
 
 #[tokio::test]
@@ -224,8 +250,8 @@ async fn preview_has_no_access_to_the_backoffice() {
     let text = "<img src=\"{{ asset_base }}img/a.svg\">{{ script_tags }}";
     let evil = "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
     let files = upload(&[("queue.html", text), ("img/a.svg", evil), ("fonts/a.woff2", "font")]);
-    let version = studio.zoe.create(VERSIONS, files).await["id"].as_str().unwrap().to_owned();
-    let frame = studio.zoe.get(&format!("{LIVE}/preview?version={version}")).await;
+    let version = studio.operator.create(VERSIONS, files).await["id"].as_str().unwrap().to_owned();
+    let frame = studio.operator.get(&format!("{LIVE}/preview?version={version}")).await;
     let policy = frame.header("content-security-policy").unwrap();
     for part in ["default-src 'none'", "frame-ancestors 'self'", "form-action 'none'", "base-uri 'none'"] {
         assert!(policy.contains(part), "{policy}");
@@ -258,7 +284,7 @@ async fn preview_has_no_access_to_the_backoffice() {
     let other = studio.backoffice.another_process(publisher).await;
     let mut elsewhere = Visitor::new(other.address(), "admin.example.com");
     assert_eq!(elsewhere.request(Request::get(format!("{base}img/a.svg")), "").await.body, evil.as_bytes());
-    studio.backoffice.pass(600);
+    studio.backoffice.advance_seconds(600);
     assert_eq!(anybody.request(Request::get(format!("{base}img/a.svg")), "").await.status, 404, "it lapses");
 }
 
@@ -274,13 +300,13 @@ async fn tenant_owns_themes_with_its_prefix() {
         let all = listed["themes"].as_array().unwrap().iter();
         all.map(|theme| theme["id"].as_str().unwrap().to_owned()).collect()
     };
-    let listed = studio.zoe.get("/themes").await.json();
+    let listed = studio.operator.get("/themes").await.json();
     assert_eq!(ids(&listed), ["acme", "acme-summer"]);
     assert_eq!((&listed["themes"][1]["tenant"], &listed["themes"][1]["queues"]), (&json!("acme"), &json!(["tour"])));
     assert_eq!(ids(&root.get("/themes").await.json()), ["acme", "acme-summer", "blue-night", "default"]);
     for foreign in ["blue-night", "default", "acmeish", "%2e%2e"] {
         let answer =
-            studio.zoe.post(&format!("/themes/{foreign}/versions"), upload(&[("queue.html", &page("x"))])).await;
+            studio.operator.post(&format!("/themes/{foreign}/versions"), upload(&[("queue.html", &page("x"))])).await;
         assert_eq!(answer.status, 404, "{foreign}: {}", answer.text());
     }
     let mut viewer = studio.backoffice.operator("vic", "viewer", &["acme"]).await;
@@ -297,8 +323,8 @@ async fn gate_shows_an_activated_theme_within_seconds() {
     studio.backoffice.root().patch("/queues/tour/controls", json!({ "quota": 0 })).await;
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     assert!(visitor.navigate("/").await.text().contains("Summer tour"), "the built-in page");
-    let version = uploaded(&mut studio.zoe, "From the backoffice").await;
-    publish(&mut studio.zoe, &version).await;
+    let version = uploaded(&mut studio.operator, "From the backoffice").await;
+    publish(&mut studio.operator, &version).await;
     vestibule_tests::wait_until("the gate shows it", std::time::Duration::from_secs(10), async || {
         visitor.clone().navigate("/").await.text().contains("From the backoffice")
     })

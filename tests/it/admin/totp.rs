@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use vestibule_admin::RequireTotp;
 use vestibule_records::DocumentKind;
-use vestibule_tests::{AdminClient, AdminUnderTest, Answer};
+use vestibule_tests::{AdminClient, AdminUnderTest, TestResponse};
 
 use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
@@ -38,7 +38,7 @@ fn wrong_code(backoffice: &Backoffice, secret: &str) -> String {
     format!("{:06}", (right + 1) % 1_000_000)
 }
 
-async fn confirm(client: &mut AdminClient, password: &str, code: &str) -> Answer {
+async fn confirm(client: &mut AdminClient, password: &str, code: &str) -> TestResponse {
     client.send(Method::PUT, "/sign-in/totp", &[], Some(json!({ "password": password, "code": code }))).await
 }
 
@@ -54,16 +54,16 @@ async fn set_up(backoffice: &Backoffice, client: &mut AdminClient, password: &st
 }
 
 /// Signs in from another browser.
-async fn sign_in(admin: &AdminUnderTest, name: &str, password: &str, code: Option<&str>) -> Answer {
+async fn sign_in(admin: &AdminUnderTest, name: &str, password: &str, code: Option<&str>) -> TestResponse {
     admin.client().post("/sign-in", json!({ "name": name, "password": password, "code": code })).await
 }
 
-fn assert_refused(answer: &Answer, status: u16, code: &str) {
+fn assert_refused(answer: &TestResponse, status: u16, code: &str) {
     assert_eq!((answer.status.as_u16(), answer.code()), (status, code.to_owned()), "{}", answer.text());
 }
 
 async fn totp_needs_the_password_and_a_first_code(backoffice: Backoffice) {
-    let mut zoe = backoffice.operator("zoe", "superuser", &[]).await;
+    let mut operator = backoffice.operator("zoe", "superuser", &[]).await;
     let mut root = backoffice.root();
     assert_eq!(root.get("/sign-in").await.json()["totp"], "off");
     assert_refused(&confirm(&mut root, ROOT_PASSWORD, "000000").await, 409, "no_totp_setup");
@@ -84,15 +84,15 @@ async fn totp_needs_the_password_and_a_first_code(backoffice: Backoffice) {
     assert_eq!(root.get("/operators/root").await.json()["totp_at"], backoffice.now());
     assert_refused(&root.send(Method::POST, "/sign-in/totp", &[], None).await, 409, "totp_exists");
 
-    let setup = zoe.send(Method::POST, "/sign-in/totp", &[], None).await.json();
-    backoffice.pass(600);
-    let late = confirm(&mut zoe, PASSWORD, &code(&backoffice, setup["secret"].as_str().unwrap())).await;
+    let setup = operator.send(Method::POST, "/sign-in/totp", &[], None).await.json();
+    backoffice.advance_seconds(600);
+    let late = confirm(&mut operator, PASSWORD, &code(&backoffice, setup["secret"].as_str().unwrap())).await;
     assert_refused(&late, 409, "no_totp_setup");
 }
 
 async fn sign_in_needs_a_code(backoffice: Backoffice) {
     let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
-    backoffice.pass(30);
+    backoffice.advance_seconds(30);
     let right = code(&backoffice, &secret);
     let without = sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await;
     assert_refused(&without, 401, "code_required");
@@ -110,12 +110,12 @@ async fn code_signs_in_once(backoffice: Backoffice) {
     let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
     let first = code(&backoffice, &secret);
     assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&first)).await, 401, "wrong_code");
-    backoffice.pass(30);
+    backoffice.advance_seconds(30);
     let right = code(&backoffice, &secret);
     assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await.status, 200);
     assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await, 401, "wrong_code");
 
-    backoffice.pass(30);
+    backoffice.advance_seconds(30);
     let right = code(&backoffice, &secret);
     let at_once = (0..4).map(|_| sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)));
     let answers = futures_util::future::join_all(at_once).await;
@@ -140,7 +140,7 @@ async fn recovery_code_signs_in_once(backoffice: Backoffice) {
 
 async fn wrong_codes_are_throttled_and_audited(backoffice: Backoffice) {
     let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
-    backoffice.pass(30);
+    backoffice.advance_seconds(30);
     let wrong = wrong_code(&backoffice, &secret);
     for _ in 0..6 {
         // The right password alone neither counts nor forgets what failed.
@@ -150,7 +150,7 @@ async fn wrong_codes_are_throttled_and_audited(backoffice: Backoffice) {
     let right = code(&backoffice, &secret);
     let slowed = sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await;
     assert_refused(&slowed, 429, "rate_limited");
-    backoffice.pass(1);
+    backoffice.advance_seconds(1);
     let mut client = backoffice.admin.client();
     let body = json!({ "name": "root", "password": ROOT_PASSWORD, "code": right });
     assert_eq!(client.post("/sign-in", body).await.status, 200);
@@ -172,7 +172,7 @@ async fn totp_ends_sign_ins_with_the_password_alone(backoffice: Backoffice) {
 async fn totp_is_turned_off_with_the_password(backoffice: Backoffice) {
     let mut root = backoffice.root();
     set_up(&backoffice, &mut root, ROOT_PASSWORD).await;
-    backoffice.pass(300);
+    backoffice.advance_seconds(300);
     assert_refused(&root.send(Method::DELETE, "/sign-in/totp", &[], None).await, 403, "password_required");
     assert_eq!(root.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await.status, 204);
     assert_eq!(root.send(Method::DELETE, "/sign-in/totp", &[], None).await.status, 204);
@@ -187,14 +187,14 @@ async fn totp_is_turned_off_with_the_password(backoffice: Backoffice) {
 
 async fn superuser_removes_totp_with_the_password(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
-    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
-    set_up(&backoffice, &mut zoe, PASSWORD).await;
-    assert_refused(&zoe.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
+    let mut operator = backoffice.operator("zoe", "operator", &["acme"]).await;
+    set_up(&backoffice, &mut operator, PASSWORD).await;
+    assert_refused(&operator.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
     let mut root = backoffice.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;
     let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     assert_refused(&script.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
-    backoffice.pass(300);
+    backoffice.advance_seconds(300);
     assert_refused(&root.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "password_required");
     assert_refused(&sign_in(&backoffice.admin, "zoe", PASSWORD, None).await, 401, "code_required");
     assert_eq!(root.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await.status, 204);
@@ -226,10 +226,10 @@ async fn required_totp_must_be_set_up_first(backoffice: Backoffice) {
 
     let mut script = strict.client().with_token(token["secret"].as_str().unwrap());
     assert_eq!(script.get("/queues").await.status, 200, "tokens are not affected");
-    let mut zoe = strict.client();
-    zoe.sign_in("zoe", PASSWORD).await;
-    assert_eq!(zoe.get("/queues").await.status, 200, "not a superuser");
-    assert_eq!(zoe.get("/sign-in").await.json()["totp"], "off");
+    let mut operator = strict.client();
+    operator.sign_in("zoe", PASSWORD).await;
+    assert_eq!(operator.get("/queues").await.status, 200, "not a superuser");
+    assert_eq!(operator.get("/sign-in").await.json()["totp"], "off");
 
     set_up(&backoffice, &mut client, ROOT_PASSWORD).await;
     assert_eq!(client.get("/queues").await.status, 200);

@@ -2,7 +2,7 @@
 
 use http::{Method, Request, StatusCode};
 use serde_json::json;
-use vestibule_tests::{Answer, GateOptions};
+use vestibule_tests::{GateOptions, TestResponse};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, navigation, on_each_store, random_id, raw, set_cookie};
 
@@ -19,6 +19,7 @@ on_each_store! {
     paused_queues_admit_nobody,
     closed_queues_keep_active_sessions,
     draining_queues_admit_waiting_visitors_only,
+    a_full_line_gives_newcomers_no_position,
     a_host_without_a_queue_returns_404,
     an_invalid_host_returns_400,
     queue_pages_are_never_cached,
@@ -34,7 +35,7 @@ async fn an_admitted_navigation_reaches_the_origin(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 1));
 }
 
-fn assert_queue_page(answer: &Answer) {
+fn assert_queue_page(answer: &TestResponse) {
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(answer.header("x-robots-tag"), Some("noindex"));
@@ -58,6 +59,36 @@ async fn a_waiting_navigation_gets_the_queue_page(keeper: StoreSetup) {
     assert!(answer.text().contains("Acme tour"), "{}", answer.text());
     assert!(fixture.origin.requests().is_empty(), "the origin heard of it");
     assert_eq!(fixture.counts().await, (1, 0));
+}
+
+async fn a_full_line_gives_newcomers_no_position(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 0, "max_waiting": 1 })).await;
+    let mut first = fixture.visitor();
+    first.navigate("/tour").await;
+    let mut newcomer = fixture.visitor();
+    let page = newcomer.navigate("/tour").await;
+    assert_eq!((page.status, page.header("set-cookie")), (StatusCode::OK, None));
+    assert!(page.text().contains("The line is full"), "{}", page.text());
+    assert!(page.text().contains("You do not have a place in line yet."), "{}", page.text());
+    assert!(page.text().contains("data-vestibule=\"hold-notice\" hidden"), "there is no position to keep");
+    let fetched = newcomer.fetch("/tour").await;
+    assert_eq!((fetched.status, fetched.header("set-cookie")), (StatusCode::TOO_MANY_REQUESTS, None));
+    let after = fetched.header("retry-after").unwrap().parse::<u64>().unwrap();
+    assert!((45..=60).contains(&after), "{after}");
+    let queue = fixture.queue.as_str();
+    let expected = json!({
+        "queue": queue, "session": null, "state": "full", "reason": null, "position": null, "waiting": 1, "active": 0,
+        "wait_seconds": null, "joined_at": null, "expires_in": null, "poll_after": after, "enter_url": null,
+        "revision": 1, "support_code": null, "message": null, "event": null,
+    });
+    assert_eq!(fetched.json(), expected);
+    let asked = newcomer.status(queue).await;
+    assert_eq!((asked.status, &asked.json()["state"]), (StatusCode::OK, &json!("full")));
+    assert_eq!(first.status(queue).await.json()["position"], 1, "who waits is not refused");
+    first.away(queue).await;
+    assert_eq!(newcomer.status(queue).await.json()["position"], 1, "there is room again");
+    let returned = first.status(queue).await.json();
+    assert_eq!((&returned["state"], &returned["position"]), (&json!("waiting"), &json!(1)), "a ticket is not refused");
 }
 
 async fn the_status_of_the_queue_page_is_a_setting(keeper: StoreSetup) {

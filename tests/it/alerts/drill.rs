@@ -1,5 +1,5 @@
 //! The alerts, fired for real: a Prometheus with the rules as they are delivered, an Alertmanager behind it, and what
-//! should alert somebody done to real programs. Every alert fires, is told, and resolves once it is mended.
+//! should alert somebody done to real programs. Every alert fires, is delivered, and resolves once the cause is fixed.
 //!
 //! Only time is shortened: a minute of the rules is a second here.
 
@@ -22,7 +22,7 @@ use crate::line_fixture::settings_of;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
-/// How long an alert may take to be told.
+/// Maximum time until an alert is delivered.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// How much shorter times are.
 const HASTE: u64 = 60;
@@ -78,7 +78,7 @@ fn shorter(time: &str) -> String {
     format!("{}ms", (seconds * 1000 / HASTE).min(FOR_MAX))
 }
 
-/// What everybody is told, and who tells it.
+/// The alerts that were received, and the Prometheus that sends them.
 struct Watch {
     manager: Alertmanager,
     _prometheus: Prometheus,
@@ -102,13 +102,18 @@ impl Watch {
         Self { manager, _prometheus: prometheus }
     }
 
-    /// Waits until what is told last of an alert, in this place, is whether it fires.
+    /// Waits until the last message about an alert at this place says that it fires or has resolved.
     async fn until(&self, fires: bool, alert: &str, place: &str) {
-        let here =
-            |told: &ReceivedAlert| told.alert == alert && [&told.queue, &told.instance].contains(&&place.to_owned());
+        let here = |delivered: &ReceivedAlert| {
+            delivered.alert == alert && [&delivered.queue, &delivered.instance].contains(&&place.to_owned())
+        };
         let what = if fires { "fires" } else { "resolves" };
         wait_until(&format!("{alert} {what} at {place}"), TIMEOUT, async || {
-            self.manager.told().iter().rfind(|told| here(told)).is_some_and(|told| told.fires == fires)
+            self.manager
+                .delivered()
+                .iter()
+                .rfind(|delivered| here(delivered))
+                .is_some_and(|delivered| delivered.fires == fires)
         })
         .await;
     }
@@ -250,6 +255,18 @@ async fn during(work: impl Future<Output = ()>, until: impl Future<Output = ()>)
     }
 }
 
+/// More visitors come than the line may have; then it may have more.
+async fn a_line_is_full(watch: &Watch, site: &Site) {
+    let limited = |most| json!({ "quota": 0, "max_waiting": most, "waiting_ttl": 300, "claim_ttl": 100 });
+    let full = put(&site.store, "full", limited(3)).await;
+    for _ in 0..5 {
+        join(&site.store, &full).await;
+    }
+    watch.fires("VestibuleLineFull", "full").await;
+    put(&site.store, "full", limited(100)).await;
+    watch.resolves("VestibuleLineFull", "full").await;
+}
+
 /// More visitors than the quota come; then the quota is raised for all of them.
 async fn a_rush(watch: &Watch, site: &Site) {
     let rush = put(&site.store, "rush", json!({ "quota": 1, "waiting_ttl": 300, "claim_ttl": 100 })).await;
@@ -320,18 +337,21 @@ async fn every_alert_fires_and_resolves() {
     let targets = [neglected.metrics.address().to_owned(), still.metrics.address().to_owned(), site.admin.clone()];
     let watch = Watch::over(&targets).await;
     let on_site = async {
+        a_line_is_full(&watch, &site).await;
         a_rush(&watch, &site).await;
         the_site_fails(&watch, &mut site).await;
     };
     tokio::join!(purge_is_neglected(&watch, &neglected), lines_stand_still(&watch, &still), on_site);
 
-    let told = watch.manager.told();
-    let named = |fires: bool| told.iter().filter(move |told| told.fires == fires).map(|told| told.alert.as_str());
+    let delivered = watch.manager.delivered();
+    let named = |fires: bool| {
+        delivered.iter().filter(move |delivered| delivered.fires == fires).map(|delivered| delivered.alert.as_str())
+    };
     let (fired, resolved): (BTreeSet<&str>, BTreeSet<&str>) = (named(true).collect(), named(false).collect());
     let rules = read(RULES);
     let all: BTreeSet<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert_eq!((&fired, &resolved), (&all, &all));
-    for ReceivedAlert { alert, summary, .. } in &told {
+    for ReceivedAlert { alert, summary, .. } in &delivered {
         assert!(
             !summary.is_empty() && !summary.contains("error") && !summary.contains("<no value>"),
             "{alert}: {summary}"

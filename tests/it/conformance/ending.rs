@@ -42,14 +42,14 @@ pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
             let fixture = bench.open(settings).await;
             let mut guests = fixture.arrivals(2).await;
-            fixture.pass(1);
+            fixture.advance_seconds(1);
             let removal = if ends { fixture.end(&guests[0]).await } else { fixture.leave(&guests[0]).await };
             assert_eq!(removal, Removed::Active);
             assert_eq!(fixture.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
             for _ in 0..lasts {
                 let answer = fixture.visit(&mut guests[1]).await;
                 assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still held");
-                fixture.pass(1);
+                fixture.advance_seconds(1);
             }
             let answer = fixture.visit(&mut guests[1]).await;
             assert!(answer.place.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
@@ -83,7 +83,7 @@ pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture
 pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
-    fixture.pass(100);
+    fixture.advance_seconds(100);
     fixture.purge().await;
     assert_eq!(fixture.leave(&guest).await, Removed::Absent);
     assert_ended(&fixture, &guest).await;
@@ -110,12 +110,12 @@ pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: 
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.end(&guest).await;
-    fixture.pass(500);
+    fixture.advance_seconds(500);
     fixture.end(&guest).await;
-    fixture.pass(599);
+    fixture.advance_seconds(599);
     fixture.purge().await;
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert_eq!(fixture.store().purge(&fixture.queue, 9).await.unwrap().tombstones, 1);
 }
 

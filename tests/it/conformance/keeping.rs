@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::line::{
-    Counters, Mode, PACE_WINDOW, PAGE_MAX, Pace, SessionLocation, Visit, VisitKind, WAIT_BUCKETS,
+    Counters, Mode, PACE_WINDOW, PAGE_MAX, Pace, PageStart, SessionList, SessionLocation, SessionPage, Visit,
+    VisitKind, WAIT_BUCKETS,
 };
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
@@ -50,6 +51,7 @@ pub(super) async fn changed_settings_apply_to_the_next_request(bench: &StoreFixt
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.visit(&mut guest).await.revision, 1);
     fixture.change(|settings| settings.line.quota = 6).await;
+    fixture.store().purge(&fixture.queue, 0).await.unwrap();
     let answer = fixture.visit(&mut guest).await;
     assert_eq!((answer.revision, answer.quota), (2, 6));
     assert_eq!(fixture.stats().await.rules, fixture.settings().await.line);
@@ -73,7 +75,7 @@ async fn assert_unknown(bench: &StoreFixture, queue: &QueueId) {
         store.purge(queue, 1).await.unwrap_err(),
         store.stats(queue).await.unwrap_err(),
         store.find(queue, SessionId::random()).await.unwrap_err(),
-        store.page(queue, Micros(0), 1).await.unwrap_err(),
+        store.page(queue, SessionList::Waiting, PageStart::default(), 1).await.unwrap_err(),
         store.reset(queue).await.unwrap_err(),
         store.put_settings(&settings, PutMode::IfRevision(1)).await.unwrap_err(),
     ];
@@ -184,27 +186,67 @@ pub(super) async fn sessions_are_found_in_every_state(bench: &StoreFixture) {
 
 pub(super) async fn next_page_continues_after_the_previous_one(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    assert_eq!(
-        fixture.store().page(&fixture.queue, Micros(0), 9).await.unwrap(),
-        vestibule_core::line::LinePage::default()
-    );
+    let page = |at, limit| fixture.page(SessionList::Waiting, PageStart { at, skip: 0 }, limit);
+    assert_eq!(page(Micros(0), 9).await, SessionPage::default());
     let guests = fixture.join_many(PAGE_MAX + 7).await;
-    let page = |from, limit| fixture.store().page(&fixture.queue, from, limit);
-    let first = page(Micros(0), 3).await.unwrap();
-    assert_eq!(first.entries.iter().map(|entry| entry.session).collect::<Vec<_>>(), sessions(&guests[..3]));
-    assert_eq!(first.next, Some(guests[3].arrival));
+    let first = page(Micros(0), 3).await;
+    assert_eq!(listed(&first), sessions(&guests[..3]));
+    assert_eq!(first.next, Some(PageStart { at: guests[3].arrival, skip: 0 }));
     assert_eq!(first.entries[0].expires_at, fixture.now().add_seconds(30));
-    let most = page(guests[3].arrival, usize::MAX).await.unwrap();
-    assert_eq!((most.entries.len(), most.next), (PAGE_MAX, Some(guests[PAGE_MAX + 3].arrival)));
-    let last = page(guests[PAGE_MAX + 3].arrival, 4).await.unwrap();
+    let most = page(guests[3].arrival, usize::MAX).await;
+    let next = PageStart { at: guests[PAGE_MAX + 3].arrival, skip: 0 };
+    assert_eq!((most.entries.len(), most.next), (PAGE_MAX, Some(next)));
+    let last = page(next.at, 4).await;
     assert_eq!((last.entries.len(), last.next), (4, None));
-    assert_eq!(fixture.line().await, sessions(&guests));
+}
+
+pub(super) async fn active_sessions_are_listed_by_admission(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 2 })).await;
+    let guests = fixture.arrivals(7).await;
+    fixture.advance_seconds(1);
+    fixture.change(|settings| settings.line.quota = 6).await;
+    fixture.store().purge(&fixture.queue, 0).await.unwrap();
+    let admitted = fixture.now();
+    let (mut start, mut found) = (PageStart::default(), Vec::new());
+    loop {
+        let page = fixture.page(SessionList::Active, start, 3).await;
+        found.extend(page.entries);
+        let Some(next) = page.next else { break };
+        assert_eq!(next, PageStart { at: admitted, skip: 1 }, "four have the same time");
+        start = next;
+    }
+    let mut same: Vec<_> = sessions(&guests[2..6]);
+    same.sort_unstable();
+    let expected = [sessions(&guests[..2]), same].concat();
+    assert_eq!(found.iter().map(|entry| entry.session).collect::<Vec<_>>(), expected);
+    assert_eq!((found[0].at, found[5].at), (guests[0].arrival, admitted));
+    assert_eq!(found[5].expires_at, admitted.add_seconds(30), "until it is claimed");
+}
+
+pub(super) async fn ended_sessions_are_listed_until_forgotten(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 600, "active_ttl": 600, "recheck_after": 5 })).await;
+    let guests = fixture.arrivals(3).await;
+    fixture.leave(&guests[0]).await;
+    let active = || fixture.page(SessionList::Active, PageStart::default(), 9);
+    let ended = || fixture.page(SessionList::Ended, PageStart::default(), 9);
+    assert_eq!(active().await, SessionPage::default(), "its slot is held for its last credential");
+    fixture.advance_seconds(1);
+    fixture.leave(&guests[2]).await;
+    let both = ended().await;
+    assert_eq!(listed(&both), sessions(&[guests[0].clone(), guests[2].clone()]));
+    assert_eq!(both.entries[1].expires_at, both.entries[1].at);
+    fixture.advance_seconds(700);
+    assert_eq!(ended().await, SessionPage::default());
+}
+
+fn listed(page: &SessionPage) -> Vec<SessionId> {
+    page.entries.iter().map(|entry| entry.session).collect()
 }
 
 pub(super) async fn reads_do_not_change_the_state(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
-    fixture.pass(1000);
+    fixture.advance_seconds(1000);
     let before = (fixture.stats().await, fixture.entries().await);
     assert_eq!(before.0.waiting + before.0.active, 3, "expired sessions stay until they are removed");
     assert!(fixture.state(&guests[0]).await.is_some());
@@ -252,7 +294,7 @@ pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &StoreFixt
     fixture.change(|settings: &mut Settings| settings.line.quota = 1).await;
     let lowered = fixture.stats().await.pace;
     assert_eq!((lowered.current, lowered.since), (1, formed.since), "one slot fewer slows the pace in proportion");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
     let limited = fixture.stats().await.pace;
     assert_eq!((limited.current, limited.since), (0, fixture.now()), "a rate resets the pace");
@@ -268,7 +310,7 @@ pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &StoreFixture) {
         ((172, 128), Pace::default()),
         "slots are still being filled"
     );
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.keepalive(&guests[299]).await;
     let full = fixture.stats().await.pace;
     assert_eq!((fixture.counts().await, full.current, full.since), ((100, 200), 0, fixture.now()));
@@ -289,11 +331,11 @@ pub(super) async fn pace_counts_departures_and_returns(bench: &StoreFixture) {
     fixture.leave(&guests[0]).await;
     assert_eq!(gone().await, 2, "the admitted session was not waiting");
     fixture.join_many(2).await;
-    fixture.pass(30);
+    fixture.advance_seconds(30);
     fixture.visit(&mut guests[2]).await;
     assert_eq!(fixture.stats().await.counters.expired_waiting, 2);
     assert_eq!(gone().await, 2, "unconfirmed sessions do not count");
-    fixture.pass(60);
+    fixture.advance_seconds(60);
     fixture.purge().await;
     assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
 }
@@ -314,7 +356,7 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
     fixture.visit(&mut waiting).await;
     assert_eq!(confirmed().await, 2);
     fixture.away(&late).await;
-    fixture.pass(10);
+    fixture.advance_seconds(10);
     assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Restored);
     assert_eq!(confirmed().await, 3, "a session that was away has a ticket too");
     fixture.away(&late).await;
@@ -328,7 +370,7 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
     assert_eq!(confirmed().await, 3, "admitted without a visit");
     fixture.keepalive(&person).await;
     assert_eq!(confirmed().await, 4, "admitted before confirmation");
-    fixture.pass(31);
+    fixture.advance_seconds(31);
     fixture.purge().await;
     assert_eq!(fixture.state(&robot).await, None);
 }
@@ -354,9 +396,9 @@ pub(super) async fn counters_add_up(bench: &StoreFixture) {
     fixture.leave(&guests[0]).await;
     fixture.end(&guests[6]).await;
     fixture.release(2).await;
-    fixture.pass(50);
+    fixture.advance_seconds(50);
     fixture.visit_all(&mut guests[4..]).await;
-    fixture.pass(59);
+    fixture.advance_seconds(59);
     fixture.purge().await;
     let stats = fixture.stats().await;
     let it = stats.counters;

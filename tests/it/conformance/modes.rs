@@ -32,7 +32,7 @@ pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &StoreFixture)
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.change(|settings| settings.line.mode = Mode::Bypass).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     assert_eq!(fixture.line().await, sessions(&guests));
 }
@@ -55,7 +55,7 @@ pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench
     fixture.change(|settings| settings.line.mode = Mode::Closed).await;
     let answer = fixture.visit_as(SessionId::random()).await;
     assert_eq!((answer.mode, answer.kind, answer.place), (Mode::Closed, VisitKind::Absent, None));
-    fixture.pass(50);
+    fixture.advance_seconds(50);
     fixture.visit_all(&mut guests).await;
     assert!(fixture.is_in(&guests[0]).await);
     assert_eq!(fixture.expires_in(&guests[0]).await, 600_000_000);
@@ -101,10 +101,10 @@ pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &St
     fixture.purge().await;
     fixture.away(&gone).await;
     fixture.purge().await;
-    fixture.pass(99);
+    fixture.advance_seconds(99);
     assert_eq!(fixture.store().purge(&fixture.queue, 500).await.unwrap().closed, None);
     assert_eq!(fixture.settings().await.line.mode, Mode::Draining, "a ticket still holds a position");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert_eq!(fixture.store().purge(&fixture.queue, 500).await.unwrap().closed, Some(3));
     let settings = fixture.settings().await;
     assert_eq!((settings.line.mode, settings.line.revision), (Mode::Closed, 3));
@@ -124,16 +124,16 @@ pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Sto
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.away(&guest).await;
     fixture.purge().await;
-    fixture.pass(99);
+    fixture.advance_seconds(99);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     fixture.away(&guest).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.purge().await;
     assert_eq!(fixture.settings().await.line.mode, Mode::Draining, "the hold time starts over");
-    fixture.pass(98);
+    fixture.advance_seconds(98);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     fixture.purge().await;
-    fixture.pass(59);
+    fixture.advance_seconds(59);
     fixture.purge().await;
     assert_eq!(fixture.line().await, [guest.session]);
     assert_eq!(fixture.settings().await.line.mode, Mode::Draining, "a session is waiting");
@@ -143,19 +143,19 @@ pub(super) async fn rule_09_canceled_drain_starts_over(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.purge().await;
-    fixture.pass(90);
+    fixture.advance_seconds(90);
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     fixture.purge().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
-    fixture.pass(10);
+    fixture.advance_seconds(10);
     fixture.purge().await;
-    fixture.pass(99);
+    fixture.advance_seconds(99);
     fixture.purge().await;
     assert_eq!(fixture.settings().await.line.mode, Mode::Draining);
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.purge().await;
     assert_eq!(fixture.settings().await.line.mode, Mode::Closed);
-    fixture.pass(1000);
+    fixture.advance_seconds(1000);
     fixture.purge().await;
     assert_eq!(fixture.settings().await.line.revision, 5, "written once");
 }
@@ -167,7 +167,7 @@ pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: 
     fixture.purge().await;
     fixture.lose(PutMode::Restore).await;
     fixture.purge().await;
-    fixture.pass(99);
+    fixture.advance_seconds(99);
     fixture.purge().await;
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     fixture.change(|settings| settings.line.quota = 1).await;
@@ -200,9 +200,9 @@ pub(super) async fn rule_10_release_skips_expired_sessions(bench: &StoreFixture)
     let fixture = bench.open(json!({ "quota": 0 })).await;
     fixture.join_many(50).await;
     let mut present = fixture.arrivals(3).await;
-    fixture.pass(29);
+    fixture.advance_seconds(29);
     fixture.visit_all(&mut present).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert_eq!(fixture.release(2).await, 2);
     assert_eq!(fixture.line().await, [present[2].session]);
     let expected = Counters { joined: 53, confirmed: 3, released: 2, expired_waiting: 50, ..Counters::default() };
@@ -245,12 +245,12 @@ pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Sto
 
 pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    let (gone, away, lapsed) =
+    let (gone, away, expired) =
         (fixture.join_and_confirm().await, fixture.join_and_confirm().await, fixture.join().await);
     fixture.leave(&gone).await;
     fixture.away(&away).await;
-    fixture.pass(30);
-    for session in [gone.session, away.session, lapsed.session, SessionId::random()] {
+    fixture.advance_seconds(30);
+    for session in [gone.session, away.session, expired.session, SessionId::random()] {
         assert!(!fixture.store().admit(&fixture.queue, session).await.unwrap());
     }
     assert_eq!(fixture.counts().await, (0, 0));
@@ -265,7 +265,7 @@ pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Sto
     let mut guests = fixture.arrivals(3).await;
     let gone = fixture.join_and_confirm().await;
     fixture.leave(&gone).await;
-    fixture.pass(5);
+    fixture.advance_seconds(5);
     let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
     let stats = fixture.stats().await;
     assert_eq!((stats.waiting, stats.active, stats.rules.epoch), (0, 0, epoch));

@@ -1,11 +1,13 @@
-//! Rules 1 to 4: order, admission, quota and rate.
+//! Rules 1 to 4, 21 and 22: order, admission, quota, rate and steps, maximum length.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
-use vestibule_core::line::{ADVANCE_BATCH, Mode, REAP_BATCH, Visit, VisitKind};
+use vestibule_core::line::{ADVANCE_BATCH, Mode, PageStart, REAP_BATCH, SessionList, Visit, VisitKind};
 use vestibule_core::{MICROS_PER_SECOND, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
@@ -61,7 +63,7 @@ pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &StoreF
     let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
     let mut tab = fixture.join().await;
     let mut others = [tab.clone(), tab.clone(), tab.clone()];
-    fixture.pass(61);
+    fixture.advance_seconds(61);
     assert_eq!(fixture.visit(&mut tab).await.kind, VisitKind::Joined);
     for other in &mut others {
         assert_eq!(fixture.visit(other).await.kind, VisitKind::Renewed);
@@ -86,9 +88,9 @@ pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &StoreFixtur
 pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let (first, mut second) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
-    fixture.pass(30);
+    fixture.advance_seconds(30);
     fixture.visit(&mut second).await;
-    fixture.pass(15);
+    fixture.advance_seconds(15);
     let newcomer = fixture.join().await;
     assert_eq!(fixture.state(&first).await, None, "it expired");
     assert!(fixture.is_in(&second).await);
@@ -99,7 +101,7 @@ pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &
     let fixture = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
     let guests = fixture.join_many(3).await;
     assert_eq!(fixture.counts().await, (2, 1), "slots are free, but the rate allows no admission");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     let newcomer = fixture.join().await;
     assert!(fixture.is_in(&guests[1]).await);
     assert_eq!((fixture.position(&guests[2]).await, fixture.position(&newcomer).await), (Some(1), Some(2)));
@@ -110,9 +112,9 @@ pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &
 async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisitor, TestVisitor) {
     let (inside, mut next) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     if lapse {
-        fixture.pass(45);
+        fixture.advance_seconds(45);
         fixture.visit(&mut next).await;
-        fixture.pass(45);
+        fixture.advance_seconds(45);
     }
     (inside, next)
 }
@@ -153,9 +155,9 @@ pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &St
     let fixture = bench.open(json!({ "quota": 0 })).await;
     fixture.join_many(REAP_BATCH * 2 + 10).await;
     let mut behind = fixture.join_and_confirm().await;
-    fixture.pass(29);
+    fixture.advance_seconds(29);
     fixture.visit(&mut behind).await;
-    fixture.pass(2);
+    fixture.advance_seconds(2);
     fixture.change(|settings| settings.line.quota = 1).await;
     assert!(fixture.is_in(&behind).await, "closed tabs at the head do not block");
     assert_eq!(fixture.counts().await, (0, 1));
@@ -198,8 +200,12 @@ pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &StoreFixture
 
 /// A queue with slots for all, where no session expires for an hour.
 async fn patient(bench: &StoreFixture, per_minute: u64) -> LineFixture<'_> {
-    let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "waiting_ttl": 3600,
-        "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
+    patient_in_steps(bench, per_minute, None).await
+}
+
+async fn patient_in_steps(bench: &StoreFixture, per_minute: u64, every: Option<u64>) -> LineFixture<'_> {
+    let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "admissions_every": every,
+        "waiting_ttl": 3600, "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
     bench.open(ttls).await
 }
 
@@ -222,7 +228,7 @@ pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &S
     assert_eq!(admitted_now(&fixture).await, 0);
     fixture.advance_micros(1);
     assert_eq!(admitted_now(&fixture).await, 1, "a tenth of a second buys one");
-    fixture.pass(1800);
+    fixture.advance_seconds(1800);
     assert_eq!(admitted_now(&fixture).await, 10, "half an hour of quiet is worth one second");
 }
 
@@ -232,7 +238,7 @@ pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture)
     open_door(&fixture).await;
     let mut admitted = vec![fixture.counts().await.1];
     for _ in 0..9 {
-        fixture.pass(10);
+        fixture.advance_seconds(10);
         admitted.push(admitted_now(&fixture).await);
     }
     assert_eq!(admitted, [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
@@ -256,8 +262,127 @@ pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &Sto
     open_door(&fixture).await;
     assert_eq!(fixture.counts().await.1, 1);
     fixture.change(|settings| settings.line.admissions_per_minute = Some(600)).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert_eq!(admitted_now(&fixture).await, 10);
     fixture.change(|settings| settings.line.admissions_per_minute = None).await;
     assert_eq!(fixture.counts().await, (0, 100));
+}
+
+/// Number of sessions admitted by as many operations as it takes.
+async fn all_admitted_now(fixture: &LineFixture<'_>) -> u64 {
+    let mut admitted = 0;
+    loop {
+        match admitted_now(fixture).await {
+            0 => return admitted,
+            more => admitted += more,
+        }
+    }
+}
+
+/// Multiples of a step that the test passes.
+const MULTIPLES: u64 = 3;
+
+pub(super) async fn rule_21_steps_admit_at_whole_multiples(bench: &StoreFixture) {
+    let mut rng = SmallRng::seed_from_u64(21);
+    for (every, earned) in [(15, 75), (600, 3000)] {
+        let fixture = patient_in_steps(bench, 300, Some(every)).await;
+        join_all((0..earned * (MULTIPLES + 2)).map(|_| fixture.join())).await;
+        open_door(&fixture).await;
+        all_admitted_now(&fixture).await;
+        assert_eq!(fixture.counts().await.1, earned, "the bucket is full");
+        let step = every * MICROS_PER_SECOND;
+        for multiple in 1..=MULTIPLES {
+            let left = step - fixture.now().0 % step;
+            let mut early: Vec<u64> = (0..5).map(|_| rng.random_range(0..left)).chain([left - 1]).collect();
+            early.sort_unstable();
+            let start = fixture.now();
+            for time in early {
+                fixture.advance_micros(start.0 + time - fixture.now().0);
+                assert_eq!(admitted_now(&fixture).await, 0, "{every} s: {time} us later");
+            }
+            // The first operation comes at the multiple, or some time after it.
+            fixture.advance_micros(1 + if multiple == 2 { rng.random_range(0..step) } else { 0 });
+            assert_eq!(all_admitted_now(&fixture).await, earned, "{every} s, multiple {multiple}");
+        }
+    }
+}
+
+pub(super) async fn rule_21_steps_can_be_set_and_removed(bench: &StoreFixture) {
+    let fixture = patient(bench, 300).await;
+    fixture.join_many(200).await;
+    fixture.advance_micros(60 * MICROS_PER_SECOND - fixture.now().0 % (60 * MICROS_PER_SECOND));
+    open_door(&fixture).await;
+    assert_eq!(fixture.counts().await.1, 5, "evenly: one second of the rate");
+    fixture.advance_seconds(45);
+    assert_eq!(admitted_now(&fixture).await, 5);
+    fixture.change(|settings| settings.line.admissions_every = Some(60)).await;
+    fixture.advance_seconds(14);
+    assert_eq!(admitted_now(&fixture).await, 0);
+    fixture.advance_seconds(1);
+    assert_eq!(admitted_now(&fixture).await, 75, "the step that began late earns 15 seconds");
+    fixture.change(|settings| settings.line.admissions_every = None).await;
+    assert_eq!(admitted_now(&fixture).await, 0);
+    fixture.advance_micros(200_000);
+    assert_eq!(admitted_now(&fixture).await, 1, "evenly again");
+}
+
+pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 2 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    assert_eq!(fixture.counts().await, (2, 1));
+    for _ in 0..3 {
+        let answer = fixture.visit_as(SessionId::random()).await;
+        assert_eq!((answer.kind, answer.place, answer.waiting, answer.active), (VisitKind::Full, None, 2, 1));
+    }
+    assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Full, "whoever may not join is told the same");
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((2, 1), 3), "nothing is stored");
+    assert_eq!(fixture.visit_as(guests[2].session).await.kind, VisitKind::Renewed, "a present session is none");
+    fixture.leave(&guests[0]).await;
+    assert_eq!(fixture.visit(&mut guests[2]).await.kind, VisitKind::Renewed);
+    assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Joined, "there is room again");
+}
+
+pub(super) async fn rule_22_returning_tickets_join_a_full_line(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 2 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    fixture.away(&guests[1]).await;
+    let newcomer = fixture.join_and_confirm().await;
+    assert_eq!(fixture.visit(&mut guests[1]).await.kind, VisitKind::Restored);
+    assert_eq!(fixture.line().await, [&guests[1], &guests[2], &newcomer].map(|guest| guest.session));
+    fixture.change(|settings| settings.line.max_waiting = Some(1)).await;
+    assert_eq!(fixture.counts().await, (3, 1), "a lower limit removes nobody");
+    assert_eq!(fixture.visit(&mut guests[2]).await.kind, VisitKind::Renewed);
+    fixture.change(|settings| settings.line.mode = Mode::Paused).await;
+    assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Full);
+    fixture.change(|settings| settings.line.mode = Mode::Closed).await;
+    assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Absent, "closed comes first");
+}
+
+pub(super) async fn rule_22_concurrent_joins_never_exceed_the_limit(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 100 })).await;
+    let answers = join_all((0..1000).map(|_| fixture.visit_as(SessionId::random()))).await;
+    let count = |kind| answers.iter().filter(|answer| answer.kind == kind).count();
+    assert_eq!((count(VisitKind::Joined), count(VisitKind::Full)), (101, 899));
+    assert_eq!(fixture.counts().await, (100, 1));
+}
+
+pub(super) async fn rule_17_checkpoints_are_exact_and_change_nothing(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let view = async || fixture.store().line(&fixture.queue).await.unwrap();
+    assert_eq!(view().await.checkpoints, []);
+    for joins in [1, 2, 14, 43] {
+        fixture.join_many(joins).await;
+        fixture.advance_seconds(1);
+    }
+    let (before, view, line) = (fixture.stats().await, view().await, fixture.line().await);
+    assert_eq!((line.len(), &view.stats, &before), (59, &before, &fixture.stats().await));
+    let ranks: Vec<u64> = view.checkpoints.iter().map(|it| it.rank).collect();
+    assert_eq!(ranks, (1..=16).chain([24, 36, 54, 59]).collect::<Vec<_>>());
+    let page = fixture.page(SessionList::Waiting, PageStart::default(), 100).await;
+    for checkpoint in &view.checkpoints {
+        let entry = page.entries[checkpoint.rank as usize - 1];
+        assert_eq!(checkpoint.arrival, entry.at, "rank {}", checkpoint.rank);
+    }
+    fixture.advance_seconds(60);
+    assert_eq!(fixture.store().line(&fixture.queue).await.unwrap().stats.waiting, 59, "nobody is removed");
 }

@@ -1,8 +1,8 @@
 //! Rules 5 and 6: expiry, and removal of expired sessions in batches.
 
 use serde_json::json;
-use vestibule_core::MICROS_PER_SECOND;
 use vestibule_core::line::{Counters, PURGE_BATCH, REAP_BATCH, Removed, SessionLocation, VisitKind};
+use vestibule_core::{MICROS_PER_SECOND, PutMode};
 
 use crate::line_fixture::{LineFixture, StoreFixture};
 
@@ -14,10 +14,10 @@ pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &StoreFixture
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(60));
-    fixture.pass(59);
+    fixture.advance_seconds(59);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed);
     assert_eq!(fixture.expires_in(&guest).await, seconds(60));
-    fixture.pass(60);
+    fixture.advance_seconds(60);
     fixture.purge().await;
     assert_eq!(fixture.state(&guest).await, None);
     assert_eq!(
@@ -30,11 +30,11 @@ pub(super) async fn rule_05_active_visit_lasts_active_ttl(bench: &StoreFixture) 
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(600));
-    fixture.pass(599);
+    fixture.advance_seconds(599);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Renewed);
     fixture.visit(&mut guest).await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(600));
-    fixture.pass(600);
+    fixture.advance_seconds(600);
     fixture.purge().await;
     assert_eq!(fixture.state(&guest).await, None);
     assert_eq!(fixture.stats().await.counters.expired_active, 1);
@@ -46,7 +46,7 @@ pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(bench: &StoreF
     fixture.leave(&guests[0]).await;
     assert!(fixture.is_in(&guests[1]).await);
     assert_eq!(fixture.expires_in(&guests[1]).await, seconds(25));
-    fixture.pass(25);
+    fixture.advance_seconds(25);
     fixture.purge().await;
     assert_eq!(fixture.state(&guests[1]).await, None);
     assert!(fixture.is_in(&guests[2]).await, "the next session has the slot");
@@ -71,7 +71,7 @@ pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &StoreFix
 pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     for guest in fixture.join_many(2).await {
-        fixture.pass(10);
+        fixture.advance_seconds(10);
         let before = fixture.expires_in(&guest).await;
         fixture.visit_as(guest.session).await;
         assert_eq!(fixture.expires_in(&guest).await, before);
@@ -81,10 +81,10 @@ pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(benc
 pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "max_session": 100 })).await;
     let (mut guest, next) = (fixture.join_and_confirm().await, fixture.join().await);
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.visit(&mut guest).await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(80) - 1, "no visit lasts longer than the session may");
-    fixture.pass(80);
+    fixture.advance_seconds(80);
     let answer = fixture.keepalive(&guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
@@ -97,14 +97,14 @@ pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &Sto
 pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
     let mut guest = fixture.join_and_confirm().await;
-    fixture.pass(50);
+    fixture.advance_seconds(50);
     fixture.visit(&mut guest).await;
     fixture.lose(vestibule_core::PutMode::Restore).await;
-    fixture.pass(40);
+    fixture.advance_seconds(40);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     assert_eq!(fixture.expires_in(&guest).await, seconds(10) - 1);
     fixture.lose(vestibule_core::PutMode::Restore).await;
-    fixture.pass(10);
+    fixture.advance_seconds(10);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent, "its time is over");
 }
 
@@ -112,7 +112,7 @@ pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &StoreFixture
     let fixture = bench.open(json!({ "quota": 1, "active_ttl": 160 })).await;
     for (ttl, still_far) in [(160, 10), (60, 30)] {
         let mut guest = fixture.join_and_confirm().await;
-        fixture.pass(still_far);
+        fixture.advance_seconds(still_far);
         fixture.visit(&mut guest).await;
         assert_eq!(fixture.expires_in(&guest).await, seconds(ttl - still_far), "far ahead");
         fixture.advance_micros(1);
@@ -134,7 +134,7 @@ pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Sto
     for claim_ttl in [20, 30, 45, 60] {
         let fixture = bench.open(json!({ "quota": 0, "claim_ttl": claim_ttl })).await;
         let mut guest = fixture.join().await;
-        fixture.pass(2);
+        fixture.advance_seconds(2);
         for _ in 0..30 {
             assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed, "claim_ttl {claim_ttl}");
             fixture.advance_micros(seconds(20) - 1);
@@ -142,15 +142,95 @@ pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Sto
     }
 }
 
+pub(super) async fn rule_12_far_visit_lasts_a_quarter_of_the_shown_wait(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    for (left, lasts) in [(100, 60), (240, 60), (400, 100), (403, 100), (1200, 300), (3600, 300)] {
+        let mut guest = fixture.join_and_confirm().await;
+        fixture.visit_and_show(&mut guest, left + 31).await;
+        assert_eq!(fixture.expires_in(&guest).await, seconds(60), "no wait was shown before");
+        fixture.advance_seconds(31);
+        fixture.visit_and_show(&mut guest, left).await;
+        assert_eq!(fixture.expires_in(&guest).await, seconds(lasts), "{left} s are left");
+    }
+}
+
+pub(super) async fn rule_12_shorter_wait_shortens_presence(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let mut guest = fixture.join_and_confirm().await;
+    fixture.visit_and_show(&mut guest, 3600).await;
+    fixture.visit_and_show(&mut guest, 400).await;
+    assert_eq!(fixture.expires_in(&guest).await, seconds(300));
+    fixture.visit_and_show(&mut guest, 30).await;
+    assert_eq!(fixture.expires_in(&guest).await, seconds(100), "the line became faster");
+    fixture.visit(&mut guest).await;
+    assert_eq!(fixture.expires_in(&guest).await, seconds(60));
+    fixture.visit_and_show(&mut guest, 3600).await;
+    fixture.visit_and_show(&mut guest, 3600).await;
+    assert_eq!(fixture.expires_in(&guest).await, seconds(300));
+    fixture.change(|settings| settings.line.hold_ttl = 200).await;
+    fixture.visit(&mut guest).await;
+    assert_eq!(fixture.expires_in(&guest).await, seconds(100), "hold_ttl was lowered");
+}
+
+pub(super) async fn rule_12_expiry_tells_who_never_returned_a_ticket(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let _inside = fixture.join_and_confirm().await;
+    let mut far = fixture.join_and_confirm().await;
+    let _robot = fixture.join().await;
+    fixture.visit_and_show(&mut far, 3600).await;
+    fixture.visit(&mut far).await;
+    fixture.advance_seconds(31);
+    fixture.purge().await;
+    assert_eq!((fixture.counts().await, fixture.stats().await.pace.departures), ((1, 1), 0), "the robot expired");
+    fixture.advance_seconds(269);
+    fixture.purge().await;
+    let stats = fixture.stats().await;
+    assert_eq!((stats.waiting, stats.pace.departures, stats.counters.confirmed), (0, 1, 2), "the visitor left");
+}
+
+pub(super) async fn rule_12_positions_are_incomplete_until_all_poll(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(2).await;
+    fixture.advance_seconds(1);
+    fixture.lose(PutMode::Restore).await;
+    for (seconds, recovering, restoring) in [(0, true, true), (59, true, true), (1, false, true), (89, false, true)] {
+        fixture.advance_seconds(seconds);
+        let answer = fixture.visit(&mut guests[1]).await;
+        assert_eq!((answer.recovering, answer.restoring), (recovering, restoring));
+    }
+    fixture.advance_seconds(1);
+    assert!(!fixture.visit(&mut guests[1]).await.restoring, "a quarter of hold_ttl has passed");
+}
+
+pub(super) async fn rule_12_far_visitor_is_present_at_the_census(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 2 })).await;
+    let mut guests = fixture.arrivals(5).await;
+    fixture.visit_and_show(&mut guests[2], 1200).await;
+    fixture.visit_and_show(&mut guests[2], 1200).await;
+    // Without a poll for longer than waiting_ttl, but present.
+    fixture.advance_seconds(100);
+    fixture.visit_all(&mut guests[3..]).await;
+    fixture.leave(&guests[0]).await;
+    fixture.advance_seconds(1);
+    fixture.visit(&mut guests[4]).await;
+    assert!(fixture.is_in(&guests[2]).await);
+    fixture.advance_seconds(1);
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit(&mut guests[4]).await;
+    assert_eq!(fixture.stats().await.reserved, 2);
+    fixture.visit(&mut guests[2]).await;
+    assert!(fixture.is_in(&guests[2]).await, "the slot was reserved for this visitor");
+}
+
 /// Lets this many waiting sessions expire without a purge.
-async fn lapsed(fixture: &LineFixture<'_>, count: usize) {
+async fn let_sessions_expire(fixture: &LineFixture<'_>, count: usize) {
     fixture.join_many(count).await;
-    fixture.pass(30);
+    fixture.advance_seconds(30);
 }
 
 pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    lapsed(&fixture, 3 * REAP_BATCH + 20).await;
+    let_sessions_expire(&fixture, 3 * REAP_BATCH + 20).await;
     let left = |count| (3 * REAP_BATCH as u64 + 20 - count, 0);
     let guest = fixture.join().await;
     assert_eq!(fixture.counts().await, left(31));
@@ -165,7 +245,7 @@ pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(bench: &Sto
 
 pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
-    lapsed(&fixture, PURGE_BATCH + 100).await;
+    let_sessions_expire(&fixture, PURGE_BATCH + 100).await;
     let purge = |limit| fixture.store().purge(&fixture.queue, limit);
     let few = purge(40).await.unwrap();
     assert_eq!((few.expired, few.more), (40, true));
@@ -179,9 +259,9 @@ pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Stor
 pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 50 })).await;
     fixture.join_many(50).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.join_many(60).await;
-    fixture.pass(10);
+    fixture.advance_seconds(10);
     let report = fixture.store().purge(&fixture.queue, 40).await.unwrap();
     assert_eq!((report.expired, report.admitted, report.more), (40, 40, true));
     let report = fixture.store().purge(&fixture.queue, 40).await.unwrap();
@@ -211,7 +291,7 @@ pub(super) async fn expired_unpurged_session_is_restored_by_a_visit(bench: &Stor
     fixture.join_many(REAP_BATCH).await;
     fixture.advance_micros(REAP_BATCH as u64);
     let mut guest = fixture.join().await;
-    fixture.pass(30);
+    fixture.advance_seconds(30);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Renewed);
     assert_eq!(fixture.position(&guest).await, Some(1));
 }

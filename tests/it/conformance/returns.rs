@@ -11,9 +11,9 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFi
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let mut guests = fixture.arrivals(3).await;
     let original = guests[0].arrival;
-    fixture.pass(50);
+    fixture.advance_seconds(50);
     fixture.visit_all(&mut guests[1..]).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.purge().await;
     assert_eq!(fixture.position(&guests[1]).await, Some(1), "absent visitors do not block");
     let answer = fixture.visit(&mut guests[0]).await;
@@ -27,7 +27,7 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFi
 pub(super) async fn rule_07_keepalive_restores_a_session(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
-    fixture.pass(100);
+    fixture.advance_seconds(100);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Restored);
     assert_eq!(fixture.line().await, [guest.session]);
 }
@@ -41,7 +41,7 @@ pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Store
         fixture.advance_micros(600_000_000 - 1);
         assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     }
-    fixture.pass(600);
+    fixture.advance_seconds(600);
     fixture.purge().await;
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive does not join");
     assert_eq!(fixture.keepalive(&old).await.kind, VisitKind::Absent);
@@ -52,11 +52,11 @@ pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Store
 pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(4).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.visit_all(&mut guests).await;
     fixture.leave(&guests[0]).await;
     assert!(fixture.is_in(&guests[1]).await);
-    fixture.pass(40);
+    fixture.advance_seconds(40);
     fixture.visit_all(&mut guests[2..]).await;
     assert!(fixture.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
     let answer = fixture.visit(&mut guests[1]).await;
@@ -68,7 +68,7 @@ pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &StoreFixture
 /// An admitted session that has expired.
 async fn admitted_and_gone(fixture: &LineFixture<'_>) -> TestVisitor {
     let mut guest = fixture.join_and_confirm().await;
-    fixture.pass(550);
+    fixture.advance_seconds(550);
     fixture.visit(&mut guest).await;
     fixture.advance_micros(600_000_000 - 1);
     fixture.lose(PutMode::Always).await;
@@ -100,14 +100,14 @@ pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(ben
     let mut guest = fixture.join_and_confirm().await;
     let arrival = guest.arrival;
     let others = fixture.arrivals(3).await;
-    fixture.pass(38);
+    fixture.advance_seconds(38);
     fixture.visit(&mut guest).await;
     let mut others = others;
     fixture.visit_all(&mut others).await;
-    fixture.pass(39);
+    fixture.advance_seconds(39);
     fixture.purge().await;
     assert!(fixture.is_in(&guest).await);
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.visit(&mut others[0]).await;
     assert!(fixture.is_in(&others[0]).await, "the slot belongs to the next session");
     let gone = fixture.keepalive(&guest).await;
@@ -135,7 +135,7 @@ pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(benc
 pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(5).await;
-    fixture.pass(5);
+    fixture.advance_seconds(5);
     fixture.visit_all(&mut guests).await;
     fixture.lose(PutMode::Restore).await;
     assert!(fixture.stats().await.recovering);
@@ -169,10 +169,10 @@ pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &
 pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(3).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.lose(PutMode::Always).await;
     assert!(!fixture.stats().await.recovering, "the loss is not detected yet");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert!(fixture.visit(&mut guests[2]).await.recovering);
     assert_eq!(
         fixture.position(&guests[2]).await,
@@ -181,9 +181,9 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &
     );
     fixture.visit_all(&mut guests[..2]).await;
     assert!(fixture.is_in(&guests[0]).await);
-    fixture.pass(31);
+    fixture.advance_seconds(31);
     fixture.visit_all(&mut guests).await;
-    fixture.pass(29);
+    fixture.advance_seconds(29);
     fixture.leave(&guests[0]).await;
     assert!(fixture.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
@@ -191,24 +191,24 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &
 pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.store().reset(&fixture.queue).await.unwrap();
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert!(!fixture.keepalive(&guest).await.recovering, "it is of another epoch");
     let mut newcomer = fixture.join_and_confirm().await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert!(!fixture.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
 pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(2).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.lose(PutMode::Always).await;
-    fixture.pass(60);
+    fixture.advance_seconds(60);
     assert!(fixture.visit(&mut guests[0]).await.recovering);
     assert!(fixture.is_in(&guests[0]).await);
-    fixture.pass(60);
+    fixture.advance_seconds(60);
     assert!(!fixture.visit(&mut guests[1]).await.recovering, "recovery is over");
 }
 
@@ -250,11 +250,11 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &S
     fixture.visit_all(&mut guests[..3]).await;
     let active = guests[..3].to_vec();
     fixture.lose(PutMode::Restore).await;
-    fixture.pass(5);
+    fixture.advance_seconds(5);
     fixture.visit_all(&mut guests[3..]).await;
     assert_eq!(fixture.stats().await.reserved, 3, "their tickets say how many were active");
     fixture.visit(&mut guests[0]).await;
-    fixture.pass(5);
+    fixture.advance_seconds(5);
     fixture.visit_all(&mut guests[3..]).await;
     let stats = fixture.stats().await;
     assert!(!stats.recovering, "the order is whole again");
@@ -263,11 +263,11 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &S
     assert!(fixture.is_in(&guests[3]).await, "leaving counts as a return");
     assert_eq!(fixture.stats().await.reserved, 1);
     for _ in 0..12 {
-        fixture.pass(7);
+        fixture.advance_seconds(7);
         fixture.visit_all(&mut guests[3..]).await;
     }
     assert_eq!(fixture.position(&guests[4]).await, Some(1));
-    fixture.pass(6);
+    fixture.advance_seconds(6);
     fixture.visit_all(&mut guests[3..]).await;
     assert!(fixture.is_in(&guests[4]).await, "a slot is reserved for active_ttl");
     assert_eq!(fixture.keepalive(&active[2]).await.kind, VisitKind::Absent);
@@ -276,13 +276,13 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &S
 pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 2 })).await;
     let mut guests = fixture.arrivals(5).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.visit_all(&mut guests[1..]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.leave(&guests[0]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.visit(&mut guests[4]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.lose(PutMode::Restore).await;
     fixture.visit_all(&mut guests[3..]).await;
     assert_eq!((fixture.counts().await, fixture.stats().await.reserved), ((2, 0), 2));
@@ -301,16 +301,16 @@ pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &St
     let fixture = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
     let mut guests = fixture.arrivals(3).await;
     bench.note(&fixture.queue);
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.visit_all(&mut guests[1..]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.leave(&guests[0]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.visit(&mut guests[2]).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     bench.roll_back(&fixture.queue);
     assert!(fixture.visit(&mut guests[2]).await.recovering);
-    fixture.pass(25);
+    fixture.advance_seconds(25);
     fixture.purge().await;
     let answer = fixture.visit(&mut guests[1]).await;
     assert_eq!(answer.kind, VisitKind::Renewed, "their slot no longer exists");
@@ -321,14 +321,14 @@ pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &S
     let fixture = bench.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (fixture.join().await, fixture.join().await);
     let mut steady = fixture.join_and_confirm().await;
-    fixture.pass(25);
+    fixture.advance_seconds(25);
     fixture.visit(&mut steady).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.lose(PutMode::Restore).await;
     fixture.visit(&mut steady).await;
-    fixture.pass(29);
+    fixture.advance_seconds(29);
     assert_eq!(fixture.visit(&mut early).await.kind, VisitKind::Restored, "the loss is not counted");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
@@ -336,12 +336,12 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &StoreF
     let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(3).await;
     bench.note(&fixture.queue);
-    fixture.pass(4);
+    fixture.advance_seconds(4);
     fixture.leave(&guests[0]).await;
     fixture.visit_all(&mut guests[1..]).await;
     assert!(fixture.is_in(&guests[1]).await);
     let newest = fixture.join_and_confirm().await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     bench.roll_back(&fixture.queue);
     let answer = fixture.keepalive(&newest).await;
     assert!(answer.recovering, "the ticket was signed in a gap of the state");
@@ -361,12 +361,12 @@ pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &StoreFixt
     for (seconds, recovers) in [(29, false), (30, true)] {
         let fixture = bench.open(json!({ "quota": 1 })).await;
         let mut guests = fixture.arrivals(4).await;
-        fixture.pass(1);
+        fixture.advance_seconds(1);
         fixture.visit_all(&mut guests).await;
         fixture.leave(&guests[0]).await;
-        fixture.pass(100);
+        fixture.advance_seconds(100);
         let ticket = Some(guests[3].ticket.clone());
-        let visit = Visit { ticket, join: None, witness: unserved(seconds) };
+        let visit = Visit { ticket, witness: unserved(seconds), ..Visit::default() };
         let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
         assert_eq!(answer.recovering, recovers, "after {seconds} s");
         if recovers {
@@ -380,9 +380,9 @@ pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixt
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.leave(&guest).await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.join_and_confirm().await;
-    fixture.pass(3600);
+    fixture.advance_seconds(3600);
     let witness = Witness { unserved: Witness::STARTED, census: None };
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
     let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
@@ -393,13 +393,13 @@ pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixt
 pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     let mut guests = fixture.arrivals(3).await;
-    fixture.pass(2);
+    fixture.advance_seconds(2);
     bench.clock.step_back(3_600_000_000);
     assert!(!fixture.visit(&mut guests[1]).await.recovering);
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.leave(&guests[0]).await;
     assert!(fixture.is_in(&guests[1]).await, "admissions by rate continue as well");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     fixture.leave(&guests[1]).await;
     assert!(fixture.is_in(&guests[2]).await);
     assert!(fixture.join_and_confirm().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
@@ -431,7 +431,7 @@ pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench:
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let old = fixture.settings().await;
     let void = fixture.join_and_confirm().await;
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
     let mut guests = fixture.arrivals(2).await;
     bench.lose(&fixture.queue);
@@ -447,15 +447,15 @@ pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench:
 pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let hoarded = fixture.join_many(3).await;
-    fixture.pass(30);
+    fixture.advance_seconds(30);
     fixture.lose(PutMode::Restore).await;
     for guest in &hoarded {
         assert_eq!(fixture.keepalive(guest).await.kind, VisitKind::Absent);
     }
     let mut in_time = fixture.join().await;
-    fixture.pass(29);
+    fixture.advance_seconds(29);
     assert_eq!(fixture.visit(&mut in_time).await.kind, VisitKind::Renewed);
-    fixture.pass(300);
+    fixture.advance_seconds(300);
     fixture.purge().await;
     assert_eq!(fixture.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
 }
@@ -466,11 +466,11 @@ pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &St
     let mut guests = fixture.arrivals(2).await;
     let old = guests[0].clone();
     assert!(old.ticket.admitted_at().is_some());
-    fixture.pass(50);
+    fixture.advance_seconds(50);
     fixture.visit(&mut guests[1]).await;
     fixture.change(|settings| settings.line.active_ttl = 20).await;
     fixture.visit(&mut guests[0]).await;
-    fixture.pass(20);
+    fixture.advance_seconds(20);
     fixture.visit(&mut guests[1]).await;
     assert!(fixture.is_in(&guests[1]).await);
     fixture.change(|settings| settings.line.active_ttl = 100).await;

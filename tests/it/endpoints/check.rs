@@ -4,7 +4,7 @@ use http::request::Builder;
 use http::{Request, StatusCode};
 use serde_json::json;
 use vestibule_core::verify_pass;
-use vestibule_tests::Answer;
+use vestibule_tests::TestResponse;
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, random_id, session_in, set_cookie};
 
@@ -32,7 +32,7 @@ fn asks(fixture: &GateFixture, uri: &str) -> Builder {
         .header("x-forwarded-proto", "https")
 }
 
-async fn check(fixture: &GateFixture, request: Builder) -> Answer {
+async fn check(fixture: &GateFixture, request: Builder) -> TestResponse {
     vestibule_tests::Visitor::new(fixture.gate.address(), "gate.internal").request(request, "").await
 }
 

@@ -2,7 +2,7 @@
 
 use http::{Request, StatusCode};
 use serde_json::json;
-use vestibule_tests::{Answer, GateOptions};
+use vestibule_tests::{GateOptions, TestResponse};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
 
@@ -18,7 +18,7 @@ fn redirecting() -> serde_json::Value {
     json!({ "handover": { "kind": "redirect", "origin": ORIGIN } })
 }
 
-fn allowed(answer: &Answer) -> Option<&str> {
+fn allowed(answer: &TestResponse) -> Option<&str> {
     answer.header("access-control-allow-origin")
 }
 
@@ -26,7 +26,9 @@ async fn cors_allows_hosts_of_the_queue_and_its_origin(keeper: StoreSetup) {
     let fixture = GateFixture::open(keeper, redirecting()).await;
     let host = fixture.host.clone();
     for origin in [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}")] {
-        for (method, endpoint) in [("GET", "status"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")] {
+        for (method, endpoint) in
+            [("GET", "status"), ("GET", "stream"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")]
+        {
             let request = Request::builder().method(method).uri(fixture.own(endpoint)).header("origin", &origin);
             let answer = fixture.visitor().request(request, "").await;
             assert!(answer.status.is_success(), "{endpoint} of {origin}: {}", answer.status);

@@ -7,6 +7,7 @@ use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, se
 
 on_each_store! {
     the_visitor_status_has_exactly_these_fields,
+    waiting_visitors_get_the_message_in_their_language,
     an_admitted_status_has_the_enter_url,
     status_requests_join_and_renew_the_session,
     page_without_its_cookie_does_not_join,
@@ -19,17 +20,19 @@ on_each_store! {
     an_invalid_query_returns_problem_details,
 }
 
-fn fields(visitor_status: &Value) -> Vec<&str> {
+pub(super) fn fields(visitor_status: &Value) -> Vec<&str> {
     let mut fields: Vec<&str> = visitor_status.as_object().unwrap().keys().map(String::as_str).collect();
     fields.sort_unstable();
     fields
 }
 
-const FIELDS: [&str; 13] = [
+pub(super) const FIELDS: [&str; 16] = [
     "active",
     "enter_url",
+    "event",
     "expires_in",
     "joined_at",
+    "message",
     "poll_after",
     "position",
     "queue",
@@ -37,6 +40,7 @@ const FIELDS: [&str; 13] = [
     "revision",
     "session",
     "state",
+    "support_code",
     "wait_seconds",
     "waiting",
 ];
@@ -60,9 +64,35 @@ async fn the_visitor_status_has_exactly_these_fields(keeper: StoreSetup) {
 
     let nobody = fixture.visitor().fetch("/").await.json();
     assert_eq!(fields(&nobody), FIELDS);
-    for absent in ["session", "position", "joined_at", "expires_in", "enter_url", "reason"] {
+    for absent in ["session", "position", "joined_at", "expires_in", "enter_url", "reason", "message", "support_code"] {
         assert_eq!(nobody[absent], Value::Null, "{absent}");
     }
+}
+
+async fn waiting_visitors_get_the_message_in_their_language(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+    let queue = fixture.queue.as_str();
+    let mut active = fixture.visitor().with_header("accept-language", "de");
+    assert_eq!(active.status(queue).await.json()["state"], "admitted");
+    let mut visitor = fixture.visitor().with_header("accept-language", "pt-BR, de;q=0.5");
+    assert_eq!(visitor.status(queue).await.json()["message"], Value::Null);
+
+    let texts = json!({ "default": "Floor tickets are sold out.", "de": "Ausverkauft.", "pt-BR": "<b>Esgotado</b> & \"mais\"" });
+    fixture.change(&json!({ "message": texts })).await;
+    let told = visitor.status(queue).await.json();
+    assert_eq!((&told["message"], &told["revision"]), (&texts["pt-BR"], &json!(2)), "with the next poll");
+    let page = visitor.navigate("/").await;
+    assert!(page.text().contains(">&lt;b&gt;Esgotado&lt;&#x2f;b&gt; &amp; &quot;mais&quot;</p>"), "{}", page.text());
+    assert_eq!(visitor.fetch("/").await.json()["message"], texts["pt-BR"]);
+    let mut other = fixture.visitor().with_header("accept-language", "de-AT");
+    assert_eq!(other.status(queue).await.json()["message"], texts["de"]);
+    assert_eq!(fixture.visitor().fetch("/").await.json()["message"], texts["default"]);
+    assert_eq!(active.status(queue).await.json()["message"], Value::Null, "an active session sees no queue page");
+
+    fixture.change(&json!({ "mode": "closed" })).await;
+    assert!(fixture.visitor().navigate("/").await.text().contains(">Floor tickets are sold out.</p>"));
+    fixture.change(&json!({ "message": null, "mode": "open" })).await;
+    assert_eq!(visitor.status(queue).await.json()["message"], Value::Null);
 }
 
 async fn an_admitted_status_has_the_enter_url(keeper: StoreSetup) {

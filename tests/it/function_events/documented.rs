@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_lambda::Invocation;
-use vestibule_tests::{Answer, Origin};
+use vestibule_tests::{Origin, TestResponse};
 
 use super::{Doors, document};
 use crate::gate_fixture::StoreSetup;
@@ -14,14 +14,14 @@ macro_rules! documented {
     };
 }
 
-async fn waiting(event: &str) -> Answer {
+async fn waiting(event: &str) -> TestResponse {
     let origin = Origin::start();
     let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &json!({}))).await;
     doors.call(event).await
 }
 
 /// Everybody is let in: what reached the origin.
-async fn reached(event: &str) -> (Answer, Value) {
+async fn reached(event: &str) -> (TestResponse, Value) {
     let origin = Origin::start();
     let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &json!({ "quota": 9 }))).await;
     let answer = doors.call(event).await;
@@ -36,7 +36,7 @@ async fn reached(event: &str) -> (Answer, Value) {
     (answer, arrived)
 }
 
-fn is_the_queue_page(answer: &Answer, secure: bool) {
+fn is_the_queue_page(answer: &TestResponse, secure: bool) {
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     let cookie = answer.header("set-cookie").unwrap();

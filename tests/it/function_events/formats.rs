@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, Request};
 use serde_json::{Value, json};
-use vestibule_tests::{Answer, Origin, Visitor};
+use vestibule_tests::{Origin, TestResponse, Visitor};
 
 use super::{Doors, document};
 use crate::gate_fixture::StoreSetup;
@@ -66,7 +66,7 @@ impl Asked {
         .to_string()
     }
 
-    async fn over_http(&self, address: &str) -> Answer {
+    async fn over_http(&self, address: &str) -> TestResponse {
         let mut request = Request::builder().method(self.method).uri(self.target);
         for (name, value) in self.headers.iter().filter(|(name, _)| *name != "host") {
             request = request.header(*name, value);
@@ -77,7 +77,7 @@ impl Asked {
 
 /// What of an answer must be the same: all of it but what the server says of its connection, what is random in a page,
 /// and how a list of values is cut into headers.
-fn essence(answer: &Answer) -> Value {
+fn essence(answer: &TestResponse) -> Value {
     let mut headers = HeaderMap::clone(&answer.headers);
     let nonce = headers.get("content-security-policy").and_then(|policy| {
         let policy = policy.to_str().unwrap();

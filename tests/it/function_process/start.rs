@@ -48,6 +48,7 @@ async fn invalid_variables_are_named() {
         ("VESTIBULE_TRUSTED_PROXIES", "all"),
         ("VESTIBULE_CONNECT_TIMEOUT", "0"),
         ("VESTIBULE_READ_TIMEOUT", "901"),
+        ("VESTIBULE_ADMIN_URL", "admin.example.com"),
         ("VESTIBULE_THEMES", "/nowhere/at/all"),
         ("VESTIBULE_LOG_FORMAT", "xml"),
         ("AWS_LAMBDA_RUNTIME_API", ""),

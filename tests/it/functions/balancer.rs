@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use vestibule_tests::{Answer, Balancer, BalancerOptions, Function, MAX_REQUEST, MAX_RESPONSE, Visitor};
+use vestibule_tests::{Balancer, BalancerOptions, Function, MAX_REQUEST, MAX_RESPONSE, TestResponse, Visitor};
 
 use crate::gate_fixture::{navigation, raw};
 
@@ -46,7 +46,7 @@ impl Balanced {
     }
 }
 
-async fn answered(answer: impl Into<Bytes>, options: BalancerOptions) -> Answer {
+async fn answered(answer: impl Into<Bytes>, options: BalancerOptions) -> TestResponse {
     Balanced::saying(answer, options).await.visitor().fetch("/").await
 }
 

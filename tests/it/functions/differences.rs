@@ -123,7 +123,7 @@ async fn origin_of(bytes: usize, byte: u8) -> String {
     url
 }
 
-/// A browser is told by the gate, and not by an error page of the load balancer's that says nothing.
+/// A browser gets the gate's response, not an error page of the load balancer.
 #[tokio::test]
 async fn an_oversized_response_is_a_502_with_its_reason() {
     for (bytes, byte, passes) in

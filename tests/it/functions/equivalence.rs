@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::request::Builder;
 use http::{Method, Request};
 use serde_json::{Value, json};
-use vestibule_tests::{Answer, GateOptions, Visitor};
+use vestibule_tests::{GateOptions, TestResponse, Visitor};
 
 use crate::gate_fixture::{GateFixture, StoreSetup};
 
@@ -56,7 +56,7 @@ async fn asked(fixture: &GateFixture, visitor: &mut Visitor, request: &Request<&
     masked(fixture, &visitor.request(again, *request.body()).await)
 }
 
-fn masked(fixture: &GateFixture, answer: &Answer) -> String {
+fn masked(fixture: &GateFixture, answer: &TestResponse) -> String {
     let mut headers = BTreeMap::<_, Vec<String>>::new();
     for (name, value) in answer.headers.iter().filter(|(name, _)| !PASSING.contains(&name.as_str())) {
         headers.entry(name.as_str()).or_default().push(String::from_utf8_lossy(value.as_bytes()).into_owned());

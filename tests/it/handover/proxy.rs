@@ -81,9 +81,9 @@ async fn requests_without_a_pass_have_a_bypass_reason(keeper: StoreSetup) {
     fixture.visitor().navigate("/").await;
     fixture.change(&json!({ "mode": "open", "quota": 1 })).await;
     fixture.visitor().navigate("/").await;
-    let told: Vec<_> =
+    let decisions: Vec<_> =
         fixture.origin.requests().iter().map(|seen| seen.headers.get("x-vestibule-bypass").cloned()).collect();
-    assert_eq!(told, [Some("rule".parse().unwrap()), Some("mode".parse().unwrap()), None]);
+    assert_eq!(decisions, [Some("rule".parse().unwrap()), Some("mode".parse().unwrap()), None]);
 }
 
 async fn the_origin_gets_path_and_query_byte_for_byte(keeper: StoreSetup) {

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 use vestibule_core::verify_pass;
-use vestibule_tests::Answer;
+use vestibule_tests::TestResponse;
 
 use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, navigation, raw, set_cookie};
 
@@ -27,7 +27,7 @@ async fn redirecting(keeper: StoreSetup, changes: Value) -> GateFixture {
     GateFixture::open(keeper, all).await
 }
 
-fn location(answer: &Answer) -> &str {
+fn location(answer: &TestResponse) -> &str {
     assert_eq!(answer.status, StatusCode::FOUND);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     answer.header("location").unwrap()

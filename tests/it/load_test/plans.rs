@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vestibule::cost::CAVEAT;
-use vestibule_core::line::{LineRules, Mode};
+use vestibule_core::line::LineRules;
 use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::simulation::simulate;
 use vestibule_workload::{Arrivals, Behavior, Observation, Shopping, Workload, summarize};
@@ -10,24 +10,8 @@ use vestibule_workload::{Arrivals, Behavior, Observation, Shopping, Workload, su
 use super::program::{RunningGate, run};
 use super::{assert_held, rehearse, value};
 
-fn rules(quota: u64) -> LineRules {
-    LineRules {
-        mode: Mode::Open,
-        quota,
-        admissions_per_minute: None,
-        waiting_ttl: 60,
-        active_ttl: 600,
-        claim_ttl: 30,
-        hold_ttl: 600,
-        max_session: None,
-        credential_ttl: 2,
-        epoch: 1,
-        revision: 1,
-    }
-}
-
 fn result(workload: &Workload, quota: u64) -> Report {
-    let result = simulate(workload.clone(), &rules(quota));
+    let result = simulate(workload.clone(), &LineRules::with_quota(quota));
     assert!(result.completed);
     let summary =
         summarize(&result.traces, &result.request_stats, Some(quota), result.duration, true, &Observation::default());
@@ -93,7 +77,7 @@ fn larger_quota_has_a_shorter_wait() {
     let behavior = Behavior::patient(Shopping::Exponential(60.0));
     let workload = Workload { visitors: 3_000, arrivals: Arrivals::Burst(60.0), behavior, seed: 5, repeat: None };
     let wait = |quota| {
-        let result = simulate(workload.clone(), &rules(quota));
+        let result = simulate(workload.clone(), &LineRules::with_quota(quota));
         let summary = summarize(
             &result.traces,
             &result.request_stats,
@@ -109,6 +93,26 @@ fn larger_quota_has_a_shorter_wait() {
     let expected = (0.9 * 3_000.0 / 50.0 - 1.0) * 62.5;
     assert!((narrow / expected - 1.0).abs() < 0.1, "{narrow} and {expected}");
     assert!((narrow / wide - 4.0).abs() < 0.5, "{narrow} and {wide}");
+}
+
+#[test]
+fn steps_of_a_rate_admit_groups_in_a_plan() {
+    let behavior = Behavior { second_tab: 0.0, ..Behavior::patient(Shopping::Uniform(2.0, 6.0)) };
+    let workload = Workload { visitors: 600, arrivals: Arrivals::Burst(5.0), behavior, seed: 5, repeat: None };
+    let groups = |every| {
+        let rate =
+            LineRules { admissions_per_minute: Some(120), admissions_every: every, ..LineRules::with_quota(600) };
+        let result = simulate(workload.clone(), &rate);
+        assert!(result.completed);
+        let summary =
+            summarize(&result.traces, &result.request_stats, Some(600), result.duration, true, &Observation::default());
+        let run = RunDescription::new("plan", String::new(), &workload, Some(600), result.duration, "");
+        let report = Report::new(run, &summary, &result.traces, &result.request_stats, &[]);
+        assert_held(&report);
+        value(&report, "peak_active")
+    };
+    let (even, stepped) = (groups(None), groups(Some(60)));
+    assert!((100.0..=130.0).contains(&stepped) && even < 30.0, "120 at once, or two a second: {stepped} and {even}");
 }
 
 #[tokio::test]

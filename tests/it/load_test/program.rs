@@ -27,26 +27,17 @@ impl<S> RunningGate<S> {
     /// The same over a store that runs already, at this address.
     pub(super) async fn over(redis: S, url: &str, quota: u64) -> Self {
         let origin = Origin::start();
+        let (quota, address) = (quota.to_string(), origin.url());
+        Self::start(redis, url, origin, &["--origin", &address, "--quota", &quota]).await
+    }
+
+    /// The same with these settings.
+    pub(super) async fn start(redis: S, url: &str, origin: Origin, settings: &[&str]) -> Self {
         let [address, admin] = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
-        let quota = quota.to_string();
-        let mut program = Program::vestibule(&[
-            "serve",
-            "--listen",
-            &address,
-            "--admin-listen",
-            &admin,
-            "--metrics-token",
-            TOKEN,
-            "--origin",
-            &origin.url(),
-            "--quota",
-            &quota,
-            "--store",
-            url,
-            "--state",
-            "state",
-        ])
-        .start();
+        let mut arguments = vec!["serve", "--listen", &address, "--admin-listen", &admin, "--metrics-token", TOKEN];
+        arguments.extend(["--store", url, "--state", "state"]);
+        arguments.extend(settings);
+        let mut program = Program::vestibule(&arguments).start();
         program.until_healthy(&address).await;
         Self { program, address, admin, redis, _origin: origin }
     }

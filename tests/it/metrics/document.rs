@@ -1,13 +1,16 @@
 //! The document names the metrics that there are.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::json;
-use vestibule_core::LastPurge;
+use vestibule_core::{LastPurge, SaleKeys};
 use vestibule_metrics::{CATALOG, Metrics, RequestMetrics, router};
+use vestibule_runtime::StreamCounts;
 use vestibule_tests::{Exposition, promtool_check};
 
 use super::{scrape, text_of};
+use crate::conformance::phases::event;
 use crate::line_fixture::StoreFixture;
 
 /// Name, type and labels of each metric in the tables of the document.
@@ -27,10 +30,17 @@ fn documented() -> Vec<[String; 3]> {
 
 /// A router with everything to say.
 async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
-    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    let fixture =
+        bench.open(json!({ "quota": 1, "admissions_per_minute": 60, "admissions_every": 15, "max_waiting": 100 }));
+    let fixture = fixture.await;
     fixture.join_many(2).await;
+    let mut sale = event("sale", 100, 160, 260);
+    sale["order"] = "draw".into();
+    bench.open(json!({ "mode": "scheduled", "events": [sale] })).await;
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
-    router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), super::TOKEN.parse().unwrap())
+    let metrics = Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new());
+    let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(SaleKeys::default());
+    router(metrics, super::TOKEN.parse().unwrap())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::json;
 use vestibule_tests::{
-    Answer, Balancer, BalancerOptions, Deployment, Exposition, Function, Redis, Visitor, promtool_check,
+    Balancer, BalancerOptions, Deployment, Exposition, Function, Redis, TestResponse, Visitor, promtool_check,
 };
 
 use super::{metrics_of, scrape, unzipped};
@@ -22,7 +22,7 @@ pub(super) async fn behind_a_balancer(function: Function) -> Balancer {
     Balancer::before(function, BalancerOptions::default()).await
 }
 
-async fn get(balancer: &Balancer, headers: &[(&str, &str)]) -> Answer {
+async fn get(balancer: &Balancer, headers: &[(&str, &str)]) -> TestResponse {
     let mut visitor = Visitor::new(balancer.address(), "metrics.example.com");
     for (name, value) in headers {
         visitor = visitor.with_header(name, value);

@@ -43,7 +43,7 @@ async fn prometheus_scrapes_the_program() {
         value(&prometheus, "histogram_quantile(0.99, sum by (le) (vestibule_request_duration_seconds_bucket))").await
             > Some(0.0)
     );
-    assert_eq!(prometheus.query("vestibule_queue_mode").await.len(), 5);
+    assert_eq!(prometheus.query("vestibule_queue_mode").await.len(), 6);
     assert_eq!(
         prometheus.query("{__name__=~\"vestibule_.*\",exported_job!=\"\"}").await,
         [],

@@ -3,34 +3,36 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vestibule_core::LastPurge;
 use vestibule_core::line::{Mode, Stats, WAIT_BUCKETS};
-use vestibule_tests::{Exposition, Sample, sample};
+use vestibule_core::{LastPurge, SaleKeys, SessionId};
+use vestibule_metrics::{Metrics, router};
+use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
 
-use super::{metrics_of, scrape};
+use super::{TOKEN, metrics_of, scrape};
+use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture};
 
 /// A queue in which everything that is counted has happened, and a line stands.
 async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
     let fixture = bench.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
     let mut guests = fixture.arrivals(12).await;
-    fixture.pass(4);
+    fixture.advance_seconds(4);
     fixture.leave(&guests[0]).await;
     fixture.end(&guests[1]).await;
     fixture.away(&guests[11]).await;
-    fixture.pass(2);
+    fixture.advance_seconds(2);
     let mut back = guests.pop().unwrap();
     fixture.visit(&mut back).await;
     assert_eq!(fixture.release(2).await, 2);
     // Those in line lapse but for three of them, and then all who are in.
     for _ in 0..3 {
-        fixture.pass(25);
+        fixture.advance_seconds(25);
         fixture.visit_all(&mut guests[7..10]).await;
         fixture.visit(&mut back).await;
     }
     fixture.purge().await;
     for _ in 0..25 {
-        fixture.pass(25);
+        fixture.advance_seconds(25);
         fixture.visit_all(&mut guests[7..10]).await;
         fixture.visit(&mut back).await;
     }
@@ -77,11 +79,15 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         (Mode::Paused, "paused"),
         (Mode::Closed, "closed"),
         (Mode::Draining, "draining"),
+        (Mode::Scheduled, "scheduled"),
     ] {
         all.push(labelled("mode", ("mode", name), f64::from(u8::from(stats.rules.mode == mode))));
     }
     if let Some(per_minute) = stats.rules.admissions_per_minute {
         all.push(one("admissions_per_second_limit", per_minute as f64 / 60.0));
+    }
+    if let Some(every) = stats.rules.admissions_every {
+        all.push(one("admissions_step_seconds", every as f64));
     }
     let bounds = WAIT_BUCKETS.iter().map(u64::to_string).chain(["+Inf".to_owned()]);
     for (upto, bound) in bounds.enumerate() {
@@ -161,13 +167,13 @@ async fn the_next_scrape_shows_changes(bench: &StoreFixture) {
     assert_eq!(found.all("vestibule_queue_up").count(), 1);
 
     // Removed and created again: the same ID and revision, but of another tenant.
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     bench.store.remove_queue(&fixture.queue).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").count(), 0);
     let mut again = crate::line_fixture::settings_of(&fixture.queue, &json!({ "tenant": "first" }));
     bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "first");
-    fixture.pass(1);
+    fixture.advance_seconds(1);
     bench.store.remove_queue(&fixture.queue).await.unwrap();
     again.tenant = "second".parse().unwrap();
     bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
@@ -193,7 +199,7 @@ async fn recovering_is_1_while_lost_state_is_restored(bench: &StoreFixture) {
     let metrics = metrics_of(&bench.store);
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(1.0));
-    fixture.pass(61);
+    fixture.advance_seconds(61);
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
 }
 
@@ -220,4 +226,50 @@ on_each_store! {
     the_next_scrape_shows_changes,
     an_unused_queue_reports_zeros,
     recovering_is_1_while_lost_state_is_restored,
+}
+
+#[tokio::test]
+async fn scheduled_queues_have_a_phase_and_a_start() {
+    let bench = StoreFixture::memory();
+    let metrics = metrics_of(&bench.store);
+    let settings = json!({ "tenant": "acme", "mode": "scheduled", "events": [event("sale", 100, 160, 220)] });
+    let fixture = bench.open(settings).await;
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
+    let phase = |name: &'static str| [of[0], of[1], ("phase", name)];
+    let found = scrape(&metrics).await;
+    assert_eq!(found.value("vestibule_queue_phase", &phase("idle")), Some(1.0));
+    assert_eq!(found.value("vestibule_queue_event_starts_in_seconds", &of), Some(160.0));
+    fixture.advance_seconds(130);
+    let found = scrape(&metrics).await;
+    assert_eq!(found.value("vestibule_queue_phase", &phase("idle")), Some(0.0));
+    assert_eq!(found.value("vestibule_queue_phase", &phase("lobby")), Some(1.0));
+    assert_eq!(found.value("vestibule_queue_event_starts_in_seconds", &of), Some(30.0));
+    fixture.change(|settings| settings.line.mode = Mode::Open).await;
+    let found = scrape(&metrics).await;
+    assert_eq!(found.value("vestibule_queue_phase", &phase("lobby")), None);
+    assert_eq!(found.value("vestibule_queue_event_starts_in_seconds", &of), None);
+}
+
+#[tokio::test]
+async fn draws_have_lobby_tickets_and_need_a_sale_key() {
+    let bench = StoreFixture::memory();
+    let mut sale = event("sale", 100, 160, 260);
+    for (field, value) in [("order", "draw"), ("key", "s1"), ("salt", "a")] {
+        sale[field] = value.into();
+    }
+    let fixture = bench.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
+    let with_keys =
+        |keys: SaleKeys| router(Metrics::new(bench.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
+    fixture.advance_seconds(130);
+    fixture.ask(None, Some(SessionId::random())).await;
+    for (keys, missing) in [(SaleKeys::new(&GateUnderTest::sale_keys()).unwrap(), 0.0), (SaleKeys::default(), 1.0)] {
+        let found = scrape(&with_keys(keys)).await;
+        assert_eq!(found.value("vestibule_queue_lobby_tickets_total", &of), Some(1.0));
+        assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing));
+    }
+    fixture.advance_seconds(40);
+    let found = scrape(&metrics_of(&bench.store)).await;
+    assert_eq!(found.value("vestibule_queue_phase", &[of[0], of[1], ("phase", "draw")]), Some(1.0));
+    assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), None, "this process has no gate");
 }

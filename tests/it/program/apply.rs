@@ -8,7 +8,7 @@ use vestibule_records::{LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis};
 
-use super::{SettingsFile, run, settings};
+use super::{SettingsFile, now, run, sale, settings};
 
 /// A Redis of the test's own, since applying with `--remove` looks at every queue there is.
 struct Shared {
@@ -59,6 +59,25 @@ async fn applying_twice_changes_nothing() {
 }
 
 #[tokio::test]
+async fn locked_event_changes_are_refused() {
+    let scheduled =
+        |lobby: u64, quota: u64| format!("quota = {quota}\nmode = \"scheduled\"\n{}", sale(now() - lobby, now() + 120));
+    let shared = Shared::with(&scheduled(30, 5)).await;
+    assert_eq!(shared.apply(&["--yes"]).await.0, 0);
+    let before = shared.tour().await;
+    shared.change(&scheduled(60, 9));
+    for more in ["--yes", "--dry-run"] {
+        let (status, said) = shared.apply(&[more]).await;
+        let reason = "nothing was written: tour.events[0].lobby_at: cannot be changed after lobby_at";
+        assert!(status == 1 && said.contains(reason), "{more}: {said}");
+    }
+    assert_eq!(shared.tour().await.to_stored(), before.to_stored());
+    shared.change("quota = 9");
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!((status, shared.tour().await.line.events.len()), (0, 0), "an event can be removed: {said}");
+}
+
+#[tokio::test]
 async fn applied_changes_are_audited() {
     let shared = Shared::with("quota = 500").await;
     shared.apply(&["--yes"]).await;
@@ -66,10 +85,10 @@ async fn applied_changes_are_audited() {
     shared.apply(&["--yes"]).await;
     let events = shared.store.entries(&LogName::Audit, None, 10).await.unwrap();
     let events: Vec<Value> = events.iter().rev().map(|event| serde_json::from_str(&event.text).unwrap()).collect();
-    let told: Vec<_> =
+    let listed: Vec<_> =
         events.iter().map(|event| (event["action"].as_str().unwrap(), event["via"].as_str().unwrap())).collect();
     let by_command = |action| (action, "command_line");
-    assert_eq!(told, ["tenant.create", "queue.create", "queue.update"].map(by_command));
+    assert_eq!(listed, ["tenant.create", "queue.create", "queue.update"].map(by_command));
     assert_eq!(events[2]["changes"], json!([{ "field": "quota", "from": 500, "to": 700 }]));
     assert_eq!((&events[2]["queue"], &events[2]["revision"]), (&json!("tour"), &json!(2)));
 }
@@ -112,6 +131,19 @@ async fn queues_not_in_the_file_stay_unless_remove_is_given() {
     assert!(said.contains("queue old: removed"), "{said}");
     assert_eq!(status, 0);
     assert!(shared.store.settings(&old).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn apply_removes_a_message_that_the_file_lacks() {
+    let shared = Shared::with("quota = 1\nmessage = { default = \"Sold out.\" }").await;
+    shared.apply(&["--yes"]).await;
+    assert!(shared.tour().await.message.is_some());
+    shared.change("quota = 1");
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("message: {\"default\":\"Sold out.\"} -> null"), "{said}");
+    assert!(shared.tour().await.message.is_none());
+    assert!(shared.apply(&["--yes"]).await.1.contains("No changes."));
 }
 
 #[tokio::test]

@@ -93,9 +93,9 @@ async fn rejected_import_writes_nothing() {
     assert!(said.contains("stdin is not a terminal"), "{said}");
 
     client.backoffice.tenant("blue").await;
-    let mut zoe = client.backoffice.operator("zoe", "operator", &["blue"]).await;
+    let mut operator = client.backoffice.operator("zoe", "operator", &["blue"]).await;
     let weak = json!({ "name": "weak", "role": "operator", "tenants": ["blue"], "expires_in": 600 });
-    let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
+    let weak = operator.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
         (at.as_str(), weak.as_str(), "This requires the role superuser"),
         (at.as_str(), "nonsense", "This sign-in or token is invalid"),

@@ -223,8 +223,8 @@ async fn oidc_provider_with_a_private_ca() {
         let mut program = with_provider((&gate, &admin), &origin, &[&claim, flags].concat());
         program.until_healthy(&gate).await;
         let mut root = signed_in(&admin).await;
-        let zoe = json!({ "name": "zoe", "role": "superuser" });
-        assert_eq!(root.post("/operators", zoe).await.status, 201, "{}", program.log());
+        let operator = json!({ "name": "zoe", "role": "superuser" });
+        assert_eq!(root.post("/operators", operator).await.status, 201, "{}", program.log());
         let mut client = AdminClient::at(&admin);
         assert_eq!(client.get("/sign-in/methods").await.json()["oidc"]["name"], "Our own");
         assert_eq!(through(&provider, &mut client).await, leads, "{}", program.log());

@@ -1,6 +1,8 @@
 //! `vestibule check`.
 
-use super::{SettingsFile, run, settings};
+use vestibule_tests::Program;
+
+use super::{SettingsFile, now, run, sale, settings};
 
 #[tokio::test]
 async fn valid_file_is_summarized() {
@@ -59,6 +61,58 @@ async fn suspicious_modes_and_quotas_are_warnings() {
         ("quota = 5\nmode = \"bypass\"", "all visitors continue"),
     ] {
         let file = SettingsFile::of(&settings("https://www.example.com", lines));
+        let (status, said) = run(&["check", &file.shown()]).await;
+        assert_eq!(status, 0, "{said}");
+        assert!(said.contains("warning: ") && said.contains(words), "{words}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn events_are_listed_in_utc_and_local_time() {
+    let event = |lines: &str| {
+        format!(
+            "{lines}\n[[queues.events]]\nid = \"sale\"\nlobby_at = 2099-03-04T10:30:00+01:00\n\
+             starts_at = 2099-03-04T10:00:00Z\nends_at = 2099-03-04T14:00:00Z"
+        )
+    };
+    let checked = async |lines: String| {
+        let file = SettingsFile::of(&settings("https://www.example.com", &lines));
+        let mut program = Program::vestibule(&["check", &file.shown()]).env("TZ", "Asia/Kathmandu").start();
+        let status = program.end().await;
+        assert_eq!(status.code(), Some(0), "{}", program.log());
+        program.log()
+    };
+    let said = checked(event("quota = 5\nmode = \"scheduled\"")).await;
+    let line = "event sale: lobby 2099-03-04T09:30:00Z (2099-03-04 15:15:00 +05:45), \
+                start 2099-03-04T10:00:00Z (2099-03-04 15:45:00 +05:45), end 2099-03-04T14:00:00Z (2099-03-04 19:45:00 +05:45)";
+    assert!(said.contains(line) && !said.contains("warning"), "{said}");
+    let said = checked(event("quota = 0") + "\nsuspended = true").await;
+    assert!(said.contains("event sale, suspended: lobby ") && !said.contains("event \"sale\":"), "{said}");
+}
+
+#[tokio::test]
+async fn events_that_will_not_take_place_are_warnings() {
+    let past = sale(now() - 7200, now() - 7000);
+    for (lines, words) in [
+        (
+            format!("quota = 5\n{}", sale(now() + 100, now() + 200)),
+            "event \"sale\": the event has no effect unless the mode is \"scheduled\"",
+        ),
+        (
+            format!("quota = 0\nmode = \"scheduled\"\n{}", sale(now() + 100, now() + 200)),
+            "event \"sale\": the quota is 0: nobody is admitted",
+        ),
+        (format!("quota = 5\nmode = \"scheduled\"\n{past}"), "event \"sale\": the event is in the past"),
+        (
+            format!("quota = 5\nmode = \"scheduled\"\n{past}"),
+            "mode is \"scheduled\" and no event is ahead: all visitors continue, whatever the quota",
+        ),
+        (
+            "quota = 5\nmode = \"scheduled\"\nbetween_events = \"closed\"".to_owned(),
+            "mode is \"scheduled\" and no event is ahead: nobody joins",
+        ),
+    ] {
+        let file = SettingsFile::of(&settings("https://www.example.com", &lines));
         let (status, said) = run(&["check", &file.shown()]).await;
         assert_eq!(status, 0, "{said}");
         assert!(said.contains("warning: ") && said.contains(words), "{words}: {said}");

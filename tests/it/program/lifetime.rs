@@ -1,4 +1,4 @@
-//! A program that is told to read its settings again, to end, and that is started anew.
+//! A program that reloads its settings, stops, and is started again.
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -10,7 +10,7 @@ use vestibule_core::settings::parse_settings_document;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
 
-use super::{HOST, RunningGate, SettingsFile, session, settings};
+use super::{HOST, RunningGate, SettingsFile, now, sale, session, settings};
 use crate::gate_fixture::TIMEOUT;
 use vestibule_core::store::SettingsStore as _;
 
@@ -109,6 +109,41 @@ async fn replaced_values_are_logged() {
     let served = RunningGate::launched("quota = 2", &["--store", &redis.url()], |launch| launch).await;
     let log = served.program.log();
     assert!(log.contains("the settings file replaces") && log.contains("quota: 7 -> 2"), "{log}");
+}
+
+/// A scheduled queue whose lobby opened `lobby` seconds ago; its event starts in two minutes.
+fn in_lobby(lobby: u64, quota: u64) -> String {
+    format!("quota = {quota}\nmode = \"scheduled\"\n{}", sale(now() - lobby, now() + 120))
+}
+
+#[tokio::test]
+async fn locked_event_changes_keep_the_stored_settings() {
+    let redis = Redis::start().await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let stored = async || store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap().line;
+    let first = in_lobby(30, 5);
+    let mut served = RunningGate::launched(&first, &["--store", &redis.url()], |launch| launch).await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    assert_eq!(served.state(&mut visitor).await, "paused");
+    let before = stored().await;
+
+    let moved = served.settings(&in_lobby(60, 9));
+    served.reload(&moved, "the settings file changes locked fields of an event").await;
+    assert!(served.program.log().contains("tour.events[0].lobby_at: cannot be changed after lobby_at"));
+    assert_eq!(stored().await, before, "nothing of the queue is written");
+
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+    assert_eq!(served.state(&mut visitor).await, "paused", "the stored event is in force after a start");
+    assert_eq!(stored().await, before);
+
+    // Only the quota differs.
+    let corrected = served.settings(&first.replace("quota = 5", "quota = 9"));
+    served.file.write(&corrected);
+    served.program.signal("HUP");
+    wait_until("the corrected file applies", TIMEOUT, async || stored().await.quota == 9).await;
+    assert_eq!(stored().await.events, before.events);
 }
 
 #[tokio::test]

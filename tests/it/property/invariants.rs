@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, PurgeReport, VisitKind};
-use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId};
+use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Phase, PurgeReport, VisitKind};
+use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId, Ticket};
 
-use super::operation::{Answer, Operation};
+use super::operation::{Operation, OperationResult};
 use super::snapshot::Snapshot;
 
 /// Data carried from step to step in addition to the state.
 #[derive(Clone, Default)]
-pub(super) struct Memory {
+pub(super) struct StepHistory {
     last_arrival: u64,
     /// Cost of recent admissions minus the units earned since: never more than the bucket's
     /// capacity.
@@ -24,7 +24,7 @@ pub(super) struct Step<'a> {
     pub(super) before: &'a Snapshot,
     pub(super) after: &'a Snapshot,
     pub(super) operation: &'a Operation,
-    pub(super) answer: &'a Answer,
+    pub(super) answer: &'a OperationResult,
 }
 
 macro_rules! hold {
@@ -36,18 +36,20 @@ macro_rules! hold {
 }
 
 impl Step<'_> {
-    pub(super) fn check(&self, memory: &mut Memory) -> Result<(), String> {
+    pub(super) fn check(&self, history: &mut StepHistory) -> Result<(), String> {
         if matches!(self.operation, Operation::RollBack) {
             return self.state_is_whole();
         }
         let admitted = self.newly_admitted();
         self.state_is_whole()?;
         self.counters_add_up(admitted.len() as u64)?;
-        self.arrivals_increase(memory)?;
+        self.arrivals_increase(history)?;
+        self.presence_is_limited()?;
+        self.reading_renews_nothing()?;
         self.no_inversions(&admitted)?;
         self.quota_holds()?;
-        self.rate_holds(memory)?;
-        self.closes_when_drained(memory)?;
+        self.rate_holds(history)?;
+        self.closes_when_drained(history)?;
         self.no_place_stays_empty()
     }
 
@@ -77,7 +79,9 @@ impl Step<'_> {
 
     /// Whether the session was restored to its slot by an admitted ticket.
     fn came_back(&self, session: SessionId) -> bool {
-        let (Operation::Visit(visit), Answer::Visit(answer)) = (self.operation, self.answer) else { return false };
+        let (Operation::Visit(visit), OperationResult::Visit(answer)) = (self.operation, self.answer) else {
+            return false;
+        };
         let place = answer.place.filter(|place| place.session == session);
         let admitted_at = visit.ticket.as_ref().and_then(vestibule_core::Ticket::admitted_at);
         answer.kind == VisitKind::Restored
@@ -87,7 +91,7 @@ impl Step<'_> {
     /// The arrival of the session in line, before this step or at it.
     fn arrival(&self, session: SessionId) -> Option<Micros> {
         let came = match self.answer {
-            Answer::Visit(answer) if answer.kind != VisitKind::Renewed => answer.place,
+            OperationResult::Visit(answer) if answer.kind != VisitKind::Renewed => answer.place,
             _ => None,
         };
         let came = came.filter(|place| place.session == session).map(|place| place.arrival);
@@ -99,12 +103,15 @@ impl Step<'_> {
         let Snapshot { stats, line, places } = self.after;
         hold!(stats.waiting == line.len() as u64, "{} wait, and the line has {}", stats.waiting, line.len());
         hold!(stats.active == places.len() as u64, "{} are let in, found are {}", stats.active, places.len());
-        let key = |index: usize| (line[index].arrival, line[index].session);
+        let key = |index: usize| (line[index].at, line[index].session);
         hold!((1..line.len()).all(|index| key(index - 1) < key(index)), "the line is in disorder: {line:?}");
         let sessions: HashSet<_> = self.after.sessions().collect();
         hold!(sessions.len() == line.len() + places.len(), "a session is there twice");
-        let head = line.first().map(|entry| entry.arrival);
-        hold!(stats.oldest_arrival == head, "the oldest is {:?}, the head {head:?}", stats.oldest_arrival);
+        let head = line.first().map(|entry| entry.at);
+        // A drawn arrival is an order; its wait began with the sale.
+        let is_drawn =
+            stats.oldest_arrival > head && matches!(stats.phase, Some(Phase::Draw | Phase::Running | Phase::Ending));
+        hold!(stats.oldest_arrival == head || is_drawn, "the oldest is {:?}, the head {head:?}", stats.oldest_arrival);
         hold!(self.after.expiries().iter().all(|expiry| expiry.0 > 0), "a session has no expiry");
         Ok(())
     }
@@ -122,19 +129,52 @@ impl Step<'_> {
     }
 
     /// Rule 1.
-    fn arrivals_increase(&self, memory: &mut Memory) -> Result<(), String> {
+    fn arrivals_increase(&self, history: &mut StepHistory) -> Result<(), String> {
         if self.is_new_state() {
-            memory.last_arrival = 0;
+            history.last_arrival = 0;
         }
-        let Answer::Visit(answer) = self.answer else { return Ok(()) };
+        let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
         let Some(place) = answer.place else { return Ok(()) };
         if answer.kind == VisitKind::Joined {
-            let expected = self.now().0.max(memory.last_arrival + 1);
+            let expected = self.now().0.max(history.last_arrival + 1);
+            let stats = &self.after.stats;
+            let most = stats.rules.max_waiting.unwrap_or(u64::MAX);
+            hold!(stats.waiting <= most, "{} wait after a newcomer joined, at most {most} may", stats.waiting);
             hold!(place.arrival.0 == expected, "arrived at {}, not {expected}", place.arrival.0);
         }
         if matches!(answer.kind, VisitKind::Joined | VisitKind::Restored) {
-            memory.last_arrival = memory.last_arrival.max(place.arrival.0);
+            history.last_arrival = history.last_arrival.max(place.arrival.0);
         }
+        Ok(())
+    }
+
+    /// Rules 5 and 12: after a visit a waiting session expires within the presence TTL, however it was before.
+    fn presence_is_limited(&self) -> Result<(), String> {
+        let (Operation::Visit(visit), OperationResult::Visit(answer)) = (self.operation, self.answer) else {
+            return Ok(());
+        };
+        let Some(place) = answer.place.filter(|place| place.admitted_at.is_none()) else { return Ok(()) };
+        let ticket = visit.ticket.as_ref().filter(|_| place.confirmed);
+        let due = ticket.and_then(vestibule_core::Ticket::due);
+        let latest = self.now().add_seconds(self.after.stats.rules.presence_ttl(self.now(), due));
+        // A visit without a ticket renews nothing.
+        let limited = (ticket.is_some() || answer.kind != VisitKind::Renewed) && !visit.read_only;
+        hold!(!limited || place.expires_at <= latest, "{} expires at {}", place.session, place.expires_at.0);
+        hold!(!limited || place.expires_at > self.now(), "{} has expired", place.session);
+        Ok(())
+    }
+
+    /// Rule 18: a read-only visit brings no session back, and extends no expiry.
+    fn reading_renews_nothing(&self) -> Result<(), String> {
+        let Operation::Visit(visit) = self.operation else { return Ok(()) };
+        if !visit.read_only || self.is_new_state() {
+            return Ok(());
+        }
+        let before: HashSet<_> = self.before.sessions().collect();
+        let came = self.after.sessions().find(|session| !before.contains(session));
+        hold!(came.is_none(), "{came:?} came with a read-only visit");
+        let renewed = self.after.line.iter().find(|entry| !self.before.line.contains(entry));
+        hold!(renewed.is_none(), "a read-only visit renewed {renewed:?}");
         Ok(())
     }
 
@@ -145,7 +185,7 @@ impl Step<'_> {
         let Some(head) = present else { return Ok(()) };
         for (session, arrival) in admitted.iter().filter(|(session, _)| !self.is_called(*session)) {
             hold!(
-                arrival.is_some_and(|arrival| (arrival, *session) < (head.arrival, head.session)),
+                arrival.is_some_and(|arrival| (arrival, *session) < (head.at, head.session)),
                 "{session} of {arrival:?} overtook {head:?}"
             );
         }
@@ -154,15 +194,22 @@ impl Step<'_> {
 
     /// Whether an operator admitted this session out of order.
     fn is_called(&self, session: SessionId) -> bool {
-        matches!((self.operation, self.answer), (Operation::Admit(called), Answer::Admitted(true)) if *called == session)
+        matches!((self.operation, self.answer), (Operation::Admit(called), OperationResult::Admitted(true)) if *called == session)
+    }
+
+    /// Whether an event may have ended in this step, because the step emptied the line (rule 13).
+    fn is_over(&self) -> bool {
+        self.after.stats.phase == Some(Phase::Idle)
     }
 
     /// Rules 3, 7 and 9.
     fn quota_holds(&self) -> Result<(), String> {
         let (before, after) = (&self.before.stats, &self.after.stats);
         let admitted = after.counters.admitted - self.counters_before().admitted;
-        let shut = !after.rules.mode.admits() || after.recovering;
+        let shut = (!after.mode.admits() && !self.is_over()) || after.recovering;
         hold!(admitted == 0 || !shut, "{admitted} were admitted to a shut queue");
+        let released = after.counters.released - self.counters_before().released;
+        hold!(released == 0 || after.mode != Mode::Draw, "{released} were released while the order is drawn");
         let exempt = matches!(self.operation, Operation::Release(_) | Operation::Admit(_));
         let inside_before = if self.is_new_state() { 0 } else { before.active };
         let most = after.rules.quota.max(inside_before);
@@ -170,36 +217,42 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Rule 4, computed from the other side: as a debt that decreases.
-    fn rate_holds(&self, memory: &mut Memory) -> Result<(), String> {
-        let rate = |snapshot: &Snapshot| snapshot.stats.rules.admissions_per_minute;
+    /// Rules 4 and 21, computed from the other side: as a debt that decreases, evenly or at whole multiples of a step.
+    fn rate_holds(&self, history: &mut StepHistory) -> Result<(), String> {
+        let rate = |snapshot: &Snapshot| {
+            let rules = &snapshot.stats.rules;
+            rules.admissions_per_minute.map(|per_minute| (per_minute, rules.admissions_every))
+        };
         if self.is_new_state() || rate(self.before) != rate(self.after) {
-            memory.spent = 0;
+            history.spent = 0;
         }
-        let melted = |per_minute: u64| self.now().since(memory.spent_at).saturating_mul(per_minute);
-        let Some(per_minute) = rate(self.after) else { return Ok(()) };
+        let Some((per_minute, every)) = rate(self.after) else { return Ok(()) };
+        let step = every.unwrap_or(1) * MICROS_PER_SECOND;
+        let earned_until = |at: Micros| every.map_or(at, |_| Micros(at.0 / step * step));
+        let elapsed = earned_until(self.now()).since(earned_until(history.spent_at));
         let admitted = self.after.stats.counters.admitted - self.counters_before().admitted;
-        memory.spent = memory.spent.saturating_sub(melted(per_minute)) + admitted * ADMISSION_COST;
-        memory.spent_at = self.now();
-        let most = ADMISSION_COST.max(per_minute * MICROS_PER_SECOND);
-        hold!(memory.spent <= most, "{admitted} were admitted, too many for {per_minute} a minute");
+        history.spent = history.spent.saturating_sub(elapsed.saturating_mul(per_minute)) + admitted * ADMISSION_COST;
+        history.spent_at = self.now();
+        let most = ADMISSION_COST.max(per_minute * step);
+        hold!(history.spent <= most, "{admitted} were admitted, too many for {per_minute} a minute, every {every:?} s");
         Ok(())
     }
 
     /// Rule 9: a draining queue accepts no newcomers, and closes once the line has been empty for
     /// as long as a ticket holds a position.
-    fn closes_when_drained(&self, memory: &mut Memory) -> Result<(), String> {
+    fn closes_when_drained(&self, history: &mut StepHistory) -> Result<(), String> {
         let (before, after) = (&self.before.stats, &self.after.stats);
         let joined = after.counters.joined - self.counters_before().joined;
-        hold!(joined == 0 || after.rules.mode.accepts_joins(), "{joined} joined a shut queue");
+        let is_drawn = matches!(self.operation, Operation::Visit(visit) if visit.ticket.as_ref().is_some_and(Ticket::is_new_from_lobby));
+        hold!(joined == 0 || after.mode.accepts_joins() || self.is_over() || is_drawn, "{joined} joined a shut queue");
         if before.waiting + after.waiting > 0 {
-            memory.waited_at = self.now();
+            history.waited_at = self.now();
         }
-        let Answer::Purge(PurgeReport { closed: Some(revision), .. }) = self.answer else { return Ok(()) };
+        let OperationResult::Purge(PurgeReport { closed: Some(revision), .. }) = self.answer else { return Ok(()) };
         hold!(before.rules.mode == Mode::Draining, "closed by itself, from {:?}", before.rules.mode);
         hold!(after.rules.mode == Mode::Closed && after.rules.revision == *revision, "closed, but not written");
         hold!(*revision == before.rules.revision + 1, "written more than once");
-        let empty_for = self.now().since(memory.waited_at);
+        let empty_for = self.now().since(history.waited_at);
         hold!(empty_for >= after.rules.hold_ttl * MICROS_PER_SECOND, "closed while tickets held places");
         Ok(())
     }
@@ -208,8 +261,8 @@ impl Step<'_> {
     fn no_place_stays_empty(&self) -> Result<(), String> {
         let stats = &self.after.stats;
         let rules = &stats.rules;
-        let free = rules.mode.admits() && !stats.recovering && rules.admissions_per_minute.is_none();
-        let refused = matches!(self.answer, Answer::Put(PutOutcome::Conflict(_) | PutOutcome::Removed));
+        let free = stats.mode.admits() && !stats.recovering && rules.admissions_per_minute.is_none();
+        let refused = matches!(self.answer, OperationResult::Put(PutOutcome::Conflict(_) | PutOutcome::Removed));
         if !free || stats.active + stats.reserved >= rules.quota || !self.operation.advances(rules.epoch) || refused {
             return Ok(());
         }

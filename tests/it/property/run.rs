@@ -7,14 +7,14 @@ use rand::rngs::SmallRng;
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, Ticket};
 
-use super::invariants::{Memory, Step};
-use super::operation::{Answer, Operation};
+use super::invariants::{Step, StepHistory};
+use super::operation::{Operation, OperationResult};
 use super::snapshot::Snapshot;
 use super::visitors::{self, Visitors};
 use crate::line_fixture::{StoreFixture, random_queue_id};
 
 /// Number of recent steps shown in a failure.
-const TOLD: usize = 12;
+const STEPS_SHOWN: usize = 12;
 /// Number of sessions up to which all are looked up after every step.
 const FEW: usize = 6;
 /// Longer than any TTL, in microseconds.
@@ -27,10 +27,10 @@ pub(super) struct Run {
     other: Option<StoreFixture>,
     settings: Settings,
     visitors: Visitors,
-    memory: Memory,
+    history: StepHistory,
     /// The data and state saved earlier.
-    noted: Option<(Memory, Snapshot)>,
-    told: VecDeque<String>,
+    noted: Option<(StepHistory, Snapshot)>,
+    steps: VecDeque<String>,
     happened: Coverage,
 }
 
@@ -42,9 +42,9 @@ impl Run {
         let mut rng = SmallRng::seed_from_u64(seed);
         let queue = random_queue_id();
         let settings = visitors::settings(&mut rng, &queue);
-        let (reference, visitors, memory) = (StoreFixture::memory(), Visitors::default(), Memory::default());
-        let (told, happened) = (VecDeque::new(), Coverage::new());
-        Self { rng, queue, reference, other, settings, visitors, memory, noted: None, told, happened }
+        let (reference, visitors, history) = (StoreFixture::memory(), Visitors::default(), StepHistory::default());
+        let (steps, happened) = (VecDeque::new(), Coverage::new());
+        Self { rng, queue, reference, other, settings, visitors, history, noted: None, steps, happened }
     }
 
     fn benches(&self) -> impl Iterator<Item = &StoreFixture> {
@@ -72,11 +72,11 @@ impl Run {
     }
 
     fn tell(&self, index: usize, what: &str) -> String {
-        let steps: Vec<&str> = self.told.iter().map(String::as_str).collect();
+        let steps: Vec<&str> = self.steps.iter().map(String::as_str).collect();
         format!("step {index}: {what}\nafter\n{}", steps.join("\n"))
     }
 
-    fn pass(&self, micros: u64) {
+    fn advance_micros(&self, micros: u64) {
         for bench in self.benches() {
             bench.clock.advance(micros);
         }
@@ -84,27 +84,28 @@ impl Run {
 
     async fn step(&mut self, before: &Snapshot) -> Result<Snapshot, String> {
         let pause = self.visitors.pause(&mut self.rng, before);
-        self.pass(pause);
+        self.advance_micros(pause);
         let operation = self.visitors.next(&mut self.rng, &self.settings, before);
-        if self.told.len() == TOLD {
-            self.told.pop_front();
+        if self.steps.len() == STEPS_SHOWN {
+            self.steps.pop_front();
         }
-        self.told.push_back(format!("{pause} us later: {}", operation.told()));
+        self.steps.push_back(format!("{pause} us later: {}", operation.description()));
         let answer = self.apply(&operation).await?;
-        self.told.push_back(format!("   -> {answer:?}"));
+        self.steps.push_back(format!("   -> {answer:?}"));
         let came = self.keep(&answer);
+        self.keep_lobby_ticket(&operation, &answer);
         match operation {
-            Operation::Note => self.noted = Some((self.memory.clone(), before.clone())),
+            Operation::Note => self.noted = Some((self.history.clone(), before.clone())),
             Operation::RollBack => {
-                if let Some((memory, _)) = &self.noted {
-                    self.memory = memory.clone();
+                if let Some((history, _)) = &self.noted {
+                    self.history = history.clone();
                 }
             }
             _ => {}
         }
         let noted = self.noted.as_ref().map(|(_, seen)| seen).filter(|_| matches!(operation, Operation::RollBack));
         let after = self.look(noted.unwrap_or(before), came).await?;
-        Step { before, after: &after, operation: &operation, answer: &answer }.check(&mut self.memory)?;
+        Step { before, after: &after, operation: &operation, answer: &answer }.check(&mut self.history)?;
         self.count(before, &after);
         self.settings = self.reference.store.settings(&self.queue).await.unwrap().unwrap();
         Ok(after)
@@ -117,7 +118,7 @@ impl Run {
     }
 
     /// Applies the operation to every store; all must return the same answer.
-    async fn apply(&self, operation: &Operation) -> Result<Answer, String> {
+    async fn apply(&self, operation: &Operation) -> Result<OperationResult, String> {
         let answer = operation.on(&self.reference, &self.queue).await;
         if let Some(other) = &self.other {
             let differs = operation.on(other, &self.queue).await;
@@ -127,11 +128,24 @@ impl Run {
     }
 
     /// Keeps the ticket that the gate would set, and returns its session.
-    fn keep(&mut self, answer: &Answer) -> Option<SessionId> {
-        let Answer::Visit(answer) = answer else { return None };
+    fn keep(&mut self, answer: &OperationResult) -> Option<SessionId> {
+        let OperationResult::Visit(answer) = answer else { return None };
         let place = answer.place?;
-        self.visitors.keep(&mut self.rng, self.reference.ticket(&self.queue, answer)?);
+        let wait_ms = self.visitors.wait_shown(answer, &place);
+        self.visitors.keep(&mut self.rng, self.reference.ticket_with_wait(&self.queue, answer, place, wait_ms));
         Some(place.session)
+    }
+
+    /// Keeps the lobby ticket that the gate would set.
+    fn keep_lobby_ticket(&mut self, operation: &Operation, answer: &OperationResult) {
+        let (Operation::Visit(visit), OperationResult::Visit(answer)) = (operation, answer) else { return };
+        let Some(entry) = answer.lobby_entry(visit) else { return };
+        let event = self.settings.line.phase(answer.now, true).and_then(|current| current.event);
+        let event = event.expect("a lobby is that of an event");
+        let signer = &self.reference.signer;
+        let token = signer.sign_lobby(&self.queue, &event.id, &entry).unwrap();
+        self.visitors.keep_lobby_ticket(signer.verify_lobby(&self.queue, token.as_bytes()).unwrap());
+        *self.happened.entry("lobby").or_default() += 1;
     }
 
     /// The state after a step, which must be the same in every store. Active sessions are looked up
@@ -154,7 +168,7 @@ impl Run {
     /// `max_session`.
     async fn empty(&mut self, seen: &Snapshot) -> Result<(), String> {
         for _ in 0..2 {
-            self.pass(LONG_AFTER);
+            self.advance_micros(LONG_AFTER);
             for bench in self.benches() {
                 while bench.store.purge(&self.queue, usize::MAX).await.unwrap().more {}
             }
@@ -162,7 +176,7 @@ impl Run {
         let after = self.look(seen, None).await?;
         let there = (after.stats.waiting, after.stats.active);
         if there != (0, 0) {
-            return Err(format!("(waiting, active) are {there:?} long after all lapsed"));
+            return Err(format!("(waiting, active) are {there:?} long after all sessions expired"));
         }
         self.is_forgotten(self.visitors.last_ticket()).await
     }

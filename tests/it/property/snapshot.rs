@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use vestibule_core::line::{LineEntry, SessionLocation, Stats};
+use vestibule_core::line::{ListedSession, PageStart, SessionList, SessionLocation, Stats};
 use vestibule_core::{Micros, QueueId, SessionId, Store};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Snapshot {
     pub(super) stats: Stats,
     /// Waiting sessions, in order.
-    pub(super) line: Vec<LineEntry>,
+    pub(super) line: Vec<ListedSession>,
     /// Active sessions: time of admission and expiry.
     pub(super) places: HashMap<SessionId, (Micros, Micros)>,
 }
@@ -38,7 +38,7 @@ impl Snapshot {
     }
 
     /// The state without the active sessions.
-    pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<LineEntry>) {
+    pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<ListedSession>) {
         (store.stats(queue).await.unwrap(), read_line(store, queue).await)
     }
 
@@ -56,14 +56,14 @@ impl Snapshot {
     }
 
     pub(super) fn arrival(&self, session: SessionId) -> Option<Micros> {
-        self.line.iter().find(|entry| entry.session == session).map(|entry| entry.arrival)
+        self.line.iter().find(|entry| entry.session == session).map(|entry| entry.at)
     }
 }
 
-async fn read_line(store: &dyn Store, queue: &QueueId) -> Vec<LineEntry> {
-    let (mut line, mut from) = (Vec::new(), Some(Micros(0)));
+async fn read_line(store: &dyn Store, queue: &QueueId) -> Vec<ListedSession> {
+    let (mut line, mut from) = (Vec::new(), Some(PageStart::default()));
     while let Some(cursor) = from {
-        let page = store.page(queue, cursor, usize::MAX).await.unwrap();
+        let page = store.page(queue, SessionList::Waiting, cursor, usize::MAX).await.unwrap();
         line.extend(page.entries);
         from = page.next;
     }

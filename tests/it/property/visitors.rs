@@ -4,13 +4,16 @@
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
-use serde_json::json;
-use vestibule_core::line::{Mode, Visit, Witness};
+use serde_json::{Value, json};
+use vestibule_core::line::{LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, Ticket};
+use vestibule_core::{
+    Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, Ticket,
+};
 
 use super::operation::Operation;
 use super::snapshot::Snapshot;
+use crate::conformance::phases::event;
 use crate::line_fixture::settings_of;
 
 /// Maximum number of tickets kept; further ones replace random ones.
@@ -27,6 +30,7 @@ pub(super) struct Visitors {
     rush: u32,
     /// Tickets of the sessions that were active when the store lost its state; they return next.
     stranded: Vec<Ticket>,
+    lobby: Vec<LobbyTicket>,
 }
 
 fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -45,19 +49,51 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
     let claim_ttl = one_of(rng, &[waiting_ttl.div_ceil(3), waiting_ttl.div_ceil(2), waiting_ttl, 100]);
     let rate = one_of(rng, &[None, None, None, Some(1), Some(7), Some(60), Some(301), Some(5000), Some(6_000_000)]);
-    settings_of(
+    let mode = one_of(rng, &["open", "open", "open", "open", "open", "draining", "paused", "closed", "bypass"]);
+    let quota = one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]);
+    // Drawn from a copy, so that the kept seeds still stand for the same runs.
+    let schedule = schedule(&mut rng.clone());
+    let mut settings = settings_of(
         queue,
         &json!({
-            "mode": one_of(rng, &["open", "open", "open", "open", "open", "draining", "paused", "closed", "bypass"]),
-            "quota": one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]),
+            "mode": mode,
+            "quota": quota,
+            "max_waiting": (quota == 5).then_some(3),
             "admissions_per_minute": rate,
+            "admissions_every": rate.filter(|rate| [7, 5000].contains(rate)).map(|_| 15),
             "waiting_ttl": waiting_ttl,
             "claim_ttl": claim_ttl.max(waiting_ttl.div_ceil(3)),
             "active_ttl": one_of(rng, &[1, 5, 40, 40, 600]),
             "hold_ttl": waiting_ttl + one_of(rng, &[0, 1, 30, 600]),
             "max_session": one_of(rng, &[None, None, None, Some(1), Some(30), Some(300)]),
         }),
-    )
+    );
+    if let Some(schedule) = schedule {
+        let LineRules { mode, between_events, events, .. } = settings_of(queue, &schedule).line;
+        settings.line = LineRules { mode, between_events, events, ..settings.line };
+    }
+    settings
+}
+
+/// Events in the time of a run, for one of five queues.
+fn schedule(rng: &mut SmallRng) -> Option<Value> {
+    if !rng.random_bool(0.2) {
+        return None;
+    }
+    let mut begins = rng.random_range(0..200);
+    let mut events = Vec::new();
+    for index in 0..rng.random_range(0..4) {
+        let start = begins + rng.random_range(60..120);
+        let end = start + rng.random_range(60..300);
+        let mut event = event(&format!("e{index}"), begins, start, end);
+        if end >= start + 70 && rng.random_bool(0.7) {
+            (event["order"], event["draw_seconds"]) = ("draw".into(), 10.into());
+        }
+        events.push(event);
+        begins = end + rng.random_range(900..1_000);
+    }
+    let between = one_of(rng, &["bypass", "closed"]);
+    Some(json!({ "mode": "scheduled", "between_events": between, "events": events }))
 }
 
 impl Visitors {
@@ -68,6 +104,30 @@ impl Visitors {
             let index = rng.random_range(0..TICKETS_MAX);
             self.tickets[index] = ticket;
         }
+    }
+
+    /// The wait that a waiting visitor is shown, if any, in milliseconds: from none to far beyond `hold_ttl`, and another
+    /// one at each visit. It is not drawn, so that the kept seeds stand for the same runs.
+    pub(super) fn wait_shown(&self, answer: &VisitAnswer, place: &SessionState) -> Option<u64> {
+        let mixed =
+            (answer.now.0 ^ place.arrival.0 ^ self.tickets.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let waits = place.admitted_at.is_none() && !mixed.is_multiple_of(4);
+        waits.then(|| (mixed / 4) % (1000 << (mixed % 13)))
+    }
+
+    pub(super) fn keep_lobby_ticket(&mut self, ticket: LobbyTicket) {
+        self.lobby.push(ticket);
+    }
+
+    /// A lobby ticket as a gate converts it, for one of three visits after a draw. The choice is drawn from a copy, so that the
+    /// kept seeds stand for the same runs.
+    fn drawn(&self, mut rng: SmallRng, rules: &LineRules, now: Micros) -> Option<Ticket> {
+        let ticket = self.lobby.choose(&mut rng).filter(|_| rng.random_bool(0.33))?;
+        let event = rules.events.planned().find(|event| event.id == *ticket.event())?;
+        let drawn_at = event.drawn_at().filter(|drawn_at| *drawn_at <= now)?;
+        let (event_id, lobby_at, starts_at) = (event.id.as_str(), event.lobby_at(), event.starts_at);
+        let terms = DrawTerms { queue: "", event: event_id, lobby_at, starts_at, beacon: None };
+        Some(ticket.drawn(&Draw::new(Hex32([7; 32]), &terms), drawn_at))
     }
 
     /// The most recent ticket.
@@ -101,11 +161,15 @@ impl Visitors {
         Operation::Visit(Visit::joining(session))
     }
 
-    fn visit(&mut self, rng: &mut SmallRng) -> Operation {
+    fn visit(&mut self, rng: &mut SmallRng, current: &Settings, now: Micros) -> Operation {
+        let drawn = self.drawn(rng.clone(), &current.line, now);
         let Some(ticket) = self.stranded.pop().or_else(|| self.ticket(rng)) else { return self.newcomer(rng) };
+        let ticket = drawn.unwrap_or(ticket);
         let successor = ticket.session().successor(ticket.signed_at().0);
         let join = rng.random_bool(0.8).then_some(successor);
-        Operation::Visit(Visit { ticket: Some(ticket), join, witness: Self::witness(rng) })
+        // Not drawn, so that the kept seeds stand for the same runs but for these visits.
+        let read_only = join.is_none() && ticket.signed_at().0.is_multiple_of(3);
+        Operation::Visit(Visit { ticket: Some(ticket), join, read_only, witness: Self::witness(rng) })
     }
 
     /// Mostly the witness of a process that could serve all the time.
@@ -143,12 +207,13 @@ impl Visitors {
             self.rush -= 1;
             return self.newcomer(rng);
         }
+        let now = seen.stats.now;
         if !self.stranded.is_empty() {
-            return self.visit(rng);
+            return self.visit(rng, current, now);
         }
         match rng.random_range(0..1000) {
             0..250 => self.newcomer(rng),
-            250..680 => self.visit(rng),
+            250..680 => self.visit(rng, current, now),
             680..800 => self.departure(rng),
             800..810 => Operation::Admit(self.called(rng, seen)),
             810..900 => look_after(rng, seen),
@@ -188,8 +253,11 @@ fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
         0..6 => Operation::Purge(one_of(rng, &[0, 1, 3, 40, 10_000])),
         6..8 => Operation::Release(one_of(rng, &[0, 1, 2, 5, 10_000])),
         _ => {
-            let from = seen.line.choose(rng).map_or(Micros(0), |entry| entry.arrival);
-            Operation::Page(Micros(from.0 + rng.random_range(0..2)), one_of(rng, &[0, 1, 2, 7, 10_000]))
+            let list = one_of(rng, &[SessionList::Waiting, SessionList::Active, SessionList::Ended]);
+            let at = seen.line.choose(rng).map_or(Micros(0), |entry| entry.at);
+            let at = if list == SessionList::Waiting || rng.random() { at } else { Micros(0) };
+            let start = PageStart { at: Micros(at.0 + rng.random_range(0..2)), skip: one_of(rng, &[0, 0, 1, 5]) };
+            Operation::Page(list, start, one_of(rng, &[0, 1, 2, 7, 10_000]))
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_tests::{Deployment, Function, Redis};
 
-use super::Lapsed;
+use super::ExpiredSessions;
 
 /// As the schedule of `EventBridge` sends it; from its documentation.
 const SCHEDULED: &str = r#"{
@@ -29,33 +29,33 @@ fn rounds(log: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_scheduled_call_purges_and_reports_every_queue() {
-    let lapsed = Lapsed::fill(8, 100, 1900).await;
-    let function = deployed(&lapsed.redis.url()).emulated().await;
+    let expired = ExpiredSessions::fill(8, 100, 1900).await;
+    let function = deployed(&expired.redis.url()).emulated().await;
     let round = call(&function, SCHEDULED).await;
-    lapsed.assert_all_expired().await;
+    expired.assert_all_expired().await;
     assert_eq!((&round["queues"], &round["failed"], &round["unfinished"]), (&json!(8), &json!(0), &json!(false)));
     let of = round["by_queue"].as_array().unwrap();
     assert_eq!(of.len(), 8);
     let sum: u64 = of.iter().map(|queue| queue["expired"].as_u64().unwrap()).sum();
     assert_eq!(round["expired"], sum);
 
-    let told = rounds(&function.log());
-    assert_eq!(told.len(), 1, "one line a round, at the level that is the default:\n{}", function.log());
+    let listed = rounds(&function.log());
+    assert_eq!(listed.len(), 1, "one line a round, at the level that is the default:\n{}", function.log());
     for field in ["queues", "failed", "expired", "tombstones", "admitted", "unfinished", "took_ms"] {
-        assert_eq!(told[0][field], round[field], "{field}");
+        assert_eq!(listed[0][field], round[field], "{field}");
     }
-    let record = lapsed.store.last_purge().await.unwrap().expect("it is recorded");
+    let record = expired.store.last_purge().await.unwrap().expect("it is recorded");
     assert_eq!((record.queues, record.expired, record.unfinished), (8, sum, false));
 
     let again = call(&function, SCHEDULED).await;
     assert_eq!((&again["expired"], &again["by_queue"]), (&json!(0), &json!([])));
-    assert_eq!(lapsed.store.last_purge().await.unwrap().unwrap().expired, 0);
+    assert_eq!(expired.store.last_purge().await.unwrap().unwrap().expired, 0);
 }
 
 #[tokio::test]
 async fn any_event_is_accepted_and_invalid_json_is_an_error() {
-    let lapsed = Lapsed::fill(1, 1, 1).await;
-    let function = deployed(&lapsed.redis.url()).instances(1).await;
+    let expired = ExpiredSessions::fill(1, 1, 1).await;
+    let function = deployed(&expired.redis.url()).instances(1).await;
     for event in [SCHEDULED, "{}", "null", "[]", "\"text\"", "17", r#"{"requestContext":{"elb":{}}}"#] {
         assert_eq!(call(&function, event).await["queues"], 1, "{event}");
     }
@@ -70,14 +70,14 @@ async fn any_event_is_accepted_and_invalid_json_is_an_error() {
 
 #[tokio::test]
 async fn a_round_stops_at_its_budget_and_the_next_continues() {
-    let lapsed = Lapsed::fill(30, 0, 20_000).await;
-    let function = deployed(&lapsed.redis.url()).env("VESTIBULE_PURGE_BUDGET_MS", "100").instances(1).await;
+    let expired = ExpiredSessions::fill(30, 0, 20_000).await;
+    let function = deployed(&expired.redis.url()).env("VESTIBULE_PURGE_BUDGET_MS", "100").instances(1).await;
     let first = call(&function, "{}").await;
     assert_eq!(first["unfinished"], true, "{first}");
-    assert!(lapsed.store.last_purge().await.unwrap().unwrap().unfinished);
+    assert!(expired.store.last_purge().await.unwrap().unwrap().unfinished);
     let mut sum = first["expired"].as_u64().unwrap();
-    assert!(sum > 0 && sum < lapsed.sessions);
-    while sum < lapsed.sessions {
+    assert!(sum > 0 && sum < expired.sessions);
+    while sum < expired.sessions {
         let next = call(&function, "{}").await;
         let expired = next["expired"].as_u64().unwrap();
         // One batch is always done. Whose turn it is is drawn, so it may be a queue that is empty already.
@@ -85,14 +85,14 @@ async fn a_round_stops_at_its_budget_and_the_next_continues() {
         assert!(expired > 0 || next["unfinished"] == true, "and gets on, or says that more is left: {next}");
         sum += expired;
     }
-    lapsed.assert_all_expired().await;
+    expired.assert_all_expired().await;
 }
 
 #[tokio::test]
 async fn queue_metrics_are_written_if_enabled() {
-    let lapsed = Lapsed::fill(3, 1, 1).await;
+    let expired = ExpiredSessions::fill(3, 1, 1).await;
     let metrics = async |setting: &str| {
-        let function = deployed(&lapsed.redis.url()).env("VESTIBULE_QUEUE_METRICS", setting).instances(1).await;
+        let function = deployed(&expired.redis.url()).env("VESTIBULE_QUEUE_METRICS", setting).instances(1).await;
         call(&function, SCHEDULED).await;
         let log = function.log();
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

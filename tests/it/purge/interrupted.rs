@@ -10,7 +10,7 @@ use vestibule_purge::UNANSWERED_MAX;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Redis, wait_until};
 
-use super::Lapsed;
+use super::ExpiredSessions;
 use super::function::deployed;
 use crate::gate_fixture::TIMEOUT;
 
@@ -66,8 +66,8 @@ async fn carry(client: TcpStream, server: TcpStream, purges: Arc<AtomicU64>, mos
 #[tokio::test]
 async fn a_killed_purge_leaves_consistent_queues() {
     for most in [1, 7, 60] {
-        let lapsed = Lapsed::fill(20, 1500, 1500).await;
-        let cut = Cut::after(&lapsed.redis, most).await;
+        let expired = ExpiredSessions::fill(20, 1500, 1500).await;
+        let cut = Cut::after(&expired.redis, most).await;
         let function = deployed(&format!("redis://127.0.0.1:{}", cut.port)).instances(1).await;
         let killing = async {
             wait_until("it is in the middle", TIMEOUT, async || cut.purges.load(Ordering::SeqCst) >= most).await;
@@ -75,39 +75,39 @@ async fn a_killed_purge_leaves_consistent_queues() {
         };
         let (answer, ()) = tokio::join!(function.invoke("{}"), killing);
         assert!(answer.is_err(), "it did not live to tell");
-        assert_eq!(lapsed.store.last_purge().await.unwrap(), None, "nor to record it");
+        assert_eq!(expired.store.last_purge().await.unwrap(), None, "nor to record it");
 
         // The last command may still be on its way to being done.
-        let mut left = lapsed.left().await;
+        let mut left = expired.left().await;
         let counted = async || {
-            let counted = lapsed.counted().await;
+            let counted = expired.counted().await;
             counted.expired_waiting + counted.expired_active
         };
         wait_until("all is counted", TIMEOUT, async || {
-            left = lapsed.left().await;
-            left + counted().await == lapsed.sessions
+            left = expired.left().await;
+            left + counted().await == expired.sessions
         })
         .await;
         assert!(left > 0, "it was cut off before the end");
 
-        let whole = deployed(&lapsed.redis.url()).instances(1).await;
+        let whole = deployed(&expired.redis.url()).instances(1).await;
         let round: serde_json::Value = serde_json::from_slice(&whole.invoke("{}").await.unwrap()).unwrap();
         assert_eq!((&round["failed"], &round["unfinished"]), (&0.into(), &false.into()));
-        lapsed.assert_all_expired().await;
+        expired.assert_all_expired().await;
     }
 }
 
 #[tokio::test]
 async fn a_store_failure_ends_the_round_early() {
-    let lapsed = Lapsed::fill(60, 1500, 1500).await;
-    let cut = Cut::after(&lapsed.redis, 20).await;
+    let expired = ExpiredSessions::fill(60, 1500, 1500).await;
+    let cut = Cut::after(&expired.redis, 20).await;
     let options = RedisOptions { timeout: Duration::from_millis(50), ..RedisOptions::default() };
     let store = RedisStore::connect(&format!("redis://127.0.0.1:{}", cut.port), options).unwrap();
     // As long as the budget lasts it would otherwise go on asking.
     let round = tokio::time::timeout(TIMEOUT, vestibule_purge::run(&store, TIMEOUT * 10)).await.unwrap();
     assert!(round.unfinished && round.failed == u64::from(UNANSWERED_MAX), "{round:?}");
     assert!(round.expired > 0);
-    let round = vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
+    let round = vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
     assert!(!round.unfinished && round.failed == 0);
-    lapsed.assert_all_expired().await;
+    expired.assert_all_expired().await;
 }

@@ -19,8 +19,9 @@ fn a_function_is_built_from_its_own_folder() {
         assert!(manifest.contains(&format!("[[bin]]\nname = \"{name}\"\n")), "{name}");
         let metadata = &template["Resources"][function]["Metadata"];
         if function == "Admin" {
-            let told = ["BuildMethod", "ContextPath", "WorkingDirectory"].map(|key| metadata[key].as_str().unwrap());
-            assert_eq!(told, ["makefile", ".", "."], "by the Makefile at the top, where it lies");
+            let properties =
+                ["BuildMethod", "ContextPath", "WorkingDirectory"].map(|key| metadata[key].as_str().unwrap());
+            assert_eq!(properties, ["makefile", ".", "."], "by the Makefile at the top, where it lies");
             assert!(text_of("Makefile").contains("\nbuild-Admin:\n\tscripts/build-admin \"$(ARTIFACTS_DIR)\"\n"));
         } else {
             assert_eq!(metadata["BuildMethod"], "rust-cargolambda");

@@ -1,7 +1,7 @@
 //! The keys that the template makes, as the functions read them.
 
 use vestibule_core::line::SessionState;
-use vestibule_core::{KeyList, Micros, PassSigner, SessionId, TicketSigner, verify_pass};
+use vestibule_core::{KeyList, Micros, PassSigner, SaleKeys, SessionId, TicketSigner, verify_pass};
 use vestibule_metrics::MetricsToken;
 
 use super::stack::Stack;
@@ -13,10 +13,11 @@ const SETS: usize = 50;
 
 const NOW: Micros = Micros(1_700_000_000_000_000);
 
-/// What a gate of a deployment signs and verifies with.
+/// What a gate of a deployment signs, verifies and draws with.
 struct Keys {
     tickets: TicketSigner,
     passes: PassSigner,
+    sales: SaleKeys,
 }
 
 impl Keys {
@@ -26,6 +27,7 @@ impl Keys {
         Self {
             tickets: TicketSigner::new(&list("VESTIBULE_TICKET_KEYS")).unwrap(),
             passes: PassSigner::new(&list("VESTIBULE_PASS_KEYS")).unwrap(),
+            sales: SaleKeys::new(&list("VESTIBULE_SALE_KEYS")).unwrap(),
         }
     }
 
@@ -76,6 +78,8 @@ fn consecutive_rotation_steps_accept_each_other() {
         for (one, other) in [(&before, &after), (&after, &before)] {
             assert!(other.takes(&one.ticket()), "{pair:?}");
             assert!(is_good(&one.pass(), other), "{pair:?}");
+            let first = one.sales.ids().next();
+            assert!(other.sales.ids().any(|known| Some(known) == first), "{pair:?}: a new draw needs its key");
         }
         stack = next;
     }
@@ -100,4 +104,14 @@ fn a_new_key_never_has_the_name_of_an_old_one() {
     let (before, after) = (Keys::of(&first).names(), Keys::of(&around).names());
     assert_eq!((before.len(), after.len()), (1, 1));
     assert_ne!(before, after, "an origin that kept the old key would hold on to it");
+}
+
+#[test]
+fn backoffice_has_the_sale_keys_of_the_gate() {
+    for step in STEPS {
+        let stack = Stack::deploy_all(&[("KeysInUse", step)]);
+        let [gate, admin] =
+            ["Gate", "Admin"].map(|function| stack.environment(function)["VESTIBULE_SALE_KEYS"].clone());
+        assert_eq!(gate, admin, "{step}");
+    }
 }

@@ -1,15 +1,19 @@
 //! What one waiting visitor asks of a deployment: measured at the gate, and read from the store's benchmarks.
 
 use serde_json::json;
+use vestibule_core::MICROS_PER_SECOND;
+use vestibule_core::line::PACE_WINDOW;
 
 use super::stack::text_of;
 use crate::gate_fixture::{GateFixture, StoreSetup};
 
-/// As many in front as are more than near the front.
-const IN_FRONT: usize = 20;
+/// Visitors in front: with one slot, the wait behind them is longer than an hour.
+const IN_FRONT: usize = 40;
 /// Polls that are looked at, over less time than those in front stay for: a multiple of all that the jitter may be.
 const POLLS: u64 = 312;
 const BETWEEN_POLLS: u64 = 40_003;
+/// Seconds between the visits that keep the first two present.
+const BETWEEN_VISITS: u64 = 20;
 
 /// How a visitor far from the front polls.
 pub(crate) struct Polling {
@@ -20,13 +24,17 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    pub(crate) async fn with(waiting_ttl: u64) -> Self {
-        let fixture = GateFixture::open(
-            StoreSetup::memory(),
-            json!({ "waiting_ttl": waiting_ttl, "claim_ttl": waiting_ttl.div_ceil(3).max(30), "quota": 0 }),
-        )
-        .await;
-        for _ in 0..IN_FRONT {
+    /// With the default times, in a line that was observed for long enough to tell its pace.
+    pub(crate) async fn far_from_the_front() -> Self {
+        let fixture = GateFixture::open(StoreSetup::memory(), json!({ "quota": 1 })).await;
+        let (mut active, mut next) = (fixture.visitor(), fixture.visitor());
+        for _ in 0..=PACE_WINDOW / BETWEEN_VISITS {
+            for visitor in [&mut active, &mut next] {
+                visitor.status(fixture.queue.as_str()).await;
+            }
+            fixture.keeper.clock.advance(BETWEEN_VISITS * MICROS_PER_SECOND);
+        }
+        for _ in 1..IN_FRONT {
             fixture.visitor().status(fixture.queue.as_str()).await;
         }
         let mut visitor = fixture.visitor();
@@ -37,6 +45,7 @@ impl Polling {
             let poll = visitor.status(fixture.queue.as_str()).await;
             let visitor_status = poll.json();
             assert_eq!(visitor_status["position"], IN_FRONT + 1, "far from the front");
+            assert!(visitor_status["wait_seconds"]["p50"].as_u64().unwrap() >= 3600, "{visitor_status}");
             seconds += visitor_status["poll_after"].as_u64().unwrap();
             let head: usize = poll.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
             answer = answer.max("HTTP/1.1 200 OK\r\n\r\n".len() + head + poll.body.len());

@@ -1,8 +1,8 @@
 //! What the functions may do in Valkey, and where they find it.
 
 use serde_json::json;
-use vestibule_core::LastPurge;
 use vestibule_core::settings::Tenant;
+use vestibule_core::{LastPurge, QueueId};
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
@@ -72,7 +72,7 @@ async fn use_all_of(bench: &StoreFixture) {
     assert_eq!(fixture.line().await, [guests[2].session]);
     assert!(fixture.is_in(&guests[1]).await);
     fixture.change(|settings| settings.line.quota = 2).await;
-    fixture.pass(700);
+    fixture.advance_seconds(700);
     fixture.purge().await;
     assert_eq!(fixture.counts().await, (0, 0));
     let store = fixture.store();
@@ -94,7 +94,8 @@ async fn keep_all_records(url: &str) {
     assert!(records.get_document(kind, "anna").await.unwrap().is_some());
     assert_eq!(records.list_documents(kind).await.unwrap().len(), 1);
     assert!(records.remove_document(kind, "anna").await.unwrap());
-    for stream in [LogName::Audit, LogName::Minutes("acme-tour".parse().unwrap())] {
+    let queue: QueueId = "acme-tour".parse().unwrap();
+    for stream in [LogName::Audit, LogName::Minutes(queue.clone()), LogName::EventSnapshots(queue)] {
         records.append(&stream, "{}").await.unwrap();
         assert_eq!(records.entries(&stream, None, 10).await.unwrap().len(), 1);
     }

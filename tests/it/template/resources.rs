@@ -11,8 +11,8 @@ pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// What a function is told, as a number.
-fn told(stack: &Stack, function: &str, variable: &str) -> u64 {
+/// A variable of a function, as a number.
+fn variable_of(stack: &Stack, function: &str, variable: &str) -> u64 {
     stack.environment(function)[variable].parse().unwrap()
 }
 
@@ -32,14 +32,14 @@ fn timeout_of(stack: &Stack, function: &str) -> u64 {
 fn function_timeouts_exceed_store_and_origin_timeouts() {
     let stack = Stack::deploy_all(&[]);
     for function in FUNCTIONS {
-        let store = told(&stack, function, "VESTIBULE_STORE_TIMEOUT_MS");
+        let store = variable_of(&stack, function, "VESTIBULE_STORE_TIMEOUT_MS");
         assert!(timeout_of(&stack, function) >= 4 * store, "{function}: some requests ask more than once");
     }
-    let seconds = |variable| told(&stack, "Gate", variable) * 1000;
+    let seconds = |variable| variable_of(&stack, "Gate", variable) * 1000;
     let origin = seconds("VESTIBULE_CONNECT_TIMEOUT") + seconds("VESTIBULE_READ_TIMEOUT");
-    assert!(timeout_of(&stack, "Gate") > origin + told(&stack, "Gate", "VESTIBULE_STORE_TIMEOUT_MS"));
-    let budget = told(&stack, "Purge", "VESTIBULE_PURGE_BUDGET_MS");
-    assert!(timeout_of(&stack, "Purge") > budget + 4 * told(&stack, "Purge", "VESTIBULE_STORE_TIMEOUT_MS"));
+    assert!(timeout_of(&stack, "Gate") > origin + variable_of(&stack, "Gate", "VESTIBULE_STORE_TIMEOUT_MS"));
+    let budget = variable_of(&stack, "Purge", "VESTIBULE_PURGE_BUDGET_MS");
+    assert!(timeout_of(&stack, "Purge") > budget + 4 * variable_of(&stack, "Purge", "VESTIBULE_STORE_TIMEOUT_MS"));
 }
 
 #[test]
@@ -106,7 +106,9 @@ fn whatever_travels_is_encrypted() {
     assert_eq!(denied["Condition"]["Bool"]["aws:SecureTransport"], "false");
     assert_eq!(stack.properties("HttpListener")["DefaultActions"][0]["Type"], "redirect");
     assert!(stack.properties("HttpsListener")["SslPolicy"].as_str().unwrap().contains("TLS13-1-2"));
-    assert_eq!(stack.environment("Admin")["VESTIBULE_ADMIN_URL"], "https://admin.example.com");
+    for function in ["Admin", "Gate"] {
+        assert_eq!(stack.environment(function)["VESTIBULE_ADMIN_URL"], "https://admin.example.com", "{function}");
+    }
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn every_failure_has_an_alarm() {
         "UnHealthyHostCount of gatetargetgroup.targetgroupfullname",
     ];
     for needed in of_functions.chain(of_nodes).chain(others.map(str::to_owned)) {
-        assert!(watched.contains(&needed), "nobody is told of {needed}: {watched:?}");
+        assert!(watched.contains(&needed), "{needed} has no alarm: {watched:?}");
     }
 }
 

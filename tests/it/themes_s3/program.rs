@@ -6,7 +6,7 @@ use base64::Engine as _;
 use http::StatusCode;
 use tempfile::TempDir;
 use tokio::time::sleep;
-use vestibule_tests::{Answer, Program, ProgramOptions, S3, Visitor, free_port, wait_until};
+use vestibule_tests::{Program, ProgramOptions, S3, TestResponse, Visitor, free_port, wait_until};
 
 use super::saying;
 use crate::gate_fixture::TIMEOUT;
@@ -52,7 +52,7 @@ impl RunningGate {
         wait_until(&format!("the page says {text}"), TIMEOUT, async || self.page().await == text).await;
     }
 
-    async fn asset(&self, path: &str, etag: &str) -> Answer {
+    async fn asset(&self, path: &str, etag: &str) -> TestResponse {
         let visitor = Visitor::new(&self.address, "tickets.example.com");
         visitor.with_header("if-none-match", etag).fetch(&format!("{ASSETS}/{path}")).await
     }

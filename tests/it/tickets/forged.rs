@@ -4,7 +4,7 @@ use http::{HeaderValue, Request, StatusCode};
 use serde_json::json;
 use vestibule_core::line::SessionState;
 use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
-use vestibule_tests::{Answer, GateUnderTest};
+use vestibule_tests::{GateUnderTest, TestResponse};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
 
@@ -34,7 +34,7 @@ fn changed(ticket: &str, change: impl Fn(&str) -> String) -> String {
     [header, &change(claims), signature].join(".")
 }
 
-async fn with_cookie(fixture: &GateFixture, value: &[u8]) -> Answer {
+async fn with_cookie(fixture: &GateFixture, value: &[u8]) -> TestResponse {
     let cookie = HeaderValue::from_bytes(value).unwrap();
     let request = Request::get("/").header("accept", "text/html").header("cookie", cookie);
     fixture.visitor().request(request, "").await

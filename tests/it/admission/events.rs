@@ -1,0 +1,117 @@
+//! Scheduled queues: what visitors see in each phase, and which requests need the store (rule 13).
+
+use serde_json::{Value, json};
+use vestibule_core::{Micros, Timestamp};
+use vestibule_tests::TestResponse;
+
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, over_own_redis};
+
+on_each_store! {
+    lobby_page_counts_down_to_the_start,
+    closed_page_shows_the_next_start,
+    idle_queue_forwards_and_says_why,
+    a_set_mode_overrides_the_events_at_once,
+}
+
+mod own_redis {
+    use super::{an_idle_queue_asks_the_store_only_once, over_own_redis};
+
+    over_own_redis! {
+        an_idle_queue_asks_the_store_only_once,
+    }
+}
+
+/// Settings of a queue with an event that opens its lobby, starts and ends this many seconds from the store's time.
+fn scheduled(keeper: &StoreSetup, lobby: i64, changes: &Value) -> Value {
+    let now = keeper.clock.now();
+    let at = |seconds: i64| {
+        let instant = now.0.saturating_add_signed(seconds * 1_000_000);
+        Timestamp::of(Micros(instant)).to_string()
+    };
+    let mut settings = json!({
+        "mode": "scheduled", "quota": 1,
+        "events": [{ "id": "sale", "name": "Spring <sale>", "lobby_at": at(lobby), "starts_at": at(lobby + 900), "ends_at": at(lobby + 4_500), "order": "arrival" }],
+    });
+    settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    settings
+}
+
+fn heading(answer: &TestResponse) -> String {
+    let page = answer.text();
+    let (_, rest) = page.split_once("<h1").unwrap_or_else(|| panic!("no heading: {page}"));
+    rest.split_once('>').unwrap().1.split_once("</h1>").unwrap().0.to_owned()
+}
+
+async fn lobby_page_counts_down_to_the_start(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, -600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings.clone()).await;
+    let mut visitor = fixture.visitor();
+    let page = visitor.navigate("/").await;
+    let starts = settings["events"][0]["starts_at"].as_str().unwrap().replace('T', " ");
+    let heading = heading(&page);
+    assert!(heading.starts_with(&format!("Spring &lt;sale&gt; starts at {}", &starts[..16])), "{heading}");
+    assert!(heading.ends_with(" UTC"), "{heading}");
+    assert!(page.text().contains("about 5 minutes"), "{}", page.text());
+    let status = visitor.fetch(&fixture.own("status")).await.json();
+    assert_eq!((&status["state"], &status["position"]), (&json!("paused"), &json!(1)));
+    let event = &status["event"];
+    assert_eq!(
+        (&event["id"], &event["name"], &event["phase"]),
+        (&json!("sale"), &json!("Spring <sale>"), &json!("lobby"))
+    );
+    let left = event["starts_in"].as_f64().unwrap();
+    assert!((290.0..=300.0).contains(&left), "{left}");
+    fixture.advance_seconds(300);
+    let status = visitor.fetch(&fixture.own("status")).await.json();
+    assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("admitted"), &json!("running")));
+}
+
+async fn closed_page_shows_the_next_start(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, 3_600, &json!({ "between_events": "closed" }));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = fixture.visitor();
+    let page = visitor.navigate("/").await;
+    assert!(heading(&page).starts_with("Spring &lt;sale&gt; starts at "), "{}", page.text());
+    let status = visitor.fetch(&fixture.own("status")).await.json();
+    assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("closed"), &json!("idle")));
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn idle_queue_forwards_and_says_why(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, 3_600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings).await;
+    for _ in 0..3 {
+        let answer = fixture.visitor().navigate("/shop").await;
+        assert!(answer.text().contains("origin /shop"), "{}", answer.text());
+        assert_eq!(fixture.origin.requests().last().unwrap().headers["x-vestibule-bypass"], "mode");
+    }
+    fixture.advance_seconds(3_600);
+    // A request that asks the store tells this gate the time.
+    fixture.visitor().fetch(&fixture.own("status")).await;
+    let answer = fixture.visitor().navigate("/shop").await;
+    assert!(heading(&answer).starts_with("Spring &lt;sale&gt;"), "{}", answer.text());
+}
+
+async fn a_set_mode_overrides_the_events_at_once(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, -600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    for (mode, state) in [("closed", "closed"), ("scheduled", "paused"), ("open", "admitted")] {
+        fixture.change(&json!({ "mode": mode })).await;
+        let status = visitor.fetch(&fixture.own("status")).await.json();
+        assert_eq!(status["state"], state, "{mode}");
+        assert_eq!(status["event"].is_null(), mode != "scheduled", "{mode}: {status}");
+    }
+}
+
+async fn an_idle_queue_asks_the_store_only_once(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, 3_600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings).await;
+    assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
+    let before = fixture.keeper.own().calls("fcall").await;
+    for _ in 0..20 {
+        assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
+    }
+    assert_eq!(fixture.keeper.own().calls("fcall").await, before);
+}

@@ -1,0 +1,187 @@
+//! Rules 14 and 15: the lobby and the draw of an event.
+
+use serde_json::{Value, json};
+use vestibule_core::line::{Mode, Phase, VisitAnswer, VisitKind};
+use vestibule_core::{Draw, LobbyTicket, PutMode, SaleKeys, SessionId};
+use vestibule_tests::GateUnderTest;
+
+use super::phases::event;
+use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor};
+
+/// The lobby opens at once; the event starts after [`STARTS`] seconds, and its draw takes [`DRAW`] seconds.
+fn drawn() -> Value {
+    let mut event = event("sale", 0, STARTS, 4_000);
+    for (field, value) in
+        [("order", json!("draw")), ("draw_seconds", json!(DRAW)), ("key", json!("s1")), ("salt", json!("a"))]
+    {
+        event[field] = value;
+    }
+    json!({ "mode": "scheduled", "quota": 1, "hold_ttl": 1_200, "waiting_ttl": 60, "active_ttl": 3_000, "events": [event] })
+}
+
+const STARTS: u64 = 600;
+const DRAW: u64 = 30;
+
+/// A newcomer in the lobby.
+async fn enter_lobby(fixture: &LineFixture<'_>) -> LobbyTicket {
+    let session = SessionId::random();
+    let visit = vestibule_core::line::Visit::joining(session);
+    let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
+    assert_eq!((answer.kind, answer.mode, answer.place), (VisitKind::Lobby, Mode::Lobby, None));
+    let signer = &fixture.bench.signer;
+    let token = signer.sign_lobby(&fixture.queue, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap());
+    signer.verify_lobby(&fixture.queue, token.unwrap().as_bytes()).unwrap()
+}
+
+async fn draw_of(fixture: &LineFixture<'_>) -> Draw {
+    let settings = fixture.settings().await;
+    SaleKeys::new(&GateUnderTest::sale_keys()).unwrap().draw(&fixture.queue, &settings.line.events[0]).unwrap()
+}
+
+/// The visit of a gate with a converted lobby ticket.
+async fn visit_drawn(fixture: &LineFixture<'_>, ticket: &LobbyTicket) -> (VisitAnswer, Option<TestVisitor>) {
+    let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
+    let answer = fixture.ask(Some(ticket.drawn(&draw_of(fixture).await, drawn_at)), Some(SessionId::random())).await;
+    let ticket = fixture.bench.ticket(&fixture.queue, &answer);
+    (answer, ticket.map(|ticket| TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }))
+}
+
+pub(super) async fn rule_14_lobby_costs_no_memory(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let tickets = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
+    assert_ne!(tickets[0].session(), tickets[1].session());
+    let stats = fixture.stats().await;
+    assert_eq!((stats.lobby_tickets, stats.waiting, stats.active), (2, 0, 0));
+    assert_eq!((stats.counters.joined, stats.phase, stats.mode), (0, Some(Phase::Lobby), Mode::Lobby));
+    assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Absent, "only newcomers are counted");
+    assert_eq!(fixture.stats().await.lobby_tickets, 2);
+}
+
+pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &StoreFixture) {
+    let mut settings = drawn();
+    settings["mode"] = "open".into();
+    let fixture = bench.open(settings).await;
+    let mut inside = fixture.join_and_confirm().await;
+    let mut early = fixture.join_and_confirm().await;
+    fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+    assert!(fixture.visit(&mut inside).await.place.unwrap().admitted_at.is_some(), "active sessions keep their slots");
+    fixture.leave(&inside).await;
+    assert_eq!(fixture.visit(&mut early).await.place.unwrap().position, 1, "nobody is admitted in the lobby");
+    let lobby = enter_lobby(&fixture).await;
+    fixture.advance_seconds(STARTS);
+    let (answer, _) = visit_drawn(&fixture, &lobby).await;
+    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1), "the earlier visitor is away");
+    fixture.visit(&mut early).await;
+    assert_eq!(fixture.position(&early).await, Some(1), "they are ahead of everyone who was drawn");
+}
+
+pub(super) async fn rule_15_admissions_follow_the_numbers(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let mut lobby = Vec::new();
+    for _ in 0..8 {
+        lobby.push(enter_lobby(&fixture).await);
+        fixture.advance_seconds(1);
+    }
+    fixture.advance_seconds(STARTS - 8);
+    let mut late = fixture.join_and_confirm().await;
+    assert_eq!(fixture.position(&late).await, Some(1));
+    let mut guests = Vec::new();
+    for ticket in &lobby {
+        let (answer, guest) = visit_drawn(&fixture, ticket).await;
+        assert_eq!((answer.mode, answer.kind), (Mode::Draw, VisitKind::Restored));
+        assert!(answer.place.unwrap().admitted_at.is_none(), "nobody is admitted while the order is drawn");
+        guests.push(guest.unwrap());
+    }
+    assert_eq!(fixture.release(1).await, 0, "nor by an operator");
+    assert!(!fixture.store().admit(&fixture.queue, guests[0].session).await.unwrap());
+    let stats = fixture.stats().await;
+    assert_eq!((stats.waiting, stats.active, stats.counters.returned), (9, 0, 0));
+    assert_eq!((stats.counters.joined, stats.counters.confirmed), (9, 9));
+    fixture.advance_seconds(DRAW);
+    let draw = draw_of(&fixture).await;
+    guests.sort_by_key(|guest| draw.number(guest.session));
+    for _ in 0..guests.len() {
+        fixture.visit_all(&mut guests).await;
+        let mut first = guests.remove(0);
+        assert!(fixture.is_in(&first).await, "admissions follow the numbers");
+        assert!(fixture.counts().await.1 == 1);
+        fixture.visit(&mut first).await;
+        fixture.leave(&first).await;
+    }
+    fixture.visit(&mut late).await;
+    assert!(fixture.is_in(&late).await, "later visitors follow in order of arrival");
+    let oldest = fixture.stats().await.waits;
+    assert!(oldest.sum_us <= 9 * DRAW * 1_000_000 + 1_000_000, "waits count from the start: {}", oldest.sum_us);
+}
+
+pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let (one, other) = (enter_lobby(&fixture).await, enter_lobby(&fixture).await);
+    let draw = draw_of(&fixture).await;
+    let (first, second) =
+        if draw.number(one.session()) < draw.number(other.session()) { (one, other) } else { (other, one) };
+    fixture.change(|settings| settings.line.quota = 0).await;
+    fixture.advance_seconds(STARTS + DRAW + 10);
+    let (_, mut behind) = visit_drawn(&fixture, &second).await;
+    let mut late = fixture.join_and_confirm().await;
+    fixture.advance_seconds(20);
+    let (answer, ahead) = visit_drawn(&fixture, &first).await;
+    assert_eq!(answer.place.unwrap().position, 1);
+    assert_eq!(answer.place.unwrap().arrival, draw.arrival(first.session()));
+    let behind = behind.as_mut().unwrap();
+    fixture.visit(behind).await;
+    fixture.visit(&mut late).await;
+    let positions = [
+        fixture.position(ahead.as_ref().unwrap()).await,
+        fixture.position(behind).await,
+        fixture.position(&late).await,
+    ];
+    assert_eq!(positions, [Some(1), Some(2), Some(3)]);
+    let (again, _) = visit_drawn(&fixture, &first).await;
+    assert_eq!((again.kind, again.waiting), (VisitKind::Renewed, 3), "the same lobby ticket is one session");
+    assert_eq!(
+        fixture.stats().await.oldest_arrival.unwrap(),
+        fixture.settings().await.line.events[0].starts_at.micros()
+    );
+}
+
+pub(super) async fn rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let lobby = enter_lobby(&fixture).await;
+    fixture.advance_micros(STARTS * 1_000_000 - 1);
+    let (answer, guest) = visit_drawn(&fixture, &lobby).await;
+    assert_eq!((answer.kind, answer.mode, guest.is_none()), (VisitKind::Lobby, Mode::Lobby, true));
+    assert_eq!(fixture.stats().await.lobby_tickets, 1, "they are counted once");
+    fixture.advance_micros(1);
+    assert_eq!(visit_drawn(&fixture, &lobby).await.0.kind, VisitKind::Restored);
+}
+
+pub(super) async fn rule_15_quiet_lobby_is_no_loss(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let lobby = enter_lobby(&fixture).await;
+    fixture.advance_seconds(STARTS + DRAW + 5);
+    let (answer, _) = visit_drawn(&fixture, &lobby).await;
+    assert!(!answer.recovering, "no visit was due between the lobby and now");
+    assert!(answer.place.unwrap().admitted_at.is_some());
+}
+
+pub(super) async fn rule_15_flush_in_the_lobby_loses_no_position(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let mut lobby = Vec::new();
+    for _ in 0..4 {
+        lobby.push(enter_lobby(&fixture).await);
+    }
+    fixture.advance_seconds(10);
+    fixture.lose(PutMode::Restore).await;
+    assert_eq!(fixture.stats().await.lobby_tickets, 0);
+    fixture.advance_seconds(STARTS - 10);
+    let draw = draw_of(&fixture).await;
+    let mut guests = Vec::new();
+    for ticket in &lobby {
+        guests.push(visit_drawn(&fixture, ticket).await.1.unwrap());
+    }
+    guests.sort_by_key(|guest| draw.number(guest.session));
+    for (index, guest) in guests.iter().enumerate() {
+        assert_eq!(fixture.position(guest).await, Some(index as u64 + 1));
+    }
+}

@@ -1,0 +1,92 @@
+//! Rule 18: read-only visits.
+
+use serde_json::json;
+use vestibule_core::line::{Counters, SessionLocation, Visit, VisitAnswer, VisitKind};
+use vestibule_core::{MICROS_PER_SECOND, PutMode};
+
+use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
+
+async fn read(fixture: &LineFixture<'_>, guest: &TestVisitor) -> VisitAnswer {
+    fixture.store().visit(&fixture.queue, Visit::reading(guest.ticket.clone())).await.unwrap()
+}
+
+pub(super) async fn rule_18_read_only_visit_sees_the_position(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(4).await;
+    let answer = read(&fixture, &guests[3]).await;
+    let place = answer.place.unwrap();
+    assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Renewed, guests[3].session, guests[3].arrival));
+    assert_eq!((place.position, place.admitted_at, answer.waiting, answer.active), (3, None, 3, 1));
+    let inside = read(&fixture, &guests[0]).await.place.unwrap();
+    assert!(inside.admitted_at.is_some() && inside.position == 0);
+    fixture.leave(&guests[1]).await;
+    assert_eq!(read(&fixture, &guests[3]).await.place.unwrap().position, 2);
+}
+
+pub(super) async fn rule_18_read_only_visits_renew_no_presence(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(2).await;
+    let expiry = fixture.expires_in(&guests[1]).await;
+    for second in 1..60 {
+        fixture.advance_seconds(1);
+        let place = read(&fixture, &guests[1]).await.place.unwrap();
+        assert_eq!(place.expires_at.since(fixture.now()), expiry - second * MICROS_PER_SECOND);
+    }
+    fixture.advance_seconds(1);
+    assert_eq!(read(&fixture, &guests[1]).await.place, None, "it has expired");
+    assert_eq!(fixture.state(&guests[1]).await, None);
+    assert_eq!(read(&fixture, &guests[1]).await.kind, VisitKind::Absent, "the ticket is good, but nobody presents it");
+    let counters = fixture.stats().await.counters;
+    assert_eq!((counters.expired_waiting, counters.returned), (1, 0));
+}
+
+pub(super) async fn rule_18_read_only_visit_restores_and_joins_nobody(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guest = fixture.join().await;
+    let before = fixture.expires_in(&guest).await;
+    assert_eq!(read(&fixture, &guest).await.place.unwrap().expires_at.since(fixture.now()), before);
+    assert_eq!(fixture.stats().await.counters.confirmed, 0, "the client has not returned the ticket");
+    fixture.away(&guest).await;
+    let visit = Visit { join: Some(guest.session), ..Visit::reading(guest.ticket.clone()) };
+    let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    assert_eq!((answer.kind, answer.place, answer.waiting), (VisitKind::Absent, None, 0));
+    fixture.lose(PutMode::Restore).await;
+    let answer = read(&fixture, &guest).await;
+    assert!(answer.place.is_none() && answer.recovering, "the state was lost");
+    assert_eq!(fixture.stats().await.counters, Counters::default());
+    fixture.end(&guest).await;
+    assert_eq!(read(&fixture, &guest).await.place, None);
+    assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
+}
+
+pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 70 })).await;
+    let mut guests = fixture.arrivals(4).await;
+    fixture.advance_seconds(40);
+    fixture.visit_all(&mut guests[2..]).await;
+    fixture.advance_seconds(20);
+    assert_eq!(read(&fixture, &guests[3]).await.place.unwrap().position, 2, "the one at the head has expired");
+    assert_eq!(fixture.line().await, sessions(&guests[2..]));
+    fixture.advance_seconds(10);
+    let answer = read(&fixture, &guests[3]).await;
+    assert_eq!((answer.place.unwrap().position, answer.waiting, answer.active), (1, 1, 1));
+    assert!(fixture.is_in(&guests[2]).await, "the slot expired, and the next session has it");
+}
+
+pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
+    let mut guests = fixture.arrivals(2).await;
+    fixture.change(|settings| settings.line.quota = 2).await;
+    let place = read(&fixture, &guests[1]).await.place.unwrap();
+    assert!(place.admitted_at.is_some());
+    assert_eq!(place.expires_at.since(fixture.now()), 25 * MICROS_PER_SECOND, "nobody has claimed it");
+    fixture.advance_seconds(24);
+    read(&fixture, &guests[1]).await;
+    assert_eq!(fixture.expires_in(&guests[1]).await, MICROS_PER_SECOND);
+    let mut claimed = guests[1].clone();
+    fixture.visit(&mut claimed).await;
+    assert_eq!(fixture.expires_in(&guests[1]).await, 600 * MICROS_PER_SECOND);
+    fixture.leave(&guests[0]).await;
+    assert_eq!(read(&fixture, &guests[0]).await.place, None, "it has left");
+    fixture.visit(&mut guests[1]).await;
+}

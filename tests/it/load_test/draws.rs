@@ -1,0 +1,72 @@
+//! Sales with a lobby and a draw: admissions follow the numbers, whatever fails around the start.
+
+use std::fs;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::sleep;
+use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
+use vestibule_tests::{Origin, Redis};
+use vestibule_workload::report::Report;
+use vestibule_workload::{Arrivals, Behavior, Fault, Shopping, Workload};
+
+use super::program::RunningGate;
+use super::{assert_held, assert_held_but, rehearse};
+
+const QUOTA: u64 = 20;
+const VISITORS: u32 = 300;
+/// Seconds from the beginning to the start of the sale. Most visitors come to the lobby, the others after it.
+const STARTS: u64 = 14;
+
+/// A gate in the lobby of an event, and its settings file. `hold_ttl` is short, so that visitors poll often wherever they stand:
+/// a line that moves many times faster than it seemed to at first is not what is shown here.
+async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
+    let now = SystemClock::new().now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000));
+    let folder = TempDir::new().unwrap();
+    let (file, url, origin) = (folder.path().join("vestibule.toml"), redis.url(), Origin::start());
+    let settings = format!(
+        "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\n\
+         quota = {QUOTA}\nmode = \"scheduled\"\nwaiting_ttl = 12\nclaim_ttl = 12\nhold_ttl = 24\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
+         [[queues.events]]\nid = \"sale\"\nlobby_at = {}\nstarts_at = {}\nends_at = {}\ndraw_seconds = 10\n",
+        origin.url(),
+        at(now - 600),
+        at(now + STARTS),
+        at(now + 3_600),
+    );
+    fs::write(&file, settings).unwrap();
+    let gate = RunningGate::start(redis, &url, origin, &["--settings", &file.display().to_string()]).await;
+    (gate, folder)
+}
+
+fn workload() -> Workload {
+    let behavior = Behavior::patient(Shopping::Uniform(0.5, 1.5));
+    Workload { visitors: VISITORS, arrivals: Arrivals::Steady(STARTS as f64 + 3.0), behavior, seed: 5, repeat: None }
+}
+
+async fn sale(gate: &RunningGate, faults: Vec<Fault>) -> Report {
+    rehearse(workload(), &gate.address, "shop.example.com", "tour", QUOTA, faults).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn admissions_follow_the_draw() {
+    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    assert_held(&sale(&gate, Vec::new()).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flush_in_the_lobby_and_a_restart_at_the_start_change_no_position() {
+    let (mut gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let command = format!("redis-cli -p {} flushall", gate.redis.port());
+    let flush = Fault { at: STARTS as f64 - 5.0, name: "the store is empty".to_owned(), command };
+    let address = gate.address.clone();
+    let test = rehearse(workload(), &address, "shop.example.com", "tour", QUOTA, vec![flush]);
+    let restart = async {
+        sleep(Duration::from_secs(STARTS)).await;
+        gate.program.kill();
+        sleep(Duration::from_secs(1)).await;
+        gate.program.restart();
+    };
+    let (report, ()) = tokio::join!(test, restart);
+    assert_held_but(&report, &["failed_share"]);
+}

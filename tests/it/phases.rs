@@ -1,0 +1,130 @@
+//! Scheduled queues in Redis: the phase function in Lua is that of the rules, and programs that do not know schedules see
+//! a closed queue (rule 13).
+
+use std::env;
+
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::{Value, json};
+use vestibule_core::line::{Mode, VisitKind};
+use vestibule_core::{Clock as _, PutMode, SessionId};
+
+use crate::conformance::phases::event;
+use crate::line_fixture::{LineFixture, StoreFixture, random_queue_id, settings_of};
+
+/// Schedules of the property test; each is compared at [`INSTANTS`] instants.
+const SCHEDULES: u64 = 256;
+const INSTANTS: usize = 400;
+
+/// Up to five events with random times, some of them suspended, and what happens between them.
+fn schedule(rng: &mut SmallRng) -> Value {
+    let mut begins = rng.random_range(0..300);
+    let mut events = Vec::new();
+    for index in 0..rng.random_range(0..=5) {
+        let start = begins + rng.random_range(60..400);
+        let end = start + rng.random_range(90..400);
+        let mut event = event(&format!("e{index}"), begins, start, end);
+        event["order"] = if rng.random_bool(0.5) { "draw" } else { "arrival" }.into();
+        event["suspended"] = rng.random_bool(0.2).into();
+        events.push(event);
+        begins = end + rng.random_range(900..1_300);
+    }
+    let between = if rng.random_bool(0.5) { "bypass" } else { "closed" };
+    let hold_ttl = rng.random_range(60..2_000);
+    json!({ "mode": "scheduled", "between_events": between, "events": events, "hold_ttl": hold_ttl, "waiting_ttl": 60 })
+}
+
+#[tokio::test]
+async fn phases_in_lua_are_those_of_the_rules() {
+    let runs = env::var("VESTIBULE_PROPERTY_RUNS").ok().map_or(SCHEDULES, |runs| runs.parse().unwrap());
+    let bench = StoreFixture::redis().await;
+    let start = bench.clock.now();
+    for seed in 0..runs {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let fixture = bench.open(schedule(&mut rng)).await;
+        let rules = fixture.settings().await.line;
+        let boundaries: Vec<u64> = rules
+            .events
+            .iter()
+            .flat_map(|event| {
+                let ends_at = event.ends_at.micros();
+                let draw_ends_at = event.draw_ends_at().unwrap_or(ends_at);
+                let over = ends_at.add_seconds(rules.hold_ttl);
+                [event.lobby_at().micros(), event.starts_at.micros(), draw_ends_at, ends_at, over]
+            })
+            .map(|at| at.0)
+            .collect();
+        for _ in 0..INSTANTS {
+            let random = start.0 + rng.random_range(0..8_000_000_000);
+            let at = match boundaries.len() {
+                0 => random,
+                _ if rng.random_bool(0.3) => random,
+                count => boundaries[rng.random_range(0..count)] + rng.random_range(0..3) - 1,
+            };
+            set_clock(&bench, at);
+            // Visits also write which event is current.
+            if rng.random_bool(0.1) {
+                fixture.ask(None, rng.random_bool(0.3).then(SessionId::random)).await;
+            }
+            let stats = fixture.stats().await;
+            let waiting = stats.waiting > 0;
+            let expected = rules.phase(stats.now, waiting).map(|current| current.phase);
+            assert_eq!(
+                (stats.phase, stats.mode),
+                (expected, rules.effective_mode(stats.now, waiting)),
+                "seed {seed}, {at}"
+            );
+        }
+        bench.store.remove_queue(&fixture.queue).await.unwrap();
+        set_clock(&bench, start.0);
+    }
+}
+
+fn set_clock(bench: &StoreFixture, micros: u64) {
+    let now = bench.clock.now().0;
+    bench.clock.advance(micros.saturating_sub(now));
+    bench.clock.step_back(now.saturating_sub(micros));
+}
+
+/// What the previous release reads and writes: rules and document, without the schedule.
+fn write_as_the_previous_release(fixture: &LineFixture<'_>) {
+    let script = "local r = cmsgpack.unpack(redis.call('HGET', KEYS[1], 'rules')) \
+        assert(r.mode == 'closed' and not r.events and not r.between_events) \
+        r.revision = r.revision + 1 \
+        local d = cjson.decode(redis.call('HGET', KEYS[1], 'document')) \
+        assert(d.mode == 'closed' and #d.events == 1) \
+        redis.call('HSET', KEYS[1], 'rules', cmsgpack.pack(r)) \
+        return 'OK'";
+    assert_eq!(fixture.bench.redis_script(script, &fixture.queue), "OK");
+}
+
+#[tokio::test]
+async fn previous_release_sees_and_leaves_a_closed_queue() {
+    let bench = StoreFixture::redis().await;
+    let settings = json!({ "mode": "scheduled", "quota": 0, "events": [event("sale", 0, 60, 120)] });
+    let fixture = bench.open(settings).await;
+    let mut guest = fixture.join_and_confirm().await;
+    write_as_the_previous_release(&fixture);
+    let answer = fixture.visit_as(SessionId::random()).await;
+    assert_eq!((answer.mode, answer.place), (Mode::Closed, None), "closed for every program");
+    assert_eq!(fixture.visit(&mut guest).await.place.unwrap().position, 1, "nobody loses the position");
+    let read = fixture.settings().await;
+    assert_eq!((read.line.mode, read.line.events.len()), (Mode::Closed, 1), "the events are kept");
+    fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+    assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Joined);
+}
+
+#[tokio::test]
+async fn schedule_is_removed_with_the_mode() {
+    let bench = StoreFixture::redis().await;
+    let settings =
+        settings_of(&random_queue_id(), &json!({ "mode": "scheduled", "events": [event("sale", 0, 60, 120)] }));
+    bench.store.put_settings(&settings, PutMode::Always).await.unwrap();
+    let stored =
+        "return tostring(redis.call('HEXISTS', KEYS[1], 'schedule') + redis.call('HEXISTS', KEYS[1], 'events'))";
+    assert_eq!(bench.redis_script(stored, &settings.id), "2");
+    let mut open = settings;
+    open.line.mode = Mode::Open;
+    bench.store.put_settings(&open, PutMode::Always).await.unwrap();
+    assert_eq!(bench.redis_script(stored, &open.id), "0");
+}

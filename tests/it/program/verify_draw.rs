@@ -1,0 +1,161 @@
+//! `vestibule verify-draw`, and the same check in a few lines of Python, on what a gate published.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
+
+use super::{RunningGate, run};
+
+/// Visitors in the lobby.
+const VISITORS: usize = 5;
+const LINE: &str = "/_vestibule/line?queue=tour";
+const STATUS: &str = "/_vestibule/status?queue=tour";
+
+fn workspace(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// What a gate published before and after a draw, and the sessions in the order of their numbers.
+struct PublishedDraw {
+    folder: TempDir,
+    before: Value,
+    after: Value,
+    sessions: Vec<(String, String)>,
+}
+
+impl PublishedDraw {
+    /// Runs a sale with a draw.
+    async fn take_place() -> Self {
+        let now = SystemClock::new().now().seconds();
+        let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000));
+        let event = format!(
+            "quota = 0\nmode = \"scheduled\"\n[[queues.events]]\nid = \"sale\"\nlobby_at = {}\nstarts_at = {}\nends_at = {}\ndraw_seconds = 10",
+            at(now - 600),
+            at(now + 4),
+            at(now + 3_600)
+        );
+        let gate = RunningGate::with(&event).await;
+        let mut visitors: Vec<_> = (0..VISITORS).map(|_| gate.visitor()).collect();
+        for visitor in &mut visitors {
+            assert!(visitor.navigate("/").await.text().contains("starts at"));
+        }
+        let before = gate.visitor().fetch(LINE).await.json();
+        assert_eq!(before["event"]["lobby_tickets"], VISITORS, "{before}");
+        let mut sessions = Vec::new();
+        for visitor in &mut visitors {
+            let status = loop {
+                let status = visitor.fetch(STATUS).await.json();
+                if status["event"]["phase"] == "draw" {
+                    break status;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            };
+            let number = status["event"]["number"].as_str().unwrap().to_owned();
+            sessions.push((number, status["session"].as_str().unwrap().to_owned()));
+        }
+        sessions.sort();
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        let after = gate.visitor().fetch(LINE).await.json();
+        let published = Self { folder: TempDir::new().unwrap(), before, after, sessions };
+        published.write("before.json", &published.before);
+        published.write("after.json", &published.after);
+        published
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, document: &Value) {
+        fs::write(self.folder.path().join(name), document.to_string()).unwrap();
+    }
+
+    fn write_order(&self, sessions: &[(String, String)]) {
+        let lines: Vec<&str> = sessions.iter().map(|(_, session)| session.as_str()).collect();
+        fs::write(self.folder.path().join("sessions.txt"), lines.join("\n")).unwrap();
+    }
+
+    /// The program's answer about this document.
+    async fn verify(&self, document: &Value, more: &[&str]) -> (i32, String) {
+        self.write("changed.json", document);
+        let shown = self.path("changed.json");
+        run(&[&["verify-draw", &shown], more].concat()).await
+    }
+}
+
+#[tokio::test]
+async fn published_draw_can_be_verified_by_anybody() {
+    let draw = PublishedDraw::take_place().await;
+    let (before, sessions) = (draw.path("before.json"), draw.path("sessions.txt"));
+    draw.write_order(&draw.sessions);
+    let (number, session) = &draw.sessions[1];
+    let more = ["--committed", &before, "--session", session, "--sessions", &sessions];
+    let (code, told) = draw.verify(&draw.after, &more).await;
+    assert_eq!(code, 0, "{told}");
+    for words in ["unchanged since", "(0 inversions): yes", &format!("number {number}, arrival")] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+
+    for (field, value) in [("lobby_at", json!(1_795_000_000)), ("starts_at", json!(1_795_000_060))] {
+        let mut changed = draw.after.clone();
+        changed["event"][field] = value;
+        let (code, told) = draw.verify(&changed, &["--committed", &before]).await;
+        assert!(code == 1 && told.contains(&format!("{field} unchanged since")) && told.contains(": NO"), "{told}");
+    }
+    let mut changed = draw.after.clone();
+    changed["event"]["draw"]["secret"] = "0".repeat(64).into();
+    let (code, told) = draw.verify(&changed, &["--committed", &before]).await;
+    assert!(code == 1 && told.contains("commitment matches the secret: NO"), "{told}");
+
+    let mut swapped = draw.sessions.clone();
+    swapped.swap(1, 2);
+    draw.write_order(&swapped);
+    let (code, told) = draw.verify(&draw.after, &["--sessions", &sessions]).await;
+    assert!(code == 1 && told.contains("line 3: ") && told.contains("(1 inversions): NO"), "{told}");
+
+    let (code, told) = draw.verify(&draw.before, &[]).await;
+    assert!(
+        code == 2 && told.starts_with("nothing to verify: the draw of the event \"sale\" takes place at "),
+        "{told}"
+    );
+    let (code, told) = draw.verify(&json!({ "queue": "tour" }), &[]).await;
+    assert!(code == 1 && told.contains("is not a line document"), "{told}");
+    let (code, told) = draw.verify(&draw.after, &["--committed", &draw.path("after.json")]).await;
+    assert!(code == 1 && told.contains("was saved after the draw"), "{told}");
+}
+
+/// The program in docs/events.md agrees with the numbers that visitors were shown.
+#[tokio::test]
+async fn documented_python_verifies_a_draw() {
+    let draw = PublishedDraw::take_place().await;
+    let page = fs::read_to_string(workspace("docs/events.md")).unwrap();
+    let (_, rest) = page.split_once("```python\n").unwrap();
+    draw.write_program(rest.split_once("```").unwrap().0);
+    let sessions: Vec<&str> = draw.sessions.iter().map(|(_, session)| session.as_str()).collect();
+    let python = |before: &str| {
+        let output = Command::new(workspace(".tools/python/bin/python"))
+            .args([&draw.path("verify.py"), before, &draw.path("after.json")])
+            .args(&sessions)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (verified, told) = python(&draw.path("before.json"));
+    let expected: Vec<String> = draw.sessions.iter().map(|(number, session)| format!("{session} {number}")).collect();
+    assert!(verified && told.lines().eq(expected.iter().map(String::as_str)), "{told}");
+    let mut changed = draw.before.clone();
+    changed["event"]["draw"]["commitment"] = "0".repeat(64).into();
+    draw.write("changed.json", &changed);
+    assert!(!python(&draw.path("changed.json")).0);
+}
+
+impl PublishedDraw {
+    fn write_program(&self, text: &str) {
+        fs::write(self.folder.path().join("verify.py"), text).unwrap();
+    }
+}

@@ -5,7 +5,8 @@ export const base = {
   timeout: 60_000,
   expect: { timeout: 10_000 },
   forbidOnly: Boolean(process.env.CI),
-  retries: 0,
+  // A pipeline runs a failed test once more, and lists it as flaky.
+  retries: process.env.CI ? 1 : 0,
   workers: 2,
   fullyParallel: true,
   reporter: 'list',

@@ -18,8 +18,8 @@ const VISITORS: u32 = 300;
 /// Seconds from the beginning to the start of the sale. Most visitors come to the lobby, the others after it.
 const STARTS: u64 = 14;
 
-/// A gate in the lobby of an event, and its settings file. `hold_ttl` is short, so that visitors poll often wherever they stand:
-/// a line that moves many times faster than it seemed to at first is not what is shown here.
+/// A gate in the lobby of an event, and its settings file. Stays are short: the line moves many times faster than the waits
+/// that are shown at first.
 async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
     let now = SystemClock::new().now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000));
@@ -27,7 +27,7 @@ async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
     let (file, url, origin) = (folder.path().join("vestibule.toml"), redis.url(), Origin::start());
     let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\n\
-         quota = {QUOTA}\nmode = \"scheduled\"\nwaiting_ttl = 12\nclaim_ttl = 12\nhold_ttl = 24\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
+         quota = {QUOTA}\nmode = \"scheduled\"\nwaiting_ttl = 12\nclaim_ttl = 12\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
          [[queues.events]]\nid = \"sale\"\nlobby_at = {}\nstarts_at = {}\nends_at = {}\ndraw_seconds = 10\n",
         origin.url(),
         at(now - 600),

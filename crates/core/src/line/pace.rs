@@ -93,6 +93,12 @@ impl Observed {
     pub fn is_known(&self) -> bool {
         self.admissions >= ADMISSIONS_MIN || self.age >= PACE_WINDOW as f64
     }
+
+    /// Seconds in which the line moves by this many positions at the pace observed; `None` if it has not moved.
+    pub(super) fn seconds_to_move(&self, positions: u64) -> Option<u64> {
+        let moved = self.admissions + self.departures.max(0.0);
+        (moved > 0.0).then(|| (positions as f64 * self.seconds / moved) as u64)
+    }
 }
 
 impl Pace {

@@ -157,11 +157,17 @@ impl LineRules {
     /// Seconds of which a waiting visitor's poll interval is at most a third: the presence TTL.
     ///
     /// It is `waiting_ttl`, a third of which is within `claim_ttl`, where the turn may come much earlier than `due`: within
-    /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known.
+    /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known. Farther
+    /// back, the wait shown follows a change of pace slowly: the turn counts as due when the line gets there at the pace
+    /// observed, if that is earlier.
     #[must_use]
     pub fn poll_ttl(&self, now: Micros, pace: &Observed, position: Option<u64>, due: Option<Micros>) -> u64 {
         let near = position.is_some_and(|position| position <= self.quota);
-        if near || !pace.is_known() { self.waiting_ttl } else { self.presence_ttl(now, due) }
+        if near || !pace.is_known() {
+            return self.waiting_ttl;
+        }
+        let at_pace = position.and_then(|position| pace.seconds_to_move(position)).map(|seconds| now.add_seconds(seconds));
+        self.presence_ttl(now, due.map(|due| at_pace.map_or(due, |at_pace| due.min(at_pace))))
     }
 
     /// The longest TTL that [`LineRules::presence_ttl`] returns.
@@ -195,14 +201,16 @@ mod tests {
         assert_eq!(rules.presence_ttl(now, Some(Micros(now.0 - 1))), 60, "the turn is overdue");
         let due = Some(now.add_seconds(3600));
         let limited = LineRules { quota: 20, ..rules.clone() };
-        let known = Observed { admissions: 10.0, ..Observed::default() };
-        let polled = |position| limited.poll_ttl(now, &known, position, due);
-        assert_eq!([Some(20), Some(21), None].map(polled), [60, 300, 300], "all slots may become free at once");
-        let after = |admissions, age| {
-            let pace = Observed { admissions, age, ..Observed::default() };
-            limited.poll_ttl(now, &pace, Some(21), due)
-        };
-        assert_eq!([after(9.0, 299.0), after(10.0, 20.0), after(0.0, 300.0)], [60, 300, 300], "the pace is not known");
+        let pace = |admissions, seconds| Observed { admissions, seconds, age: seconds, ..Observed::default() };
+        let polled = |position, pace| limited.poll_ttl(now, &pace, position, due);
+        let slow = pace(20.0, 300.0);
+        assert_eq!([Some(20), Some(100), None].map(|at| polled(at, slow)), [60, 300, 300], "all slots may become free at once");
+        let unknown = [pace(9.0, 299.0), pace(10.0, 299.0), pace(0.0, 300.0)];
+        assert_eq!(unknown.map(|pace| polled(Some(100), pace)), [60, 300, 300], "the pace is not known");
+        // Ten admissions in half a second: position 100 may be reached in five, whatever is shown.
+        assert_eq!(polled(Some(100), pace(10.0, 0.5)), 60);
+        let moved = Observed { departures: 280.0, ..slow };
+        assert_eq!([100, 400, 1600].map(|at| polled(Some(at), moved)), [60, 100, 300], "a line also moves by those who leave");
         let short_hold = LineRules { hold_ttl: 100, ..rules };
         assert_eq!(short_hold.presence_ttl(now, Some(now.add_seconds(3600))), 60, "at least waiting_ttl");
     }

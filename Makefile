@@ -12,7 +12,7 @@ tools := .tools/python/bin
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo demo-notice check test test-all bench lint screenshots release image-steps functions build-Admin deploy setup \
+.PHONY: help demo demo-notice check test test-all bench lint screenshots release publish image-steps functions build-Admin deploy setup \
   setup-deploy setup-release build format clippy docs scripts types prose dependencies template containers pipelines dashboard \
   dashboard-lint rust-tests dashboard-tests browser-tests
 
@@ -49,6 +49,9 @@ screenshots: setup build ## take the pictures of the documentation anew
 
 release: setup-release dashboard/dist/index.html ## build the programs for x86_64 and arm64 Linux, and the container image
 	scripts/release
+
+publish: ## publish what make release built: a pipeline does this for a tag
+	scripts/publish
 
 image-steps: ## run each step of the Dockerfile without a container engine
 	scripts/image-steps

@@ -1,9 +1,10 @@
-//! What surrounds the program: the composition, the image, the pipelines, and how a stage is deployed.
+//! What surrounds the program: the composition, the image, the pipelines, how a stage is deployed, and how a release is published.
 
 mod composition;
 mod deploy;
 mod image;
 mod pipelines;
+mod publish;
 
 use std::path::Path;
 

@@ -8,8 +8,8 @@ use vestibule_tests::yaml;
 use super::{is_versioned, read, stages, workspace};
 
 /// All that a step of ours says.
-const STEP_KEYS: [&str; 9] =
-    ["caches", "deployment", "max-time", "name", "oidc", "script", "size", "trigger", "after-script"];
+const STEP_KEYS: [&str; 10] =
+    ["caches", "deployment", "max-time", "name", "oidc", "script", "services", "size", "trigger", "after-script"];
 /// Caches that Bitbucket knows by itself.
 const KNOWN_CACHES: [&str; 2] = ["node", "pip"];
 

@@ -3,8 +3,8 @@
 #   docker build --tag vestibule .
 #   docker run --read-only --publish 8080:8080 --volume vestibule:/var/lib/vestibule vestibule serve --origin http://host:3000
 #
-# Debian's C library and not musl or a distroless image: it is what the tests run on, a version can be named, and its
-# shell asks for the health. Nothing is installed in it.
+# Debian rather than musl or a distroless image: the tests run on it, it can be pinned to a version, and the health check
+# needs its shell. Nothing is installed in it.
 FROM node:24-bookworm-slim AS dashboard
 WORKDIR /dashboard
 COPY dashboard/package.json dashboard/package-lock.json ./
@@ -17,7 +17,7 @@ WORKDIR /build
 COPY . .
 # The program has the dashboard in it.
 COPY --from=dashboard /dashboard/dist dashboard/dist
-# The registry and what was compiled stay on the building machine, so that a change compiles what it changes.
+# Downloads and compiled crates are cached on the building machine, so that a change compiles only what it affects.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
     cargo build --release --locked --package vestibule --bin vestibule \
@@ -30,12 +30,12 @@ LABEL org.opencontainers.image.title="Vestibule" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.revision="${REVISION}"
 
-# The authorities that origins, Redis and S3 are trusted by.
+# Certificate authorities for connections to origins, Redis and S3.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /vestibule /usr/local/bin/vestibule
 COPY deploy/docker/healthy /usr/local/bin/healthy
 
-# A number, so that an orchestrator sees that it is not root. Keys that nobody gave are made in the state folder once.
+# A number, so that an orchestrator sees that it is not root. Keys that are not given are generated once, in the state folder.
 RUN install --directory --owner=10001 --group=10001 --mode=700 /var/lib/vestibule
 USER 10001:10001
 ENV VESTIBULE_LISTEN=0.0.0.0:8080 \

@@ -35,25 +35,25 @@ pub struct AdminConfig {
     pub trusted_proxies: usize,
     /// `VESTIBULE_OIDC_ISSUER` and those beside it.
     pub provider: Option<ProviderConfig>,
-    /// `VESTIBULE_THEMES`: where themes are kept, to be published there.
+    /// `VESTIBULE_THEMES`: where themes are stored.
     pub themes: ThemesConfig,
     /// `VESTIBULE_AUDIT_DAYS`: days for which audit events are kept, 1 to 3650, [`AUDIT_DAYS`] if it is not set.
     pub audit_days: u64,
     /// `VESTIBULE_REQUIRE_TOTP`: which operators need TOTP to sign in with a password.
     pub require_totp: RequireTotp,
-    /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is made unless there is one.
+    /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is added unless there is one.
     pub first: Option<NewOperator>,
-    /// `VESTIBULE_SALE_KEYS`: those of the gates. Needed for events with a draw.
+    /// `VESTIBULE_SALE_KEYS`: the sale keys of the gates. Needed for events with a draw.
     pub sale_keys: SaleKeys,
 }
 
 /// Why a backoffice does not start. Never repeats a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminConfigError {
-    /// A variable is missing, or says what it doesn't take.
+    /// A variable is missing or invalid.
     #[error(transparent)]
     Variable(#[from] EnvError),
-    /// A variable names what is none.
+    /// The address of the store is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The themes cannot be opened.
@@ -68,7 +68,7 @@ impl AdminConfig {
     /// Reads the variables.
     ///
     /// # Errors
-    /// A variable is missing, or says what it doesn't take. The message names it, and holds no secret.
+    /// A variable is missing or invalid. The message names it and contains no secret.
     pub fn from_env() -> Result<Self, AdminConfigError> {
         let first = variable(BOOTSTRAP).map(|text| text.parse::<NewOperator>());
         let first = first.transpose().map_err(|error| EnvError::new(BOOTSTRAP, error.to_string()))?;
@@ -87,20 +87,20 @@ impl AdminConfig {
         })
     }
 
-    /// Makes what the router takes, and the first superuser where there is none. The store is connected to in the
-    /// background from here on, so this must be called within the program's runtime.
+    /// Opens the store and the themes, and adds the first superuser unless there is one. The store is connected in the
+    /// background, so this must be called within the program's runtime.
     ///
     /// # Errors
-    /// The address of the store or of the themes is none.
+    /// The address of the store or of the themes is invalid.
     pub async fn open(self) -> Result<AdminParts, AdminConfigError> {
         let (store, records) = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
         if let Some(first) = &self.first {
-            // A store that is away now is there for the next start, and says so on every request until then.
-            let made: Result<bool, StoreError> = bootstrap(&*records, first).await;
-            match made {
+            // If the store is unavailable now, the next start adds the superuser.
+            let added: Result<bool, StoreError> = bootstrap(&*records, first).await;
+            match added {
                 Ok(true) => info!("the first superuser can sign in; {BOOTSTRAP} is not needed any more"),
                 Ok(false) => {}
-                Err(error) => warn!(%error, "it could not be seen whether there is a superuser"),
+                Err(error) => warn!(%error, "could not check whether there is a superuser"),
             }
         }
         Ok(AdminParts {

@@ -14,7 +14,7 @@ use super::program::RunningGate;
 use super::{assert_held, assert_held_but, rehearse};
 
 const QUOTA: u64 = 20;
-const VISITORS: u32 = 300;
+const VISITORS: u32 = 200;
 /// Seconds from the beginning to the start of the sale. Most visitors come to the lobby, the others after it.
 const STARTS: u64 = 14;
 

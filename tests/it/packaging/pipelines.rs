@@ -133,11 +133,24 @@ fn every_stage_has_a_manual_deployment_step() {
 
 #[test]
 fn deployments_are_manual() {
-    assert!(steps_of("pull-requests").iter().all(|step| step.get("deployment").is_none()));
+    for kind in ["pull-requests", "tags"] {
+        assert!(steps_of(kind).iter().all(|step| step.get("deployment").is_none()), "{kind}");
+    }
     for step in steps_of("branches").iter().filter(|step| step.get("deployment").is_some()) {
         assert_eq!(step["trigger"], "manual", "{step}");
     }
     let kinds = yaml("bitbucket-pipelines.yml")["pipelines"].as_object().unwrap().clone();
     let kinds: Vec<&str> = kinds.keys().map(String::as_str).collect();
-    assert_eq!(kinds, ["branches", "custom", "pull-requests"], "a custom pipeline runs by hand alone");
+    assert_eq!(kinds, ["branches", "custom", "pull-requests", "tags"], "a custom pipeline runs by hand alone");
+}
+
+#[test]
+fn only_a_tag_publishes_and_after_all_checks() {
+    let publishes = |step: &Value| texts(&step["script"]).iter().any(|line| line.contains("publish"));
+    for kind in ["branches", "custom", "pull-requests"] {
+        assert!(!steps_of(kind).iter().any(publishes), "{kind}");
+    }
+    let (tags, checks) = (steps_of("tags"), steps_of("pull-requests"));
+    assert_eq!(tags[..checks.len()], checks);
+    assert!(matches!(&tags[checks.len()..], [step] if publishes(step)));
 }

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use serde::de::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
-use crate::json::Json;
-use crate::target::{PathForm, query_of, target};
+use crate::target::{PathForm, one_or_many, query_of, target};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -18,15 +18,10 @@ const DEFAULT_STAGE: &str = "$default";
 /// Part of the host of every function URL.
 const FUNCTION_URL: &str = ".lambda-url.";
 
-/// The event of an invocation, in its original order.
-#[derive(Debug, Clone)]
-pub struct Event(Json);
-
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Json::deserialize(deserializer).map(Self)
-    }
-}
+/// The event of an invocation. Its members keep their order: it is the only record of the order of query parameters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Event(Value);
 
 /// The source of an HTTP event. It decides the form of the response and its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +52,15 @@ pub(crate) struct InvalidEvent(pub(crate) &'static str);
 
 impl Event {
     pub(crate) fn caller(&self) -> Result<EventSource, UnsupportedEvent> {
-        let context = self.0.get("requestContext");
-        let in_context = |name| context.is_some_and(|context| context.get(name).is_some());
+        let context = member(&self.0, "requestContext");
+        let in_context = |name| context.is_some_and(|context| member(context, name).is_some());
         if in_context("elb") {
-            return Ok(EventSource::LoadBalancer { multi_value: self.0.get("multiValueHeaders").is_some() });
+            return Ok(EventSource::LoadBalancer { multi_value: member(&self.0, "multiValueHeaders").is_some() });
         }
         if in_context("http") {
             return Ok(EventSource::HttpApi);
         }
-        let has = |name| self.0.get(name).is_some();
+        let has = |name| member(&self.0, name).is_some();
         Err(UnsupportedEvent(if context.is_some() && has("httpMethod") {
             "an event of payload format 1.0"
         } else if has("detail-type") {
@@ -97,44 +92,44 @@ impl Event {
 
     fn of_load_balancer(&self, multi_value: bool) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
         let event = &self.0;
-        let headers = event.get(if multi_value { "multiValueHeaders" } else { "headers" });
-        let several = event.get("multiValueQueryStringParameters");
+        let headers = member(event, if multi_value { "multiValueHeaders" } else { "headers" });
+        let several = member(event, "multiValueQueryStringParameters");
         let query =
-            several.or_else(|| event.get("queryStringParameters")).map_or_else(|| Some(String::new()), query_of);
+            several.or_else(|| member(event, "queryStringParameters")).map_or_else(|| Some(String::new()), query_of);
         let query = query.ok_or(InvalidEvent("query"))?;
         let target = target(text_of(event, "path")?, PathForm::Written, &query).ok_or(InvalidEvent("path"))?;
-        Ok((method(event.get("httpMethod"))?, target, headers_of(headers)?))
+        Ok((method(member(event, "httpMethod"))?, target, headers_of(headers)?))
     }
 
     fn of_http_api(&self) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
         let event = &self.0;
-        let context = event.get("requestContext").unwrap_or(&Json::Null);
-        let http = context.get("http").unwrap_or(&Json::Null);
-        let host = context.get("domainName").and_then(Json::text);
+        let context = member(event, "requestContext").unwrap_or(&Value::Null);
+        let http = member(context, "http").unwrap_or(&Value::Null);
+        let host = context["domainName"].as_str();
         let form =
             if host.is_some_and(|host| host.contains(FUNCTION_URL)) { PathForm::Written } else { PathForm::Decoded };
-        let path = without_stage(text_of(event, "rawPath")?, context.get("stage").and_then(Json::text));
+        let path = without_stage(text_of(event, "rawPath")?, context["stage"].as_str());
         let target = target(path, form, text_of(event, "rawQueryString")?).ok_or(InvalidEvent("path"))?;
-        let mut headers = headers_of(event.get("headers"))?;
-        if let Some(cookies) = event.get("cookies") {
+        let mut headers = headers_of(member(event, "headers"))?;
+        if let Some(cookies) = member(event, "cookies") {
             headers.insert(COOKIE, cookie_header(cookies).ok_or(InvalidEvent("cookies"))?);
         }
         if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
             headers.entry(HOST).or_insert(host);
         }
         headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static("https"));
-        if let Some(address) = http.get("sourceIp").and_then(Json::text).filter(|it| !it.is_empty()) {
+        if let Some(address) = http["sourceIp"].as_str().filter(|it| !it.is_empty()) {
             append_client_address(&mut headers, address)?;
         }
-        Ok((method(http.get("method"))?, target, headers))
+        Ok((method(member(http, "method"))?, target, headers))
     }
 
     fn body(&self) -> Result<Bytes, InvalidEvent> {
-        let Some(body) = self.0.get("body") else { return Ok(Bytes::new()) };
-        let body = body.text().ok_or(InvalidEvent("body"))?;
-        match self.0.get("isBase64Encoded") {
-            None | Some(Json::Bool(false)) => Ok(Bytes::copy_from_slice(body.as_bytes())),
-            Some(Json::Bool(true)) => {
+        let Some(body) = member(&self.0, "body") else { return Ok(Bytes::new()) };
+        let body = body.as_str().ok_or(InvalidEvent("body"))?;
+        match member(&self.0, "isBase64Encoded") {
+            None | Some(Value::Bool(false)) => Ok(Bytes::copy_from_slice(body.as_bytes())),
+            Some(Value::Bool(true)) => {
                 BASE64_STANDARD.decode(body).map(Bytes::from).map_err(|_| InvalidEvent("body, which is no base64,"))
             }
             Some(_) => Err(InvalidEvent("body")),
@@ -142,23 +137,27 @@ impl Event {
     }
 }
 
+/// The member of this name, if it exists and is not null.
+fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    object.get(name).filter(|value| !value.is_null())
+}
+
 /// A text of the event; empty if it is missing.
-fn text_of<'a>(event: &'a Json, name: &'static str) -> Result<&'a str, InvalidEvent> {
-    event.get(name).map_or(Ok(""), |value| value.text().ok_or(InvalidEvent("target")))
+fn text_of<'a>(event: &'a Value, name: &'static str) -> Result<&'a str, InvalidEvent> {
+    member(event, name).map_or(Ok(""), |value| value.as_str().ok_or(InvalidEvent("target")))
 }
 
-fn method(method: Option<&Json>) -> Result<Method, InvalidEvent> {
-    method.and_then(Json::text).and_then(|method| method.parse().ok()).ok_or(InvalidEvent("method"))
+fn method(method: Option<&Value>) -> Result<Method, InvalidEvent> {
+    method.and_then(Value::as_str).and_then(|method| method.parse().ok()).ok_or(InvalidEvent("method"))
 }
 
-fn headers_of(named: Option<&Json>) -> Result<HeaderMap, InvalidEvent> {
+fn headers_of(named: Option<&Value>) -> Result<HeaderMap, InvalidEvent> {
     let mut headers = HeaderMap::new();
     let Some(named) = named else { return Ok(headers) };
-    for (name, values) in named.members().ok_or(InvalidEvent("headers"))? {
+    for (name, values) in named.as_object().ok_or(InvalidEvent("headers"))? {
         let name: HeaderName = name.parse().map_err(|_| InvalidEvent("headers"))?;
-        let values = if let Json::List(values) = values { values } else { std::slice::from_ref(values) };
-        for value in values {
-            let value = value.text().and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
+        for value in one_or_many(values) {
+            let value = value.as_str().and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
             headers
                 .try_append(name.clone(), value.ok_or(InvalidEvent("headers"))?)
                 .map_err(|_| InvalidEvent("headers"))?;
@@ -174,8 +173,8 @@ fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
     rest.filter(|rest| rest.is_empty() || rest.starts_with('/')).unwrap_or(path)
 }
 
-fn cookie_header(cookies: &Json) -> Option<HeaderValue> {
-    let cookies: Option<Vec<&str>> = cookies.list()?.iter().map(Json::text).collect();
+fn cookie_header(cookies: &Value) -> Option<HeaderValue> {
+    let cookies: Option<Vec<&str>> = cookies.as_array()?.iter().map(Value::as_str).collect();
     HeaderValue::from_bytes(cookies?.join("; ").as_bytes()).ok()
 }
 

@@ -10,7 +10,6 @@
 //! Try it: `cargo test -p vestibule-lambda`.
 
 mod event;
-mod json;
 mod limit;
 mod response;
 mod run;

@@ -9,8 +9,7 @@
 use std::fmt::Write as _;
 
 use http::uri::PathAndQuery;
-
-use crate::json::Json;
+use serde_json::Value;
 
 /// The encoding of the path of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,18 +38,22 @@ pub(crate) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQ
     begins.then(|| PathAndQuery::try_from(target).ok())?
 }
 
+/// The values of a parameter or header: an event has one of them or a list.
+pub(crate) fn one_or_many(values: &Value) -> &[Value] {
+    values.as_array().map_or(std::slice::from_ref(values), Vec::as_slice)
+}
+
 /// The query from pairs of names and values that are not decoded. `None` if a value is not a text.
-pub(crate) fn query_of(parameters: &Json) -> Option<String> {
+pub(crate) fn query_of(parameters: &Value) -> Option<String> {
     let mut query = String::new();
-    for (name, values) in parameters.members()? {
-        let values = if let Json::List(values) = values { values } else { std::slice::from_ref(values) };
-        for value in values {
+    for (name, values) in parameters.as_object()? {
+        for value in one_or_many(values) {
             if !query.is_empty() {
                 query.push('&');
             }
             name.bytes().for_each(|byte| push(&mut query, byte, matches!(byte, b'&' | b'=')));
             query.push('=');
-            value.text()?.bytes().for_each(|byte| push(&mut query, byte, byte == b'&'));
+            value.as_str()?.bytes().for_each(|byte| push(&mut query, byte, byte == b'&'));
         }
     }
     Some(query)

@@ -7,8 +7,7 @@ use http::{
 use hyper::body::SizeHint;
 
 use crate::error::{Failure, ProxyError};
-use crate::proxy::Forwarded;
-use crate::upgrade::Upgrade;
+use crate::forwarded::Forwarded;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -45,11 +44,12 @@ const OVERRIDES: [&str; 22] = [
     "x-remote-ip",
 ];
 
-/// Changes the headers of the visitor's request into those that the origin receives.
+/// Changes the headers of the visitor's request into those that the origin receives. `upgrade` names the protocols of an
+/// upgrade that is forwarded.
 pub(super) fn prepare_request(
     headers: &mut HeaderMap,
     context: Forwarded<'_>,
-    upgrade: Option<&Upgrade>,
+    upgrade: Option<&HeaderValue>,
 ) -> Result<(), Failure> {
     let takes_trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
     drop_hop_by_hop(headers);
@@ -62,9 +62,9 @@ pub(super) fn prepare_request(
         headers.insert(TE, HeaderValue::from_static("trailers"));
         headers.append(CONNECTION, HeaderValue::from_static("te"));
     }
-    if let Some(upgrade) = upgrade {
+    if let Some(protocols) = upgrade {
         headers.append(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, upgrade.protocols().clone());
+        headers.insert(UPGRADE, protocols.clone());
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 mod connector;
 mod error;
+mod forwarded;
 mod headers;
+mod limits;
 mod pool;
 mod proxy;
 mod request_body;
@@ -13,7 +15,9 @@ mod upgrade;
 mod tests;
 
 pub use error::ProxyError;
-pub use proxy::{Forwarded, Proxy, ProxyLimits};
+pub use forwarded::Forwarded;
+pub use limits::ProxyLimits;
+pub use proxy::Proxy;
 pub use response_body::error_of_truncated;
 pub use upgrade::{TunnelEnd, asks_for_upgrade};
 pub use vestibule_tls::TlsError;

@@ -11,7 +11,7 @@ use vestibule_core::settings::Reach;
 use vestibule_freeze::FreezeAwareInstant;
 
 use crate::connector::Connector;
-use crate::proxy::ProxyLimits;
+use crate::limits::ProxyLimits;
 use crate::request_body::RequestBody;
 
 pub(super) type OriginClient = Client<Connector, RequestBody>;

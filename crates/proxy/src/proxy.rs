@@ -1,75 +1,26 @@
 //! Forwards a request to an origin and returns its response.
 
-use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version, uri};
+use http::{Method, Request, Response, StatusCode, Uri, Version, uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
 use tokio::time::timeout_at;
 use vestibule_core::settings::Reach;
 
-use crate::connector::ConnectTimeout;
 use vestibule_tls::TlsError;
 
+use crate::connector::ConnectTimeout;
 use crate::error::{Failure, ProxyError, causes};
+use crate::forwarded::Forwarded;
 use crate::headers;
+use crate::limits::ProxyLimits;
 use crate::pool::Pools;
 use crate::request_body::{RequestBody, UploadProgress};
 use crate::response_body::ResponseBody;
-use crate::upgrade::{TunnelEnd, Upgrade};
-
-/// Time limits of the proxy, and how many connections it keeps.
-#[derive(Clone, Debug)]
-pub struct ProxyLimits {
-    /// Maximum time to connect: DNS, TCP and TLS together. Default 5 s.
-    pub connect_timeout: Duration,
-    /// Maximum silence of the origin when it is its turn: before the head of its response, and between two chunks of the
-    /// body. An upload may take longer, but may not pause for longer. Default 60 s.
-    pub read_timeout: Duration,
-    /// How long an idle connection is kept. Default 4 s, which is less than the 5 s after which common origins close
-    /// theirs: a request on a connection that the origin is about to close is lost.
-    pub idle_timeout: Duration,
-    /// Maximum number of idle connections per origin. Default 256.
-    pub idle_connections: usize,
-    /// Maximum size of a request body in bytes; `None`, the default, for no limit.
-    pub upload_bytes: Option<u64>,
-    /// How long the other direction of an upgraded connection may continue after one direction has ended. Default 5 s.
-    pub closing_timeout: Duration,
-}
-
-impl Default for ProxyLimits {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(5),
-            read_timeout: Duration::from_mins(1),
-            idle_timeout: Duration::from_secs(4),
-            idle_connections: 256,
-            upload_bytes: None,
-            closing_timeout: Duration::from_secs(5),
-        }
-    }
-}
-
-/// The visitor's side of a request, and what the caller adds.
-pub struct Forwarded<'a> {
-    /// The peer of the visitor's connection: the visitor or the last proxy in between. It replaces `X-Forwarded-For`, or is
-    /// appended to it if the request is trusted.
-    pub peer: Option<IpAddr>,
-    /// The scheme that the visitor used, `http` or `https`: `X-Forwarded-Proto`.
-    pub proto: &'a str,
-    /// The host that the visitor requested, with its port if it had one: `Host` and `X-Forwarded-Host`.
-    pub host: &'a str,
-    /// Whether the request came from a trusted proxy, whose `X-Forwarded-*` headers are kept.
-    pub trusted: bool,
-    /// Headers to set, each in place of the visitor's header of the same name.
-    pub headers: HeaderMap,
-    /// Closes an upgraded connection when it resolves; `None` if only the two sides do.
-    pub tunnel_end: Option<TunnelEnd>,
-}
+use crate::upgrade::Upgrade;
 
 /// A reverse proxy with its connection pools; clones share them.
 #[derive(Clone, Debug)]
@@ -148,7 +99,7 @@ impl Proxy {
         head.uri = target(origin, &head.uri)?;
         head.version = Version::HTTP_11;
         head.extensions.clear();
-        headers::prepare_request(&mut head.headers, context, upgrade)?;
+        headers::prepare_request(&mut head.headers, context, upgrade.map(Upgrade::protocols))?;
         headers::frame_request(&mut head.headers, &body.size_hint());
         let body = RequestBody::new(body, exchange.upload.clone(), self.limits.upload_bytes)?;
         Ok(Request::from_parts(head, body))

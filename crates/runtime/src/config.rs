@@ -10,8 +10,6 @@ use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
 
 use crate::env::variable;
 
-/// Default timeout of a store operation.
-pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The address of the memory store.
 const MEMORY: &str = "memory";
 

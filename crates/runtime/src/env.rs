@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::config::STORE_TIMEOUT;
 use crate::telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
 
+/// Default timeout of a store operation.
+pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Bounds of `VESTIBULE_STORE_TIMEOUT_MS`.
 const STORE_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 10..=10_000;
 

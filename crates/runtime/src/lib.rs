@@ -32,12 +32,11 @@ mod telemetry;
 pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin};
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, STORE_TIMEOUT, Stores, open_store, open_store_and_records, parse_keys, parse_sale_keys,
-    sale_keys_from_env,
+    ConfigError, Stores, open_store, open_store_and_records, parse_keys, parse_sale_keys, sale_keys_from_env,
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
-pub use env::{EnvError, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
 pub use stored_settings::stored_settings;

@@ -1,12 +1,15 @@
 //! The address of themes, as `VESTIBULE_THEMES` gives it.
 
+#[cfg(feature = "s3")]
+mod bucket;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 #[cfg(feature = "s3")]
-use crate::bucket::BucketAddress;
+pub use self::bucket::BucketAddress;
 
-pub(crate) const S3_SCHEME: &str = "s3://";
+const S3_SCHEME: &str = "s3://";
 
 /// Where themes are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

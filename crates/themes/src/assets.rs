@@ -9,7 +9,8 @@ use quick_cache::sync::Cache;
 use tokio::time::{Instant, timeout};
 
 use crate::asset::{ASSET_MAX, Asset};
-use crate::storage::{ETag, Storage, StorageError};
+use crate::files::{ETag, StorageError};
+use crate::storage::Storage;
 use crate::throttle::Throttle;
 
 /// Most bytes of cached assets, of all themes. The least used ones are evicted.

@@ -1,6 +1,5 @@
 //! Theme storage in an S3 bucket, below `prefix/`.
 
-mod address;
 mod client;
 
 use std::path::PathBuf;
@@ -14,12 +13,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use percent_encoding::percent_decode_str;
 use tokio::sync::OnceCell;
 
-pub use self::address::BucketAddress;
 pub use self::client::S3Server;
 use self::client::{connect, failed, is_missing, read_body, status};
 use crate::ThemeError;
+use crate::address::BucketAddress;
 use crate::asset::{content_type, is_safe_path};
-use crate::storage::{ETag, FileSet, Listing, StorageError};
+use crate::files::{ETag, FileSet, Listing, StorageError};
 
 /// Most pages of a listing. S3 puts a thousand keys into one; other servers may put fewer.
 const PAGES_MAX: usize = 10;

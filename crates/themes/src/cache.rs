@@ -13,8 +13,9 @@ use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
 use crate::assets::{AssetKey, Assets, ThemeStorageUnavailable};
 use crate::cache_entry::{CacheEntry, CachedTheme, FIRST_LOAD_MAX, RefreshInProgress};
 use crate::compiled::CompiledTheme;
+use crate::files::StorageError;
 use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, refresh};
-use crate::storage::{Storage, StorageError};
+use crate::storage::Storage;
 use crate::throttle::Throttle;
 
 /// Most cached themes. The least recently used one is evicted.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::ThemeError;
 use crate::bounds;
 use crate::context::Context;
-use crate::storage::{ETag, FileSet};
+use crate::files::{ETag, FileSet};
 use crate::templates;
 
 /// Most bytes of a template.

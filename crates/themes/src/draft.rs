@@ -10,7 +10,7 @@ use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
 use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
 use crate::context::Context;
-use crate::storage::{ETag, FILES_MAX, FileSet, is_template};
+use crate::files::{ETag, FILES_MAX, FileSet, is_template};
 use crate::templates::render_built_in;
 use crate::validate::compile_and_validate;
 use crate::{PageView, ThemeError};

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::ThemeError;
 use crate::asset::is_safe_path;
-use crate::storage::{ETag, FileSet, Listing, StorageError};
+use crate::files::{ETag, FileSet, Listing, StorageError};
 
 /// Permissions of new files, before the umask.
 const FILE_MODE: u32 = 0o666;

@@ -53,6 +53,7 @@ mod config;
 mod context;
 mod draft;
 mod error;
+mod files;
 mod folder;
 mod language;
 mod live;
@@ -69,12 +70,14 @@ mod versions;
 mod view;
 mod wait;
 
+#[cfg(feature = "s3")]
+pub use address::BucketAddress;
 pub use address::{ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
 pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemeStorageUnavailable};
 pub use bounds::{FUEL, RENDER_TIME_MAX};
 #[cfg(feature = "s3")]
-pub use bucket::{BucketAddress, S3Server};
+pub use bucket::S3Server;
 pub use cache::THEMES_KEPT_MAX;
 pub use cache_entry::FIRST_LOAD_MAX;
 pub use color::{Color, ColorError};
@@ -82,9 +85,9 @@ pub use compiled::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
 pub use config::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 pub use draft::{Draft, THEME_MAX, ThemeFiles};
 pub use error::ThemeError;
+pub use files::FILES_MAX;
 pub use language::{Language, RequestLanguages};
 pub use script::{keepalive_script, queue_script};
-pub use storage::FILES_MAX;
 pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};

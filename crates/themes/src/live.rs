@@ -8,7 +8,8 @@ use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use vestibule_core::Micros;
 
-use crate::storage::{ETag, Storage, StorageError};
+use crate::files::{ETag, StorageError};
+use crate::storage::Storage;
 use crate::version::{VersionId, parsed, versions_of};
 
 /// The last records that gates serve assets for: a page that was rendered before a change finds its assets after it.

@@ -7,8 +7,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::ThemeError;
 use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
+use crate::files::{FILES_MAX, FileSet, StorageError, is_template};
 use crate::live::{LiveRecord, Pointer, revisions};
-use crate::storage::{FILES_MAX, FileSet, Storage, StorageError, is_template};
+use crate::storage::Storage;
 use crate::validate::compile_and_validate;
 use crate::version::{Manifest, folder_of};
 

@@ -2,55 +2,17 @@
 //!
 //! Paths are relative to the address of the themes. A folder is named by its path with a `/` at the end.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::ThemeError;
+#[cfg(feature = "s3")]
+use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 #[cfg(feature = "s3")]
-use crate::bucket::{Bucket, BucketAddress, S3Server};
+use crate::bucket::{Bucket, S3Server};
+use crate::files::{ETag, Listing, StorageError};
 use crate::folder::Folder;
-
-/// Most files of a theme, templates and assets together.
-pub const FILES_MAX: usize = 1000;
-
-/// Identifies the content of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct ETag {
-    /// Its length.
-    pub(crate) bytes: u64,
-    /// An `ETag`, a modification time or a version: changes with the content.
-    pub(crate) value: Arc<str>,
-}
-
-/// Files by path.
-pub(crate) type FileSet = BTreeMap<String, ETag>;
-
-/// The files of a folder.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Listing {
-    /// The files, by their path in the folder. Hidden files are left out.
-    pub(crate) files: FileSet,
-    /// There are more files than were asked for, and these are some of them.
-    pub(crate) cut_off: bool,
-}
-
-/// Why storage cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StorageError {
-    /// An error of the theme's author.
-    #[error(transparent)]
-    Fault(ThemeError),
-    /// A file was removed or changed since it was listed.
-    #[error("changed while it was read")]
-    Changed,
-    /// No usable response; the cause, for the log.
-    #[error("{0}")]
-    Unavailable(String),
-}
 
 /// Where themes are stored.
 pub(crate) enum Storage {
@@ -148,10 +110,4 @@ impl Storage {
             Self::Bucket(bucket) => bucket.remove_all(&folder).await,
         }
     }
-}
-
-/// Whether a file is a template: in the theme's folder itself, and not hidden.
-pub(crate) fn is_template(path: &str) -> bool {
-    let ending = path.rsplit_once('.').map(|(_, ending)| ending);
-    ending == Some("html") && !path.starts_with('.') && !path.contains('/')
 }

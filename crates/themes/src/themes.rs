@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use vestibule_core::{ThemeId, VisitorState, VisitorStatus};
 
+#[cfg(feature = "s3")]
+use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 use crate::asset::Asset;
 use crate::assets::ThemeStorageUnavailable;
 #[cfg(feature = "s3")]
-use crate::bucket::{BucketAddress, S3Server};
+use crate::bucket::S3Server;
 use crate::cache::ThemeCache;
 use crate::context::Context;
 use crate::error::ThemeError;

@@ -10,8 +10,8 @@ use vestibule_core::{EndReason, EventStatus, QueueId, VisitorState, VisitorStatu
 use crate::ThemeError;
 use crate::compiled::CompiledTheme;
 use crate::context::Context;
+use crate::files::FileSet;
 use crate::language::Language;
-use crate::storage::FileSet;
 use crate::templates;
 use crate::view::{ErrorPage, PageView};
 

@@ -12,7 +12,8 @@ use vestibule_core::Micros;
 
 use crate::asset::{content_hash, sha256_hex};
 use crate::draft::ThemeFiles;
-use crate::storage::{ETag, FileSet, Storage, StorageError};
+use crate::files::{ETag, FileSet, StorageError};
+use crate::storage::Storage;
 
 /// The folder of the versions of all themes, beside the themes. No theme ID begins with a dot.
 pub(crate) const VERSIONS: &str = ".versions/";

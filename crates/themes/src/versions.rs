@@ -28,12 +28,15 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use vestibule_core::{Micros, ThemeId};
 
 use crate::ThemeError;
+#[cfg(feature = "s3")]
+use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 #[cfg(feature = "s3")]
-use crate::bucket::{BucketAddress, S3Server};
+use crate::bucket::S3Server;
 use crate::draft::{Draft, ThemeFiles, is_theme_file, max_of};
+use crate::files::{FILES_MAX, StorageError};
 use crate::live::{LiveRecord, Recent, record_path};
-use crate::storage::{FILES_MAX, Storage, StorageError};
+use crate::storage::Storage;
 use crate::version::{Manifest, ThemeVersion, VERSIONS, VersionId, folder_of, json, manifest_path, versions_of};
 
 /// Most versions of a theme that are listed and can be activated, beside the live one.

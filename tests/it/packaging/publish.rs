@@ -72,7 +72,9 @@ fn image_and_archives_are_published_and_no_secret_is_an_argument() {
         assert!(said.contains(&format!("files=@target/release-files/{file} ")), "{file}: {said}");
     }
     let secrets = ["of-the-registry", "of-the-repository"];
-    assert!(said.lines().filter(|line| !line.contains(" reads ")).all(|line| !secrets.iter().any(|it| line.contains(it))));
+    assert!(
+        said.lines().filter(|line| !line.contains(" reads ")).all(|line| !secrets.iter().any(|it| line.contains(it)))
+    );
 }
 
 #[test]
@@ -87,7 +89,9 @@ fn nothing_is_published_unless_everything_is_there() {
         let others: Vec<_> = VARIABLES.iter().filter(|(other, _)| other != name).copied().collect();
         refused(folder().path(), &others, if *name == "BITBUCKET_TAG" { "tag the commit v1.2.3" } else { name });
     }
-    let with = |name: &str, value: &'static str| VARIABLES.map(|(other, kept)| (other, if other == name { value } else { kept }));
+    let with = |name: &str, value: &'static str| {
+        VARIABLES.map(|(other, kept)| (other, if other == name { value } else { kept }))
+    };
     refused(folder().path(), &with("BITBUCKET_TAG", "v1.2.4"), "tag the commit v1.2.3");
     refused(folder().path(), &with("IMAGE_REPOSITORY", "acme/vestibule"), "host of the registry");
     let unlisted = folder();

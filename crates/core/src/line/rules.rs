@@ -166,7 +166,8 @@ impl LineRules {
         if near || !pace.is_known() {
             return self.waiting_ttl;
         }
-        let at_pace = position.and_then(|position| pace.seconds_to_move(position)).map(|seconds| now.add_seconds(seconds));
+        let at_pace =
+            position.and_then(|position| pace.seconds_to_move(position)).map(|seconds| now.add_seconds(seconds));
         self.presence_ttl(now, due.map(|due| at_pace.map_or(due, |at_pace| due.min(at_pace))))
     }
 
@@ -204,13 +205,21 @@ mod tests {
         let pace = |admissions, seconds| Observed { admissions, seconds, age: seconds, ..Observed::default() };
         let polled = |position, pace| limited.poll_ttl(now, &pace, position, due);
         let slow = pace(20.0, 300.0);
-        assert_eq!([Some(20), Some(100), None].map(|at| polled(at, slow)), [60, 300, 300], "all slots may become free at once");
+        assert_eq!(
+            [Some(20), Some(100), None].map(|at| polled(at, slow)),
+            [60, 300, 300],
+            "all slots may become free at once"
+        );
         let unknown = [pace(9.0, 299.0), pace(10.0, 299.0), pace(0.0, 300.0)];
         assert_eq!(unknown.map(|pace| polled(Some(100), pace)), [60, 300, 300], "the pace is not known");
         // Ten admissions in half a second: position 100 may be reached in five, whatever is shown.
         assert_eq!(polled(Some(100), pace(10.0, 0.5)), 60);
         let moved = Observed { departures: 280.0, ..slow };
-        assert_eq!([100, 400, 1600].map(|at| polled(Some(at), moved)), [60, 100, 300], "a line also moves by those who leave");
+        assert_eq!(
+            [100, 400, 1600].map(|at| polled(Some(at), moved)),
+            [60, 100, 300],
+            "a line also moves by those who leave"
+        );
         let short_hold = LineRules { hold_ttl: 100, ..rules };
         assert_eq!(short_hold.presence_ttl(now, Some(now.add_seconds(3600))), 60, "at least waiting_ttl");
     }

@@ -24,7 +24,7 @@ use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
 use bytes::{Bytes, BytesMut};
 
-use crate::storage::StorageError;
+use crate::files::StorageError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// From a request to the head of its response, connecting included.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::address::{S3_SCHEME, ThemesAddressError};
+use super::{S3_SCHEME, ThemesAddressError};
 use crate::asset::is_safe_path;
 
 /// Length of a bucket's name in bytes, as S3 allows it.

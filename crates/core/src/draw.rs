@@ -16,8 +16,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::{Event, EventOrder, Settings};
-use crate::{EventId, KeyError, KeyList, Micros, QueueId, SessionId, Timestamp};
+use crate::settings::{Event, EventOrder, FieldWording as W, Settings};
+use crate::{EventId, KeyError, KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Timestamp};
 
 /// Length of a sale key in bytes.
 pub const SALE_KEY_LEN: usize = 32;
@@ -27,13 +27,27 @@ pub(crate) const ADDED_SALT_LEN: usize = 16;
 const SHOWN_UNITS: u128 = 1_000_000;
 
 /// HMAC-SHA256 of these parts, one after the other.
-fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hex32 {
+pub(crate) fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hex32 {
+    Hex32(mac(key, parts).finalize().into_bytes().into())
+}
+
+/// Whether HMAC-SHA256 of these parts begins with `start`, compared in constant time.
+pub(crate) fn verify_start(key: &[u8; 32], parts: &[&[u8]], start: &[u8]) -> bool {
+    mac(key, parts).verify_truncated_left(start).is_ok()
+}
+
+fn mac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key");
     for part in parts {
         mac.update(part);
     }
-    Hex32(mac.finalize().into_bytes().into())
+    mac
+}
+
+/// The commitment to a secret.
+fn commitment_of(secret: Hex32) -> Hex32 {
+    Hex32(Sha256::digest(secret.0).into())
 }
 
 /// 32 bytes, written as 64 lowercase hexadecimal digits.
@@ -45,6 +59,8 @@ pub struct Hex32(pub [u8; 32]);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be 64 hexadecimal digits")]
 pub struct NotHex32;
+
+crate::text_field! { Hex32: W::Hex32, { "pattern": "^[0-9a-fA-F]{64}$" }; }
 
 impl fmt::Display for Hex32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,7 +105,7 @@ impl From<Hex32> for String {
     }
 }
 
-/// The secrets of a deployment from which its draws derive. `Debug` prints their ids only.
+/// The secrets of a deployment from which its draws and invitation codes derive. `Debug` prints their ids only.
 #[derive(Clone, Default)]
 pub struct SaleKeys(Vec<(String, [u8; SALE_KEY_LEN])>);
 
@@ -117,28 +133,60 @@ impl SaleKeys {
         self.0.iter().map(|(id, _)| id.as_str())
     }
 
-    /// The draw of an event of this queue. `None` for an event that is not drawn, and if its key is not known here.
+    /// The key with this id.
+    pub(crate) fn key(&self, id: &str) -> Option<&[u8; SALE_KEY_LEN]> {
+        self.0.iter().find(|(known, _)| known == id).map(|(_, key)| key)
+    }
+
+    /// All keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8; SALE_KEY_LEN]> {
+        self.0.iter().map(|(_, key)| key)
+    }
+
+    /// The draw of an event of this queue. `None` for an event that is not drawn, while the value of its beacon is missing, and
+    /// if its key is not known here.
     #[must_use]
     pub fn draw(&self, queue: &QueueId, event: &Event) -> Option<Draw> {
+        if event.lacks_beacon_value() {
+            return None;
+        }
+        let (beacon, starts_at) = (event.beacon_value.as_ref().map(|value| value.randomness), event.starts_at);
+        let [queue_id, event_id] = [queue.as_str(), event.id.as_str()];
+        let terms = DrawTerms { queue: queue_id, event: event_id, lobby_at: event.lobby_at(), starts_at, beacon };
+        Some(Draw::new(self.secret(queue, event)?, &terms))
+    }
+
+    /// The commitment to the draw of an event, which is known before the value of its beacon. `None` for an event that is not
+    /// drawn, and if its key is not known here.
+    #[must_use]
+    pub fn commitment(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
+        self.secret(queue, event).map(commitment_of)
+    }
+
+    fn secret(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
         let (id, salt) = (event.key.as_ref()?, event.salt.as_ref()?);
-        let (_, key) = self.0.iter().find(|(known, _)| known == id && event.order == EventOrder::Draw)?;
-        let [queue, id] = [queue.as_str(), event.id.as_str()];
-        let salt = salt.as_bytes();
-        let secret = hmac(key, &[b"vestibule draw secret 1\0", queue.as_bytes(), b"\0", id.as_bytes(), b"\0", salt]);
-        let terms =
-            DrawTerms { queue, event: id, lobby_at: event.lobby_at(), starts_at: event.starts_at, beacon: None };
-        Some(Draw::new(secret, &terms))
+        let key = self.key(id).filter(|_| event.order == EventOrder::Draw)?;
+        let [queue, id, salt] = [queue.as_str(), event.id.as_str(), salt].map(str::as_bytes);
+        Some(hmac(key, &[b"vestibule draw secret 1\0", queue, b"\0", id, b"\0", salt]))
     }
 
     /// The number of a session in line, if a draw of the queue gave it this arrival. `None` for a session that joined in
     /// order of arrival.
     #[must_use]
     pub fn number(&self, settings: &Settings, session: SessionId, arrival: Micros) -> Option<DrawNumber> {
+        // An invited session of the lobby is ahead of its number by the head start of its batch.
+        let head_starts = || settings.invitations.iter().map(|batch| batch.head_start * MICROS_PER_SECOND);
+        let longest = head_starts().max().unwrap_or_default();
         let drawn = settings.line.events.planned().filter(|event| event.order == EventOrder::Draw);
-        let mut in_lobby =
-            drawn.filter(|event| (event.lobby_at().micros()..event.starts_at.micros()).contains(&arrival));
-        let draw = self.draw(&settings.id, in_lobby.next()?)?;
-        (draw.arrival(session) == arrival).then(|| draw.number(session))
+        let mut in_lobby = drawn.filter(|event| {
+            let opens = event.lobby_at().micros();
+            (Micros(opens.0.saturating_sub(longest))..event.starts_at.micros()).contains(&arrival)
+        });
+        in_lobby.find_map(|event| {
+            let draw = self.draw(&settings.id, event)?;
+            let ahead = draw.arrival(session).0.checked_sub(arrival.0)?;
+            (ahead == 0 || head_starts().any(|head_start| head_start == ahead)).then(|| draw.number(session))
+        })
     }
 }
 
@@ -194,7 +242,7 @@ impl Draw {
     /// The commitment to the secret, which is public from the start of the lobby on.
     #[must_use]
     pub fn commitment(&self) -> Hex32 {
-        Hex32(Sha256::digest(self.secret.0).into())
+        commitment_of(self.secret)
     }
 
     /// The secret, which is public once the draw has taken place.

@@ -10,7 +10,9 @@ mod reader;
 
 use serde_json::{Map, Value as Json, json};
 
-pub use kinds::{Bounded, Flag, Flatten, List, Nullable, Omissible, OrEmpty, Skipped, StringMap, Text};
+pub use kinds::{
+    Bounded, Flag, Flatten, List, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped, StringMap, Text,
+};
 pub use reader::{FieldError, ObjectReader, Reader, Reading};
 
 use crate::Message;
@@ -30,6 +32,8 @@ pub trait Field {
     const NULLABLE: bool = false;
     /// Whether a member can be left out of what is written.
     const OMISSIBLE: bool = false;
+    /// Whether `null` is a value. Otherwise it counts as absent.
+    const TAKES_NULL: bool = false;
 
     /// What is accepted, as the rest of "must be ..".
     fn expected() -> Message;
@@ -197,7 +201,8 @@ pub fn schema_reference(name: &str) -> Json {
 
 /// Defines a struct of fields that parses, writes and describes itself. Each member is declared with
 /// its [`Field`] and, if it is not required, a default. Doc comments are its descriptions in the
-/// schema. `as "Name"` names the schema; `check = function;` checks members against each other.
+/// schema. `as "Name"` names the schema; `check = function;` checks members against each other; `const NEVER_IGNORED;` sets a
+/// constant of [`Field`].
 ///
 /// ```
 /// use vestibule_core::fields::{Bounded, Object as _};
@@ -220,6 +225,7 @@ macro_rules! fields {
             $($(#[$($field_meta:tt)+])* $field_vis:vis $field:ident: $kind:ty $(= $default:expr)?),* $(,)?
         }
         $(check = $check:path;)?
+        $(const $constant:ident;)?
     ) => {
         $(#[$($meta)+])*
         $vis struct $name {
@@ -256,6 +262,7 @@ macro_rules! fields {
         impl $crate::fields::Field for $name {
             type Value = Self;
             const DROPPED_IF_INVALID: bool = true;
+            $(const $constant: bool = true;)?
 
             fn expected() -> $crate::Message {
                 $crate::fields::expected_object()

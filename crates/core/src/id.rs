@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::settings::FieldWording;
 
-/// Maximum length of a tenant, queue, event or theme id, in bytes.
+/// Maximum length of a tenant, queue, event, batch or theme id, in bytes.
 pub const ID_MAX: usize = 63;
 /// The two bytes of a random UUID that hold the version and variant, and their indexes. RFC 9562,
 /// section 5.4.
@@ -96,6 +96,10 @@ id! {
 id! {
     /// The id of an event of a queue: `spring-sale`.
     EventId
+}
+id! {
+    /// The id of a batch of invitation codes: `fan-club`.
+    BatchId
 }
 id! {
     /// The id of a theme and the name of its folder: `acme-summer`.

@@ -16,6 +16,7 @@
 //! let settings = Settings::from_value(&serde_json::json!({
 //!     "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
 //!     "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+//!     "protection": { "pre_ticket_from": "none" },
 //! }))
 //! .unwrap();
 //! let now = Micros(1_700_000_000_000_000);
@@ -25,14 +26,19 @@
 //! assert_eq!(visit().place.unwrap().position, 1, "the second visitor waits at the head of the line");
 //! ```
 
+mod client_network;
 pub mod cookie;
+mod difficulty;
 mod draw;
 pub mod fields;
 mod id;
+mod invitation;
+mod join_counters;
 mod last_purge;
 pub mod line;
 mod message;
 mod poll;
+mod proof_of_work;
 pub mod settings;
 pub mod store;
 mod support_code;
@@ -40,18 +46,31 @@ mod time;
 mod token;
 mod visitor_status;
 
+pub use client_network::{ClientNetworks, NetworkClass};
+pub use difficulty::{DIFFICULTY_MAX, JoinLoad, ProofMode, SHARED_PART, difficulty};
 pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32, SALE_KEY_LEN, SaleKeys};
 pub use fields::FieldError;
-pub use id::{EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
+pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
+pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
+pub use join_counters::{
+    CELL_MAX, COUNTERS, Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, expired_halves, half_of, join_window,
+};
 pub use last_purge::LastPurge;
 pub use line::Ticket;
 pub use message::{Message, Param, placeholders};
-pub use poll::{NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, confirm_after, draw_after, full_after, lobby_after, poll_after};
+pub use poll::{
+    NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, beacon_after, confirm_after, draw_after, full_after, lobby_after,
+    poll_after, rejected_after,
+};
+pub use proof_of_work::{
+    Challenge, ChallengeData, ChallengeParameters, ChallengeSigner, ChallengeTerms, InvalidProof, Proof, Solution,
+};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
 pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
-    Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims, PassSigner, ShownEstimate,
-    TICKET_KEY_MIN, TICKET_MAX, TicketError, TicketSigner, verify_pass,
+    COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims,
+    PassSigner, PreTicket, PrefixDigest, PrefixKind, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketError,
+    TicketOrigin, TicketSigner, is_key_id, is_pre_ticket, verify_pass,
 };
-pub use visitor_status::{EndReason, EventStatus, VisitorState, VisitorStatus, WaitSeconds};
+pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

@@ -44,33 +44,57 @@ pub const fn full_after(now: Micros) -> u64 {
     FULL_RETRY - now.0 % (FULL_RETRY / 4 + 1)
 }
 
+/// Seconds until a newcomer whose join was rejected should try again: `retry_after` and up to half as many more, jittered to spread
+/// the load.
+#[must_use]
+pub const fn rejected_after(retry_after: u64, now: Micros) -> u64 {
+    retry_after + now.0 % (retry_after / 2 + 1)
+}
+
 /// Bounds of the interval at which a visitor in the lobby asks again, in seconds.
 const LOBBY_RETRY: (u64, u64) = (20, 240);
 
+/// Seconds before the start from which a visitor in the lobby asks after it only.
+const LOBBY_LAST: u64 = 10;
+
 /// Rule 14: seconds until a visitor in the lobby should ask again: a quarter of the time to the start within bounds, jittered
-/// by a quarter. The last time is after the start, spread over two thirds of `draw_seconds`, in which everyone joins the line.
+/// by a quarter. Once more between half and three quarters of the last 25 seconds, so that a start that was postponed is noticed.
+/// The last time is after the start, spread over two thirds of `draw_seconds`, in which everyone joins the line.
 /// While an operator has set another mode, the start is unknown: the lower bound applies.
 #[must_use]
 pub fn lobby_after(starts_in: Option<f64>, draw_seconds: u64, now: Micros) -> u64 {
     let (least, most) = LOBBY_RETRY;
-    let Some(starts_in) = starts_in else { return least - now.0 % (least / 4 + 1) };
+    let Some(starts_in) = starts_in else { return beacon_after(now) };
     let left = starts_in.max(0.0).ceil() as u64;
     if left == 0 {
         return confirm_after(now);
     }
-    if left <= least + least / 4 {
+    if left <= LOBBY_LAST {
         return left + now.0 % (draw_seconds * 2 / 3).max(1);
+    }
+    if left <= least + least / 4 {
+        return left / 2 + now.0 % (left / 4 + 1);
     }
     let longest = (left / 4).clamp(least, most);
     longest - now.0 % (longest / 4 + 1)
 }
 
-/// Rule 15: seconds until a visitor in line should ask again while the order is drawn: after its end, jittered by a third of
-/// `waiting_ttl`, but soon enough to stay present.
+/// Rule 14.7: seconds until a visitor in the lobby should ask again while the value of the beacon is missing, or while the start
+/// is unknown: 15 to 20.
 #[must_use]
-pub fn draw_after(draw_ends_in: f64, waiting_ttl: u64, left: Option<u64>, now: Micros) -> u64 {
+pub const fn beacon_after(now: Micros) -> u64 {
+    LOBBY_RETRY.0 - now.0 % (LOBBY_RETRY.0 / 4 + 1)
+}
+
+/// Rule 15: seconds until a visitor in line should ask again while the order is drawn: after its end, jittered by a third of
+/// `waiting_ttl`, but soon enough to stay present. The end is unknown while the value of a beacon is missing.
+#[must_use]
+pub fn draw_after(draw_ends_in: Option<f64>, waiting_ttl: u64, left: Option<u64>, now: Micros) -> u64 {
     let third = (waiting_ttl / 3).max(1);
-    let after = (draw_ends_in.max(0.0).ceil() as u64).saturating_add(now.0 % third);
+    let after = match draw_ends_in {
+        Some(left) => (left.max(0.0).ceil() as u64).saturating_add(now.0 % third),
+        None => third - now.0 % (third / 4 + 1),
+    };
     after.min(third).min(left.map_or(u64::MAX, |left| left * 2 / 3)).max(1)
 }
 
@@ -87,7 +111,8 @@ mod tests {
         };
         let at = |starts_in: f64| ask(Some(starts_in));
         assert_eq!([at(1800.0), at(400.0), at(60.0)], [(180, 240), (75, 100), (15, 20)]);
-        assert_eq!([at(25.0), at(0.2), at(0.0)], [(25, 44), (1, 20), (2, 4)]);
+        assert_eq!([at(25.0), at(11.0)], [(12, 18), (5, 7)], "once more before the start");
+        assert_eq!([at(10.0), at(0.2), at(0.0)], [(10, 29), (1, 20), (2, 4)]);
         assert_eq!(ask(None), (15, 20));
         let (mut left, mut polls) = (1800.0, 0);
         while left > 0.0 {
@@ -100,10 +125,13 @@ mod tests {
 
     #[test]
     fn visitors_stay_present_while_the_order_is_drawn() {
-        let at = |ends_in, left| draw_after(ends_in, 60, left, Micros(0));
+        let at = |ends_in, left| draw_after(Some(ends_in), 60, left, Micros(0));
         assert_eq!([at(12.5, Some(60)), at(300.0, Some(60)), at(300.0, Some(15))], [13, 20, 10]);
-        let spread: Vec<u64> = (0..100).map(|micros| draw_after(0.0, 60, Some(60), Micros(micros))).collect();
+        let spread: Vec<u64> = (0..100).map(|micros| draw_after(Some(0.0), 60, Some(60), Micros(micros))).collect();
         assert_eq!((spread.iter().min(), spread.iter().max()), (Some(&1), Some(&19)));
+        let unknown: std::collections::BTreeSet<u64> =
+            (0..100).map(|micros| draw_after(None, 60, Some(60), Micros(micros))).collect();
+        assert_eq!(unknown, (15..=20).collect(), "the value of a beacon is missing");
     }
 
     #[test]

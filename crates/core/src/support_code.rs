@@ -16,7 +16,7 @@ const BITS: usize = 8 * SessionId::SIZE;
 /// Digits of the code of a session id.
 const LENGTH: usize = BITS.div_ceil(5);
 /// Digits per group; the last group has one less.
-const GROUP: usize = 6;
+pub(crate) const GROUP: usize = 6;
 
 /// Digits of a short code.
 const SHORT_LENGTH: usize = 8;
@@ -116,7 +116,7 @@ impl FromStr for VisitorCode {
 }
 
 /// A number as this many digits, in groups.
-fn write(number: u128, length: usize, group: usize) -> String {
+pub(crate) fn write(number: u128, length: usize, group: usize) -> String {
     let mut code = String::with_capacity(length + length / group);
     for place in 0..length {
         if place > 0 && place % group == 0 {
@@ -129,7 +129,7 @@ fn write(number: u128, length: usize, group: usize) -> String {
 }
 
 /// The number of exactly this many digits.
-fn read(code: &str, length: usize) -> Option<u128> {
+pub(crate) fn read(code: &str, length: usize) -> Option<u128> {
     let mut number: u128 = 0;
     let mut digits = 0;
     for letter in code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-') {

@@ -25,6 +25,12 @@ impl Micros {
         Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 
+    /// This many microseconds earlier, at least 1970.
+    #[must_use]
+    pub const fn ahead(self, micros: u64) -> Self {
+        Self(self.0.saturating_sub(micros))
+    }
+
     /// Microseconds since `earlier`; 0 if `earlier` is later than this.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {

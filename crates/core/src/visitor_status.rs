@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::line::{CurrentPhase, Phase};
+use crate::line::{CurrentPhase, Phase, RejectionReason};
 use crate::settings::{EventOrder, Settings};
 use crate::{EventId, Micros, QueueId, SessionId};
 
@@ -22,6 +22,8 @@ pub enum VisitorState {
     Closed,
     /// The line is full, and the visitor has no position in it.
     Full,
+    /// Nobody joins without an invitation, and the visitor has none.
+    InvitationRequired,
     /// The store is unavailable. The ticket holds the position, so it is not lost.
     Unavailable,
 }
@@ -37,6 +39,7 @@ impl VisitorState {
             Self::Lobby => "lobby",
             Self::Closed => "closed",
             Self::Full => "full",
+            Self::InvitationRequired => "invitation_required",
             Self::Unavailable => "unavailable",
         }
     }
@@ -80,7 +83,8 @@ pub struct EventStatus {
     pub ends_at: u64,
     /// Seconds until the start by the store's clock, negative afterwards.
     pub starts_in: f64,
-    /// Seconds until the draw is complete and admissions begin, negative afterwards; `None` for an event in order of arrival.
+    /// Seconds until the draw is complete and admissions begin, negative afterwards; `None` for an event in order of arrival,
+    /// and while the value of its beacon is missing.
     #[serde(default)]
     pub draw_ends_in: Option<f64>,
     /// The number of the visitor's session in the draw, such as `0.855761`; `None` before the draw, and for everyone who was
@@ -107,6 +111,35 @@ impl EventStatus {
             draw_ends_in: event.draw_ends_in(now),
             number: None,
         })
+    }
+}
+
+/// What a newcomer who has no session does to join the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum JoinStep {
+    /// Comes back with the pre-ticket of this answer (rule 23).
+    Redeem {
+        /// After how many seconds.
+        retry_after: u64,
+    },
+    /// Tries again later: a limit rejected the join, or the line is full.
+    RetryLater {
+        /// After how many seconds.
+        retry_after: u64,
+        /// Why.
+        reason: RejectionReason,
+    },
+}
+
+impl JoinStep {
+    /// Seconds until a client comes back with its pre-ticket.
+    pub const REDEEM_AFTER: u64 = 1;
+
+    /// The next step of a newcomer who got a pre-ticket.
+    #[must_use]
+    pub const fn redeem() -> Self {
+        Self::Redeem { retry_after: Self::REDEEM_AFTER }
     }
 }
 
@@ -147,4 +180,7 @@ pub struct VisitorStatus {
     /// The current event of a scheduled queue, or the next one.
     #[serde(default)]
     pub event: Option<EventStatus>,
+    /// What a newcomer does to join the line; `None` for visitors with a session.
+    #[serde(default)]
+    pub join: Option<JoinStep>,
 }

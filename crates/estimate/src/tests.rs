@@ -1,6 +1,6 @@
 //! Tests of the factors that influence an estimate.
 
-use vestibule_core::line::{Counters, Mode, Pace, StayCounts, Waits};
+use vestibule_core::line::{Counters, LimitStats, Mode, Pace, StayCounts, Waits};
 
 use super::*;
 
@@ -192,6 +192,7 @@ fn stats_of(rules: LineRules, flow: Flow, now: Micros) -> Stats {
         pace: flow.pace,
         counters: Counters::default(),
         waits: Waits::default(),
+        limits: LimitStats::default(),
     }
 }
 

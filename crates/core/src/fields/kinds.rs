@@ -212,6 +212,55 @@ wrapper! {
     }
 }
 
+wrapper! {
+    /// An object whose members all have defaults. It is not written if it equals its default.
+    OrDefault: F::Value, std::convert::identity, {
+        const OMISSIBLE: bool = true;
+
+        fn to_json(value: &Self::Value) -> Value {
+            F::to_json(value)
+        }
+
+        fn is_omitted(value: &Self::Value) -> bool {
+            F::to_json(value) == F::to_json(&F::Value::default())
+        }
+    }
+}
+
+/// The word for the absence of a value that has another default.
+const NONE: &str = "none";
+
+/// A value, or `"none"`. For values whose absence means a default: TOML has no `null`, and a merge patch removes what is `null`. In a
+/// complete JSON document `null` means `"none"` too.
+pub struct OrNone<F>(PhantomData<F>);
+
+impl<F: Field> Field for OrNone<F> {
+    type Value = Option<F::Value>;
+    const TAKES_NULL: bool = true;
+
+    fn expected() -> Message {
+        W::OrNone.with("what", F::expected())
+    }
+
+    fn schema() -> Value {
+        json!({ "oneOf": [F::schema(), { "type": "string", "enum": [NONE] }, { "type": "null" }] })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Self::Value> {
+        if value.is_null() || value.as_str() == Some(NONE) {
+            return Some(None);
+        }
+        if !value.is_number() {
+            return reader.accept::<Self>(value, None);
+        }
+        F::parse(value, reader).map(Some)
+    }
+
+    fn to_json(value: &Self::Value) -> Value {
+        value.as_ref().map_or_else(|| json!(NONE), F::to_json)
+    }
+}
+
 /// The members of another object, among those of the one that has it.
 pub struct Flatten<T>(PhantomData<T>);
 

@@ -178,10 +178,10 @@ impl<'a> ObjectReader<'a> {
         self.below(name, |reader| reader.error(fault));
     }
 
-    /// Reads a member. `null` counts as absent, and `fallback` stands for what is absent or invalid.
+    /// Reads a member. `null` counts as absent unless the member takes it, and `fallback` stands for what is absent or invalid.
     pub(super) fn member<F: Field>(&mut self, name: &'static str, fallback: Option<F::Value>) -> Option<F::Value> {
         self.known.push(name);
-        let Some(value) = self.map.get(name).filter(|value| !value.is_null()) else {
+        let Some(value) = self.map.get(name).filter(|value| F::TAKES_NULL || !value.is_null()) else {
             if fallback.is_none() {
                 self.error(name, W::Required.with("what", F::expected()));
             }

@@ -29,12 +29,19 @@ pub struct Counters {
     pub ended: u64,
     /// Waiting sessions whose page was closed.
     pub away: u64,
+    /// Pre-tickets issued to first visits.
+    pub pre_tickets_issued: u64,
+    /// Sessions that joined by a pre-ticket.
+    pub pre_tickets_redeemed: u64,
 }
+
+/// Number of counters.
+const COUNTERS: usize = 12;
 
 impl Counters {
     /// Names and values, in the order used by stores.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); 10] {
+    pub const fn named(&self) -> [(&'static str, u64); COUNTERS] {
         [
             ("joined", self.joined),
             ("confirmed", self.confirmed),
@@ -46,15 +53,42 @@ impl Counters {
             ("left", self.left),
             ("ended", self.ended),
             ("away", self.away),
+            ("pre_tickets_issued", self.pre_tickets_issued),
+            ("pre_tickets_redeemed", self.pre_tickets_redeemed),
         ]
     }
 
     /// The counters with these values, in the order of [`Counters::named`].
     #[must_use]
-    pub const fn from_values(values: [u64; 10]) -> Self {
-        let [joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away] =
-            values;
-        Self { joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away }
+    pub const fn from_values(values: [u64; COUNTERS]) -> Self {
+        let [
+            joined,
+            confirmed,
+            returned,
+            admitted,
+            released,
+            expired_waiting,
+            expired_active,
+            left,
+            ended,
+            away,
+            more @ ..,
+        ] = values;
+        let [pre_tickets_issued, pre_tickets_redeemed] = more;
+        Self {
+            joined,
+            confirmed,
+            returned,
+            admitted,
+            released,
+            expired_waiting,
+            expired_active,
+            left,
+            ended,
+            away,
+            pre_tickets_issued,
+            pre_tickets_redeemed,
+        }
     }
 
     /// The events that these counters have and `before`, of the same state, did not have.

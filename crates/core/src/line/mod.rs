@@ -8,6 +8,7 @@
 mod admit;
 mod counters;
 mod drain;
+mod limits;
 mod pace;
 mod phase;
 mod presence;
@@ -18,10 +19,15 @@ mod rules;
 mod snapshot;
 mod state;
 mod ticket;
+mod two_step;
 mod types;
 mod view;
 
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
+pub use limits::{
+    BLOCKED_RETRY, ClientAddressState, ClientDigests, JOIN_SLOT, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
+    LimitCounters, LimitStats, RATE_RETRY_MAX, RejectionReason, WindowTotals,
+};
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
 pub use phase::{CurrentPhase, Phase, phase};
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};

@@ -94,10 +94,9 @@ impl Observed {
         self.admissions >= ADMISSIONS_MIN || self.age >= PACE_WINDOW as f64
     }
 
-    /// Seconds in which the line moves by this many positions at the pace observed; `None` if it has not moved.
-    pub(super) fn seconds_to_move(&self, positions: u64) -> Option<u64> {
-        let moved = self.admissions + self.departures.max(0.0);
-        (moved > 0.0).then(|| (positions as f64 * self.seconds / moved) as u64)
+    /// Seconds in which this many visitors are admitted at the pace observed; `None` if nobody was.
+    pub(super) fn seconds_for(&self, admissions: u64) -> Option<u64> {
+        (self.admissions > 0.0).then(|| (admissions as f64 * self.seconds / self.admissions) as u64)
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Phase {
     Idle,
     /// The lobby of an event is open: from `lobby_at` to `starts_at`.
     Lobby,
-    /// The draw of an event: from `starts_at` on for `draw_seconds`.
+    /// The draw of an event: from `starts_at` on, until `draw_seconds` after the order is drawn.
     Draw,
     /// The sale: from `starts_at`, or from the end of the draw, to `ends_at`.
     Running,
@@ -51,7 +51,11 @@ fn latest(rules: &LineRules, now: Micros) -> Option<&Event> {
 /// lobby of the next one opens, or `hold_ttl` after its end once the line is empty.
 #[must_use]
 pub fn phase(rules: &LineRules, now: Micros, waiting: bool) -> CurrentPhase<'_> {
-    let is_over = |event: &Event| !waiting && now >= event.ends_at.micros().add_seconds(rules.hold_ttl);
+    let is_over = |event: &Event| {
+        // A beacon can be recorded so late that the draw ends after the event.
+        let is_drawing = event.draw_phase_ends_at().is_some_and(|end| now < end);
+        !waiting && !is_drawing && now >= event.ends_at.micros().add_seconds(rules.hold_ttl)
+    };
     if let Some(event) = latest(rules, now).filter(|event| !is_over(event)) {
         return CurrentPhase { phase: phase_of(event, now), event: Some(event) };
     }
@@ -63,7 +67,7 @@ pub fn phase(rules: &LineRules, now: Micros, waiting: bool) -> CurrentPhase<'_> 
 fn phase_of(event: &Event, now: Micros) -> Phase {
     if now < event.starts_at.micros() {
         Phase::Lobby
-    } else if event.draw_ends_at().is_some_and(|end| now < end) {
+    } else if event.draw_phase_ends_at().is_some_and(|end| now < end) {
         Phase::Draw
     } else if now < event.ends_at.micros() {
         Phase::Running
@@ -120,7 +124,8 @@ impl Event {
         seconds_until(self.starts_at.micros(), now)
     }
 
-    /// Seconds until the draw is complete, negative afterwards; `None` for an event in order of arrival.
+    /// Seconds until the draw is complete, negative afterwards; `None` for an event in order of arrival, and while the value of
+    /// its beacon is missing.
     #[must_use]
     pub fn draw_ends_in(&self, now: Micros) -> Option<f64> {
         self.draw_ends_at().map(|end| seconds_until(end, now))

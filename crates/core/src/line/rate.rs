@@ -37,6 +37,11 @@ impl LineRules {
 }
 
 impl Rate {
+    /// A limit that is earned evenly.
+    pub(super) const fn evenly(per_minute: u64) -> Self {
+        Self { per_minute, every: None }
+    }
+
     /// One second of the rate, or one step, and at least one admission.
     fn capacity(self) -> u64 {
         let earned = self.per_minute * self.every.unwrap_or(1) * MICROS_PER_SECOND;
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
 
     const fn evenly(per_minute: u64) -> Rate {
-        Rate { per_minute, every: None }
+        Rate::evenly(per_minute)
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::fields::{Bounded, Nullable, ObjectReader, Omissible, Skipped};
+use crate::fields::{Bounded, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
 use crate::line::{Observed, RATE_MAX, STEP_MAX};
-use crate::settings::{BetweenEvents, Events, FieldWording as W};
+use crate::settings::{Access, BetweenEvents, Events, FieldWording as W, Protection};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Maximum quota.
@@ -89,6 +89,9 @@ crate::fields! {
         pub admissions_every: Nullable<Bounded<1, STEP_MAX>>,
         /// Maximum number of waiting visitors; `null` for no limit. Newcomers beyond it do not join.
         pub max_waiting: Nullable<Bounded<1, WAITING_MAX>>,
+        /// Who can join: `anyone` (the default) or `invited`, visitors with an invitation code.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub access: Omissible<Access>,
         /// Seconds after a visit until a waiting session expires; more if it has long to wait.
         pub waiting_ttl: Bounded<3, 3600> = 60,
         /// Seconds after a visit until an active session expires.
@@ -100,6 +103,8 @@ crate::fields! {
         pub hold_ttl: Bounded<1, { 7 * DAY }> = 600,
         /// Maximum length of an active session in seconds; `null` for no limit.
         pub max_session: Nullable<Bounded<1, { 30 * DAY }>>,
+        /// Measures against automated clients.
+        pub protection: OrDefault<Protection>,
         /// How long a credential may admit a client after the store was last asked. A slot stays taken
         /// for that long after its session left or was ended.
         pub credential_ttl: Skipped<u64>,
@@ -166,8 +171,7 @@ impl LineRules {
         if near || !pace.is_known() {
             return self.waiting_ttl;
         }
-        let at_pace =
-            position.and_then(|position| pace.seconds_to_move(position)).map(|seconds| now.add_seconds(seconds));
+        let at_pace = position.and_then(|position| pace.seconds_for(position)).map(|seconds| now.add_seconds(seconds));
         self.presence_ttl(now, due.map(|due| at_pace.map_or(due, |at_pace| due.min(at_pace))))
     }
 
@@ -214,12 +218,6 @@ mod tests {
         assert_eq!(unknown.map(|pace| polled(Some(100), pace)), [60, 300, 300], "the pace is not known");
         // Ten admissions in half a second: position 100 may be reached in five, whatever is shown.
         assert_eq!(polled(Some(100), pace(10.0, 0.5)), 60);
-        let moved = Observed { departures: 280.0, ..slow };
-        assert_eq!(
-            [100, 400, 1600].map(|at| polled(Some(at), moved)),
-            [60, 100, 300],
-            "a line also moves by those who leave"
-        );
         let short_hold = LineRules { hold_ttl: 100, ..rules };
         assert_eq!(short_hold.presence_ttl(now, Some(now.add_seconds(3600))), 60, "at least waiting_ttl");
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::presence::Presence;
 use super::recovery::{Continuity, Recovery};
 use super::state::Line;
-use super::{Bucket, Counters, LineRules, Pace, Waits};
+use super::{Bucket, Counters, LimitCounters, LineRules, Pace, Waits};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -45,6 +45,8 @@ pub struct LineSnapshot {
     counters: Counters,
     #[serde(default)]
     waits: Waits,
+    #[serde(default)]
+    limit_counters: LimitCounters,
     /// Lobby tickets by the opening of the lobby.
     #[serde(default)]
     lobby_tickets: Vec<(Micros, u64)>,
@@ -65,6 +67,7 @@ impl LineSnapshot {
         line.pace = self.pace;
         line.counters = self.counters;
         line.waits = self.waits;
+        line.limit_counters = self.limit_counters;
         line.lobby_tickets = self.lobby_tickets.into_iter().collect();
         for (session, arrival, expires_at) in self.waiting {
             line.insert(session, Presence::waiting(arrival).until(expires_at));
@@ -105,6 +108,7 @@ impl Line {
             pace: self.pace,
             counters: self.counters,
             waits: self.waits,
+            limit_counters: self.limit_counters,
             lobby_tickets: self.lobby_tickets.iter().map(|(event, count)| (*event, *count)).collect(),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
+use super::limits::Limits;
 use super::presence::Presence;
 use super::recovery::{Continuity, Recovery};
 use super::types::{
@@ -11,11 +12,12 @@ use super::types::{
     SessionState, Stats, Visit, VisitAnswer, VisitKind,
 };
 use super::{
-    Bucket, Counters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH, Pace, Phase, REAP_BATCH, RELEASE_BATCH,
-    StayCounts, Waits,
+    Bucket, Counters, JoinClient, JoinRejection, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH,
+    Pace, Phase, REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
 };
 use crate::SessionId;
 use crate::line::Ticket;
+use crate::settings::Access;
 use crate::time::Micros;
 
 /// The line, the active set and the pool of one queue, with everything its rules record.
@@ -46,6 +48,12 @@ pub struct Line {
     pub(super) stays: StayCounts,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
+    pub(super) limits: Limits,
+    pub(super) limit_counters: LimitCounters,
+    /// The client of this operation.
+    pub(super) client: JoinClient,
+    /// Why this operation rejected a newcomer.
+    pub(super) rejection: Option<JoinRejection>,
     /// Lobby tickets by the opening of the lobby.
     pub(super) lobby_tickets: BTreeMap<Micros, u64>,
 }
@@ -89,6 +97,10 @@ impl Line {
             stays: StayCounts::default(),
             counters: Counters::default(),
             waits: Waits::default(),
+            limits: Limits::default(),
+            limit_counters: LimitCounters::default(),
+            client: JoinClient::default(),
+            rejection: None,
             lobby_tickets: BTreeMap::new(),
         }
     }
@@ -147,11 +159,16 @@ impl Line {
         let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
+        (self.client, self.rejection) = (visit.client, None);
         let formed = self.order.is_empty();
         let visitor = if visit.read_only {
             ticket.and_then(|ticket| self.find_present(now, ticket))
         } else {
-            ticket.and_then(|ticket| self.find_or_restore(now, ticket)).or_else(|| self.join(now, visit.join?))
+            ticket.and_then(|ticket| self.find_or_restore(now, ticket))
+        };
+        let (visitor, needs_pre_ticket) = match visitor {
+            None if !visit.read_only => self.enter(now, visit),
+            found => (found, false),
         };
         // Nobody is served by a read-only visit.
         let served = visitor.as_ref().filter(|_| !visit.read_only);
@@ -159,28 +176,38 @@ impl Line {
             self.refresh(now, visitor);
         }
         let is_full = self.is_full(now);
-        let enters_lobby = visitor.is_none() && self.enters_lobby(now, ticket, visit.join);
+        let enters_lobby = visitor.is_none() && self.enters_lobby(now, ticket, visit);
+        let is_uninvited = self.needs_invitation(now, visit);
         let newly = |v: &RecognizedSession| matches!(v.kind, VisitKind::Joined | VisitKind::Restored);
         self.advance(now, served.map(|v| (v.session, v.confirmed, newly(v))));
         if formed && !self.order.is_empty() {
             self.form(now);
         }
+        self.counters.pre_tickets_issued += visit.pre_tickets_issued;
         let answer = self.answer(now, visitor.as_ref());
         match answer.kind {
+            VisitKind::Absent if self.rejection.is_some() => {
+                VisitAnswer { kind: self.rejection.map_or(answer.kind, VisitKind::Rejected), ..answer }
+            }
             VisitKind::Absent if enters_lobby => VisitAnswer { kind: VisitKind::Lobby, ..answer },
+            VisitKind::Absent if visitor.is_none() && is_uninvited => {
+                VisitAnswer { kind: VisitKind::InvitationRequired, ..answer }
+            }
             VisitKind::Absent if visitor.is_none() && is_full => VisitAnswer { kind: VisitKind::Full, ..answer },
+            VisitKind::Absent if needs_pre_ticket => VisitAnswer { kind: VisitKind::NeedsPreTicket, ..answer },
             _ => answer,
         }
     }
 
     /// Rule 14: in the lobby a newcomer is counted, and nothing else. Returns whether the visitor is in the lobby.
-    fn enters_lobby(&mut self, now: Micros, ticket: Option<&Ticket>, join: Option<SessionId>) -> bool {
+    fn enters_lobby(&mut self, now: Micros, ticket: Option<&Ticket>, visit: &Visit) -> bool {
         if self.mode(now) != Mode::Lobby {
             return false;
         }
         let from_lobby = ticket.is_some_and(Ticket::is_new_from_lobby);
         // The draw would not give a session back that has ended.
-        let newcomer = join.filter(|session| !from_lobby && !self.is_ended(now, *session));
+        let newcomer = visit.join.filter(|session| !from_lobby && !self.is_ended(now, *session));
+        let newcomer = newcomer.filter(|_| !self.needs_invitation(now, visit));
         let Some(event) = newcomer.and_then(|_| self.current_event(now)) else {
             return from_lobby;
         };
@@ -195,8 +222,15 @@ impl Line {
     }
 
     /// Rule 22: whether no newcomer can join because the line is full.
-    fn is_full(&self, now: Micros) -> bool {
+    pub(super) fn is_full(&self, now: Micros) -> bool {
         self.mode(now).accepts_joins() && self.rules.max_waiting.is_some_and(|most| self.waiting() >= most)
+    }
+
+    /// Rule 20: whether the visitor could join, or come to the lobby, with an invitation only.
+    pub(super) fn needs_invitation(&self, now: Micros, visit: &Visit) -> bool {
+        let mode = self.mode(now);
+        let is_restricted = self.rules.access.unwrap_or_default() == Access::Invited;
+        is_restricted && visit.head_start.is_none() && (mode.accepts_joins() || mode == Mode::Lobby)
     }
 
     /// First step of every operation (rule 6).
@@ -204,28 +238,41 @@ impl Line {
         self.reap(now, REAP_BATCH);
     }
 
-    /// Rules 1 and 22: a newcomer joins at the end of the line unless it is full. The same id joins only
-    /// once.
-    fn join(&mut self, now: Micros, session: SessionId) -> Option<RecognizedSession> {
-        let visitor = |arrival, kind| RecognizedSession {
-            session,
-            arrival,
-            kind,
-            confirmed: false,
-            due: None,
-            unconfirmed_until: None,
-        };
+    /// Rule 1: the arrival of a newcomer at the end of the line.
+    pub(super) fn next_arrival(&self, now: Micros) -> Micros {
+        now.max(Micros(self.last_arrival.0 + 1))
+    }
+
+    /// Rules 1, 19, 20 and 22: a newcomer joins at this arrival unless the line is full or needs an invitation, an invited one
+    /// ahead of it. The same id joins only once. `confirmed` says that the client came back with a token.
+    pub(super) fn join(
+        &mut self,
+        now: Micros,
+        visit: &Visit,
+        session: SessionId,
+        arrival: Micros,
+        confirmed: bool,
+    ) -> Option<RecognizedSession> {
+        let visitor =
+            |arrival, kind| RecognizedSession { session, arrival, kind, confirmed, due: None, unconfirmed_until: None };
         if self.is_ended(now, session) {
             return None;
         }
         if let Some(presence) = self.present.get(&session) {
             return Some(visitor(presence.since(), VisitKind::Renewed));
         }
-        if !self.mode(now).accepts_joins() || self.is_full(now) {
+        if !self.mode(now).accepts_joins() || self.needs_invitation(now, visit) || !self.admits_join(now) {
             return None;
         }
-        let arrival = now.max(Micros(self.last_arrival.0 + 1));
-        self.last_arrival = arrival;
+        let head_start = visit.head_start.unwrap_or_default();
+        if head_start == 0 {
+            self.last_arrival = self.last_arrival.max(arrival);
+        } else {
+            // Invited visitors do not delay others who come now. The pace counts them like a return to the head of the line.
+            // While the order is drawn, the line does not move.
+            self.departures -= i64::from(self.mode(now) != Mode::Draw);
+        }
+        let arrival = arrival.ahead(head_start);
         self.insert(session, Presence::waiting(arrival));
         self.counters.joined += 1;
         Some(visitor(arrival, VisitKind::Joined))
@@ -393,6 +440,7 @@ impl Line {
             pace: self.pace,
             counters: self.counters,
             waits: self.waits,
+            limits: self.limit_stats(now),
         }
     }
 

@@ -23,6 +23,7 @@ pub struct Ticket {
     pub(crate) slot_expires_at: Option<Micros>,
     pub(crate) unconfirmed: bool,
     pub(crate) event: Option<EventId>,
+    pub(crate) batch: Option<u16>,
     pub(crate) new_from_lobby: bool,
 }
 
@@ -96,6 +97,12 @@ impl Ticket {
     #[must_use]
     pub const fn event(&self) -> Option<&EventId> {
         self.event.as_ref()
+    }
+
+    /// The batch of the code with which the session was invited.
+    #[must_use]
+    pub const fn batch(&self) -> Option<u16> {
+        self.batch
     }
 
     /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.

@@ -1,9 +1,9 @@
 //! Requests to a line and its answers.
 
-use super::{Counters, LineRules, Mode, Pace, Phase, Waits};
-use crate::SessionId;
+use super::{Counters, JoinClient, JoinRejection, LimitStats, LineRules, Mode, Pace, Phase, Waits};
 use crate::line::Ticket;
 use crate::time::Micros;
+use crate::{PreTicket, SessionId};
 
 /// A visit, or a keepalive if `join` is `None`.
 #[derive(Debug, Clone, Default)]
@@ -13,9 +13,17 @@ pub struct Visit {
     /// The id under which the visitor joins if the ticket does not hold a position; `None` joins no
     /// one.
     pub join: Option<SessionId>,
+    /// The head start in microseconds of a newcomer with a valid invitation (rule 19); `None` without one.
+    pub head_start: Option<u64>,
     /// Whether this is a read-only visit (rule 18): it expires and admits sessions like every visit,
     /// then reads the session of the ticket. It joins, renews and restores none.
     pub read_only: bool,
+    /// The pre-ticket sent with the request: its session joins (rule 23). Not used if there is a ticket.
+    pub redeem: Option<PreTicket>,
+    /// Number of pre-tickets that the process has issued for the queue since its last visit.
+    pub pre_tickets_issued: u64,
+    /// What limits know about the client.
+    pub client: JoinClient,
     /// What the serving process knows about the queue from earlier visits.
     pub witness: Witness,
 }
@@ -25,6 +33,18 @@ impl Visit {
     #[must_use]
     pub fn joining(session: SessionId) -> Self {
         Self { join: Some(session), ..Self::default() }
+    }
+
+    /// The first visit of an invited newcomer, with a head start in microseconds.
+    #[must_use]
+    pub fn invited(session: SessionId, head_start: u64) -> Self {
+        Self { head_start: Some(head_start), ..Self::joining(session) }
+    }
+
+    /// The visit of a newcomer who comes back with a pre-ticket.
+    #[must_use]
+    pub fn redeeming(pre_ticket: PreTicket) -> Self {
+        Self { join: Some(pre_ticket.session()), redeem: Some(pre_ticket), ..Self::default() }
     }
 
     /// A keepalive: restores or renews the session of this ticket and joins no one.
@@ -92,8 +112,14 @@ pub enum VisitKind {
     Absent,
     /// It does not exist, and no newcomer can join because the line is full (rule 22).
     Full,
+    /// It does not exist, and the visitor has no invitation, without which nobody can join (rule 20).
+    InvitationRequired,
     /// It does not exist: the visitor is in the lobby of an event with a draw (rule 14).
     Lobby,
+    /// It does not exist, and the newcomer needs a pre-ticket to join (rule 23).
+    NeedsPreTicket,
+    /// It does not exist, and a limit rejected the newcomer.
+    Rejected(JoinRejection),
     /// It was present.
     Renewed,
     /// It was restored from its ticket.
@@ -152,9 +178,22 @@ pub struct LobbyEntry {
     session: SessionId,
     epoch: u64,
     at: Micros,
+    batch: Option<u16>,
 }
 
 impl LobbyEntry {
+    /// The entry of a session that was invited with a code of this batch.
+    #[must_use]
+    pub const fn in_batch(self, batch: Option<u16>) -> Self {
+        Self { batch, ..self }
+    }
+
+    /// The batch of the code with which the session was invited.
+    #[must_use]
+    pub const fn batch(&self) -> Option<u16> {
+        self.batch
+    }
+
     /// The session whose number will be drawn.
     #[must_use]
     pub const fn session(&self) -> SessionId {
@@ -181,7 +220,7 @@ impl VisitAnswer {
         let is_from_lobby = |ticket: &Ticket| ticket.is_new_from_lobby() && ticket.epoch() == self.epoch;
         let is_newcomer = !visit.ticket.as_ref().is_some_and(is_from_lobby);
         let session = visit.join.filter(|_| self.kind == VisitKind::Lobby && is_newcomer)?;
-        Some(LobbyEntry { session, epoch: self.epoch, at: self.now })
+        Some(LobbyEntry { session, epoch: self.epoch, at: self.now, batch: None })
     }
 
     /// The current flow of the line.
@@ -262,6 +301,8 @@ pub struct Stats {
     pub counters: Counters,
     /// Waits of admitted sessions.
     pub waits: Waits,
+    /// What limits of joins tell.
+    pub limits: LimitStats,
 }
 
 /// The state of a session found by a lookup.

@@ -62,6 +62,7 @@ mod tests {
 
     use super::*;
     use crate::line::{LineRules, Mode, Visit};
+    use crate::settings::Protection;
 
     #[test]
     fn checkpoints_are_few_and_end_at_the_last_rank() {
@@ -84,8 +85,14 @@ mod tests {
 
     /// A line with arrivals after these pauses, in microseconds.
     fn line(pauses: impl Iterator<Item = u64>) -> (Vec<Micros>, LineView) {
-        let rules =
-            LineRules { mode: Mode::Paused, quota: 1, waiting_ttl: 3600, claim_ttl: 3600, ..LineRules::default() };
+        let rules = LineRules {
+            mode: Mode::Paused,
+            quota: 1,
+            waiting_ttl: 3600,
+            claim_ttl: 3600,
+            protection: Protection::without_pre_tickets(),
+            ..LineRules::default()
+        };
         let mut now = Micros(1_700_000_000_000_000);
         let mut line = Line::new(rules, now, false);
         let arrivals = pauses.enumerate().map(|(number, pause)| {

@@ -8,12 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Name;
+use super::beacon::{Beacon, BeaconValue, check_beacon};
 use super::wording::FieldWording as W;
 use crate::draw::ADDED_SALT_LEN;
 use crate::fields::{Bounded, Field, Flag, List, ObjectReader, Omissible, Reader, Reading};
 use crate::line::{LineRules, Mode};
 use crate::time::{Micros, Timestamp};
-use crate::token::is_kid;
+use crate::token::is_key_id;
 use crate::{EventId, FieldError, Message, QueueId, SaleKeys};
 
 /// Maximum number of events per queue.
@@ -34,6 +35,8 @@ const PAUSE_MIN: u64 = 900;
 
 /// How long visitors of the lobby have to join the line after a draw by default, in seconds.
 const DRAW_DEFAULT: u64 = 30;
+/// Default and minimum of an event with a beacon: gates learn of its value within a few seconds, and pages within 20.
+pub(super) const DRAW_WITH_BEACON_MIN: u64 = 45;
 const DRAW_MIN: u64 = 10;
 const DRAW_MAX: u64 = 600;
 /// Seconds after a draw in which visitors of the lobby should still be able to return to their drawn position.
@@ -95,7 +98,7 @@ crate::fields! {
         /// Order of admissions: `draw` or `arrival`.
         pub order: EventOrder = EventOrder::Draw,
         /// Seconds after the start in which visitors of the lobby join the line in their drawn order and nobody is admitted.
-        /// By default 30.
+        /// By default 30, with a beacon 45, which is then the minimum.
         pub draw_seconds: Omissible<Bounded<DRAW_MIN, DRAW_MAX>>,
         /// A text from which the secret of the draw derives. By default that of the stored event, or its start in seconds
         /// since 1970 if it is new.
@@ -103,6 +106,14 @@ crate::fields! {
         /// ID of the sale key from which the secret of the draw derives. By default that of the stored event, or the first
         /// sale key if it is new.
         pub key: Omissible<KeyId>,
+        /// A public random value that nobody knows before the start, and from which the draw then derives as well:
+        /// `drand-quicknet`. Nobody is admitted until it is recorded.
+        pub beacon: Omissible<Beacon>,
+        /// The value of the beacon, which the server records once. Settings can only repeat it.
+        pub beacon_value: Omissible<BeaconValue>,
+        /// When the beacon was removed after the start, which is then when the order is drawn. The server records it. Settings can
+        /// only repeat it.
+        pub beacon_removed_at: Omissible<Timestamp>,
         /// Whether the queue ignores the event.
         pub suspended: Flag = false,
     }
@@ -113,7 +124,7 @@ crate::text_kind! {
     /// The salt of a draw.
     pub Salt: W::Salt, { "pattern": "^[a-z0-9-]{1,64}$" }, parse_salt;
     /// The ID of a key.
-    pub KeyId: W::KeyId, { "pattern": "^[A-Za-z0-9._-]{1,32}$" }, |text| is_kid(text).then(|| text.to_owned());
+    pub KeyId: W::KeyId, { "pattern": "^[A-Za-z0-9._-]{1,32}$" }, |text| is_key_id(text).then(|| text.to_owned());
 }
 
 fn parse_salt(text: &str) -> Option<String> {
@@ -123,7 +134,7 @@ fn parse_salt(text: &str) -> Option<String> {
 
 fn check_event(event: &mut Event, object: &mut ObjectReader<'_>) {
     let (lobby_at, starts_at, ends_at) = (event.lobby_at(), event.starts_at, event.ends_at);
-    if !(LOBBY_MIN..=LOBBY_MAX).contains(&starts_at.seconds_after(lobby_at)) {
+    if !event.can_open_at(lobby_at) {
         object.error("lobby_at", W::LobbyTime);
     }
     if !(DURATION_MIN..=DURATION_MAX).contains(&ends_at.seconds_after(starts_at)) {
@@ -132,6 +143,7 @@ fn check_event(event: &mut Event, object: &mut ObjectReader<'_>) {
     {
         object.error("ends_at", W::DrawDuration);
     }
+    check_beacon(event, object);
 }
 
 impl Event {
@@ -141,30 +153,58 @@ impl Event {
         self.lobby_at.unwrap_or_else(|| self.starts_at.minus_seconds(LOBBY_DEFAULT))
     }
 
+    /// Whether the lobby can open at this time.
+    fn can_open_at(&self, lobby_at: Timestamp) -> bool {
+        (LOBBY_MIN..=LOBBY_MAX).contains(&self.starts_at.seconds_after(lobby_at))
+    }
+
     /// Seconds after the start in which nobody is admitted while visitors join the line in their drawn order; 0 for an event
     /// in order of arrival.
     #[must_use]
     pub fn draw_seconds(&self) -> u64 {
         match self.order {
-            EventOrder::Draw => self.draw_seconds.unwrap_or(DRAW_DEFAULT),
+            EventOrder::Draw => {
+                let default = if self.beacon.is_some() { DRAW_WITH_BEACON_MIN } else { DRAW_DEFAULT };
+                self.draw_seconds.unwrap_or(default)
+            }
             EventOrder::Arrival => 0,
         }
     }
 
-    /// When the drawn order is complete and admissions begin; `None` for an event in order of arrival.
+    /// When the drawn order is complete and admissions begin; `None` for an event in order of arrival, and while the value of
+    /// the beacon is missing.
     #[must_use]
     pub fn draw_ends_at(&self) -> Option<Micros> {
         self.drawn_at().map(|drawn_at| drawn_at.add_seconds(self.draw_seconds()))
     }
 
-    /// When the seed of the draw becomes known; `None` for an event in order of arrival.
+    /// The end of the draw phase; `None` for an event in order of arrival. While the value of the beacon is missing, it is the
+    /// end of the event.
+    #[must_use]
+    pub fn draw_phase_ends_at(&self) -> Option<Micros> {
+        (self.order == EventOrder::Draw).then(|| self.draw_ends_at().unwrap_or(self.ends_at.micros()))
+    }
+
+    /// When the seed of the draw becomes known; `None` for an event in order of arrival, and while the value of the beacon is
+    /// missing.
     #[must_use]
     pub fn drawn_at(&self) -> Option<Micros> {
-        (self.order == EventOrder::Draw).then(|| self.starts_at.micros())
+        if self.order != EventOrder::Draw || self.lacks_beacon_value() {
+            return None;
+        }
+        let received_at = self.beacon_value.as_ref().map(|value| value.received_at);
+        Some(received_at.or(self.beacon_removed_at).unwrap_or(self.starts_at).micros())
+    }
+
+    /// Whether visitors can have valid lobby tickets at `now`: from the opening of the lobby until `hold_ttl` seconds after the
+    /// draw.
+    fn may_have_lobby_tickets(&self, hold_ttl: u64, now: Micros) -> bool {
+        let void_at = self.drawn_at().map_or(self.ends_at.micros(), |drawn_at| drawn_at.add_seconds(hold_ttl));
+        self.order == EventOrder::Draw && self.lobby_at().micros() <= now && now < void_at
     }
 
     /// Completes the salt and the key of a draw from the stored event, or for a new one.
-    fn complete(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> Result<(), W> {
+    fn complete_draw(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> Result<(), W> {
         if self.order != EventOrder::Draw {
             return Ok(());
         }
@@ -187,12 +227,16 @@ impl Event {
     /// The locked fields (rule 13.7) that `after`, the same event after a change at `now`, has changed.
     fn locked_changes(&self, after: &Self, now: Micros) -> impl Iterator<Item = (&'static str, W)> {
         let (has_lobby, has_started) = (self.lobby_at().micros() <= now, self.starts_at.micros() <= now);
+        let is_removed = self.beacon.is_some() && after.beacon.is_none();
+        let is_decided = self.beacon_value.is_some() || self.missed_beacon(now);
         let changes = [
             ("lobby_at", has_lobby && self.lobby_at() != after.lobby_at(), W::LobbyLocked),
             ("order", has_lobby && self.order != after.order, W::LobbyLocked),
             ("salt", has_lobby && self.salt != after.salt, W::LobbyLocked),
             ("key", has_lobby && self.key != after.key, W::LobbyLocked),
             ("starts_at", has_started && self.starts_at != after.starts_at, W::StartLocked),
+            ("beacon", has_lobby && self.beacon != after.beacon && after.beacon.is_some(), W::LobbyLocked),
+            ("beacon", is_removed && is_decided, W::BeaconLocked),
         ];
         changes.into_iter().filter(|(_, is_changed, _)| *is_changed).map(|(field, _, fault)| (field, fault))
     }
@@ -244,8 +288,9 @@ fn kept_of(given: &str) -> &str {
     &given[..given.len().min(SALT_MAX - ADDED_SALT_LEN - 1)]
 }
 
-/// Completes the salts and keys of the draws of `rules` from the stored rules, or for new events. Returns an error for each
-/// event whose key is not among `keys`.
+/// Completes the salts and keys of the draws of `rules` from the stored rules, or for new events, and what the server has
+/// recorded about their beacons. Returns an error for each event whose key is not among `keys`, and for each that states
+/// something else about its beacon.
 pub fn complete_draws(
     queue: &QueueId,
     before: Option<&LineRules>,
@@ -259,7 +304,10 @@ pub fn complete_draws(
     let mut events = rules.events.to_vec();
     for (index, event) in events.iter_mut().enumerate() {
         let held = before.and_then(|before| before.events.iter().find(|held| held.id == event.id));
-        if let Err(fault) = event.complete(held, &salts, keys) {
+        if let Err(field) = event.complete_beacon(held) {
+            errors.push(FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer));
+        }
+        if let Err(fault) = event.complete_draw(held, &salts, keys) {
             let known: Vec<&str> = keys.ids().collect();
             let fault = if known.is_empty() { W::NoSaleKeys.into() } else { fault.with("known", known.join(", ")) };
             errors.push(FieldError::new(format!("events[{index}].key"), fault));
@@ -267,6 +315,76 @@ pub fn complete_draws(
     }
     rules.events = Events(events.into());
     errors
+}
+
+/// Keeps the lobbies that are open at `now` where they are: an event whose `lobby_at` follows from its start has the stored one
+/// when it is postponed.
+pub fn keep_open_lobbies(before: &LineRules, after: &mut LineRules, now: Micros) {
+    let open = before.events.iter().filter(|held| held.lobby_at().micros() <= now);
+    let open: Vec<&Event> = open.collect();
+    let mut events = after.events.to_vec();
+    for event in events.iter_mut().filter(|event| event.lobby_at.is_none()) {
+        let held = open.iter().find(|held| held.id == event.id).map(|held| held.lobby_at());
+        event.lobby_at = held.filter(|lobby_at| *lobby_at != event.lobby_at() && event.can_open_at(*lobby_at));
+    }
+    after.events = events.into_iter().collect();
+}
+
+/// What a change of the settings does to the lobby of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LobbyEffect {
+    /// Its lobby tickets become invalid.
+    Void,
+    /// Its order is drawn without the beacon.
+    WithoutBeacon,
+}
+
+/// A lobby that a change affects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LobbyChange<'a> {
+    /// The event, as it was before.
+    pub event: &'a Event,
+    /// What happens to its lobby.
+    pub effect: LobbyEffect,
+}
+
+/// The events that can have valid lobby tickets at `now` and that a change removes or suspends, or whose beacon it removes.
+#[must_use]
+pub fn affected_lobbies<'a>(before: &'a LineRules, after: Option<&LineRules>, now: Micros) -> Vec<LobbyChange<'a>> {
+    let effect_on = |event: &Event| {
+        let kept = after.and_then(|after| after.events.planned().find(|kept| kept.id == event.id));
+        match kept {
+            None => Some(LobbyEffect::Void),
+            Some(kept) => (event.lacks_beacon_value() && kept.beacon.is_none()).then_some(LobbyEffect::WithoutBeacon),
+        }
+    };
+    let open = before.events.planned().filter(|event| event.may_have_lobby_tickets(before.hold_ttl, now));
+    open.filter_map(|event| Some(LobbyChange { event, effect: effect_on(event)? })).collect()
+}
+
+/// Records in `after` the beacons that a change at `now` removes from events that have started and wait for them. To be called
+/// right before the change is written.
+pub fn settle_removed_beacons(before: &LineRules, after: &mut LineRules, now: Micros) {
+    let mut events = after.events.to_vec();
+    for event in &mut events {
+        if let Some(held) = before.events.iter().find(|held| held.id == event.id) {
+            event.draw_at_removal(held, now);
+        }
+    }
+    after.events = Events(events.into());
+}
+
+/// What an event that did not exist before may not state: values that only the server records.
+#[must_use]
+pub fn invented_beacon_values(before: Option<&LineRules>, after: &LineRules) -> Vec<FieldError> {
+    let is_new = |event: &Event| before.is_none_or(|before| before.events.iter().all(|held| held.id != event.id));
+    let new = after.events.iter().enumerate().filter(|(_, event)| is_new(event));
+    let stated = new.flat_map(|(index, event)| {
+        let fields =
+            [("beacon_value", event.beacon_value.is_some()), ("beacon_removed_at", event.beacon_removed_at.is_some())];
+        fields.into_iter().filter(|(_, is_stated)| *is_stated).map(move |(field, _)| (index, field))
+    });
+    stated.map(|(index, field)| FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer)).collect()
 }
 
 /// The changes of `events` from `before` to `after` that the rules no longer allow at `now` (rule
@@ -343,6 +461,12 @@ impl Deref for Events {
 }
 
 impl Events {
+    /// These events, with another one in place of that with its ID.
+    #[must_use]
+    pub fn with(&self, changed: &Event) -> Self {
+        Self(self.iter().map(|event| if event.id == changed.id { changed.clone() } else { event.clone() }).collect())
+    }
+
     /// The events that are not suspended.
     #[must_use]
     pub fn planned(&self) -> impl DoubleEndedIterator<Item = &Event> + Clone {
@@ -420,6 +544,15 @@ impl Field for Events {
 
     fn is_omitted(value: &Self) -> bool {
         value.is_empty()
+    }
+}
+
+impl FromIterator<Event> for Events {
+    /// In the order of their starts.
+    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
+        let mut sorted: Vec<Event> = events.into_iter().collect();
+        sorted.sort_by_key(|event| event.starts_at);
+        Self(sorted.into())
     }
 }
 
@@ -655,6 +788,27 @@ mod tests {
         assert_eq!(late(&bypass, &sale_soon, 1), [text]);
         let closed = LineRules { between_events: Some(BetweenEvents::Closed), ..none };
         assert!(late(&closed, &sale_soon, 1).is_empty());
+    }
+
+    #[test]
+    fn postponed_event_keeps_its_open_lobby() {
+        let before = settings(&json!([sale("a", SPRING.0, SPRING.1)])).line;
+        let postponed = |starts_at: &str, now: &str, micros: i64| {
+            let now = Micros(now.parse::<Timestamp>().unwrap().micros().0.saturating_add_signed(micros));
+            let mut after = settings(&json!([sale("a", starts_at, "2027-03-06T14:00:00Z")])).line;
+            keep_open_lobbies(&before, &mut after, now);
+            (after.events[0].lobby_at().to_string(), locked_event_changes(&before, &after, now).len())
+        };
+        let lobby = "2027-03-04T09:30:00Z";
+        assert_eq!(postponed("2027-03-04T11:00:00Z", lobby, -1), ("2027-03-04T10:30:00Z".to_owned(), 0));
+        assert_eq!(postponed("2027-03-04T11:00:00Z", lobby, 0), (lobby.to_owned(), 0), "the lobby is open");
+        assert_eq!(postponed("2027-03-05T09:30:00Z", lobby, 0), (lobby.to_owned(), 0));
+        let too_late = ("2027-03-05T09:00:01Z".to_owned(), 1);
+        assert_eq!(postponed("2027-03-05T09:30:01Z", lobby, 0), too_late, "a lobby is open for 24 hours at most");
+        assert_eq!(postponed("2027-03-04T11:00:00Z", SPRING.0, 0).1, 1, "the start is locked");
+        let mut same = before.clone();
+        keep_open_lobbies(&before, &mut same, SPRING.0.parse::<Timestamp>().unwrap().micros());
+        assert_eq!(same, before, "nothing is written that did not change");
     }
 
     #[test]

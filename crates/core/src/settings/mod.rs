@@ -1,27 +1,37 @@
 //! Settings of queues and tenants, their accepted values, and the parsing of documents.
 
 mod allowlist;
+mod beacon;
 mod conflicts;
 mod document;
 mod event;
 mod host;
+mod invitation;
+mod network_lists;
 mod operator_message;
 mod origin;
 mod path;
 mod plan;
+mod protection;
 mod reach;
 mod rule;
 mod tenant;
 mod wording;
 
 pub use allowlist::{DomainName, OriginPattern};
+pub use beacon::{
+    BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
+};
 pub use conflicts::{queues_unmatched, routing_conflicts};
 pub use document::{Document, parse_settings_document};
 pub use event::{
-    BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, IDLE_USED_FOR, KeyId, LOBBY_DEFAULT, Salt, SaltPolicy,
-    complete_draws, event_problems, late_lobbies, locked_event_changes,
+    BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, IDLE_USED_FOR, KeyId, LOBBY_DEFAULT, LobbyChange,
+    LobbyEffect, Salt, SaltPolicy, affected_lobbies, complete_draws, event_problems, invented_beacon_values,
+    keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
 pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
+pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
+pub use network_lists::{ClassifiedNetworks, NetworkListNames};
 pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
 pub use path::{PathReadings, path_readings};
@@ -29,6 +39,7 @@ pub use plan::{
     FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, differences,
     values_outside,
 };
+pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::Reach;
 pub use rule::{
     Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling,
@@ -42,7 +53,7 @@ use serde_json::{Map, Value, json};
 use self::host::parse_hostname;
 use self::wording::FieldWording as W;
 use crate::fields::{
-    Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, Reader, Reading, Skipped,
+    Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, OrEmpty, Reader, Reading, Skipped,
 };
 use crate::line::LineRules;
 use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
@@ -146,6 +157,8 @@ crate::fields! {
         /// Plain text shown on the queue's pages to visitors who wait: `default`, and language tags such as `de` for other
         /// languages. `null` for none.
         pub message: Omissible<OperatorMessage>,
+        /// The batches of invitation codes.
+        pub invitations: OrEmpty<List<InvitationBatch, 0, BATCHES_MAX>>,
         /// Stored fields unknown to this version, preserved for the version that knows them.
         pub unknown_fields: Skipped<Map<String, Value>>,
     }
@@ -208,6 +221,7 @@ fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
     if rule::has_too_many_globs(&settings.rules) && !object.is_stored() {
         object.error("rules", rule::too_many_globs());
     }
+    invitation::check_batches(&settings.invitations, object);
     if object.is_stored() {
         settings.unknown_fields = object.unknown().map(|(name, value)| (name.clone(), value.clone())).collect();
     }

@@ -8,8 +8,12 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Document, SaltPolicy, Settings, Tenant, complete_draws, locked_event_changes, routing_conflicts};
+use super::{
+    Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, complete_draws, complete_invitations,
+    keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
+};
 use crate::fields::FieldError;
+use crate::line::LineRules;
 use crate::time::Micros;
 use crate::{QueueId, SaleKeys, TenantId};
 
@@ -86,6 +90,9 @@ pub struct PlanOptions<'a> {
     pub sale_keys: Option<&'a SaleKeys>,
     /// Where the salts of new draws come from.
     pub salts: SaltPolicy,
+    /// The time by the clock of the store: lobbies that are open then stay open if their events are postponed. `None`: the
+    /// document is taken as it is.
+    pub now: Option<Micros>,
     /// What the same source contained when it was last applied. Entries that have not changed in the source since then keep
     /// the changes that were made elsewhere. `None`: the document replaces them.
     pub last_applied: Option<&'a Document>,
@@ -145,7 +152,8 @@ pub struct Plan {
     pub tenants_after: Vec<Tenant>,
     /// The queues of the document as they are afterwards.
     pub queues_after: Vec<Settings>,
-    /// Draws that cannot take place, since this process does not know their sale keys, as `queue.field`.
+    /// Draws that cannot take place, since this process does not know their sale keys, and values of beacons that the server did
+    /// not record, as `queue.field`.
     pub invalid_draws: Vec<FieldError>,
     /// Stored queues that are neither in the document nor removed.
     others: Vec<Settings>,
@@ -197,8 +205,17 @@ impl Plan {
             let (id, salts) = (&settings.id, options.salts);
             let errors = complete_draws(id, before.map(|before| &before.line), &mut settings.line, keys, salts);
             self.invalid_draws.extend(of_queue(&settings.id, errors));
+            let held = before.map_or(&[][..], |before| &before.invitations);
+            let errors = complete_invitations(held, &mut settings.invitations, keys);
+            self.invalid_draws.extend(of_queue(&settings.id, errors));
             if let Some(last) = &mut last {
+                complete_invitations(&settings.invitations, &mut last.invitations, keys);
                 complete_draws(&settings.id, Some(&settings.line), &mut last.line, keys, salts);
+            }
+        }
+        if let (Some(before), Some(now)) = (before, options.now) {
+            for settings in last.iter_mut().chain([&mut settings]) {
+                keep_open_lobbies(&before.line, &mut settings.line, now);
             }
         }
         let last = last.as_ref();
@@ -284,6 +301,33 @@ impl Plan {
             Some(of_queue(&before.id, locked_event_changes(&before.line, &change.settings.line, now)))
         };
         self.queues.iter().filter_map(of).flatten().collect()
+    }
+
+    /// Records the removal of beacons at `now` (see [`settle_removed_beacons`]). To be called right before the plan is written.
+    pub fn settle_removed_beacons(&mut self, stored: &StoredSettings, now: Micros) {
+        let changed = self.queues.iter_mut().map(|change| &mut change.settings);
+        for settings in changed.chain(&mut self.queues_after) {
+            if let Some(before) = stored.queue(&settings.id) {
+                settle_removed_beacons(&before.line, &mut settings.line, now);
+            }
+        }
+    }
+
+    /// The lobbies that the plan affects at `now`, with the settings of their queues before it.
+    #[must_use]
+    pub fn affected_lobbies<'a>(
+        &self,
+        stored: &'a StoredSettings,
+        now: Micros,
+    ) -> Vec<(&'a Settings, LobbyChange<'a>)> {
+        let changed = self.queues.iter().map(|change| (&change.settings.id, Some(&change.settings.line)));
+        let removed = self.removed.iter().map(|id| (id, None));
+        let of = |(id, after): (&QueueId, Option<&LineRules>)| {
+            let before = stored.queue(id)?;
+            let affected = affected_lobbies(&before.line, after, now).into_iter();
+            Some(affected.map(move |change| (before, change)).collect::<Vec<_>>())
+        };
+        changed.chain(removed).filter_map(of).flatten().collect()
     }
 
     /// Leaves queues out of the plan whose events have locked changes at `now`: they keep their stored settings. Returns these
@@ -391,6 +435,38 @@ mod tests {
         let after: Vec<_> = plan.queues_after.iter().map(|queue| queue.line.quota).collect();
         assert_eq!(after, [1, 2], "nothing of the queue is changed");
         assert!(plan.keep_locked(&stored, lobby).is_empty());
+    }
+
+    #[test]
+    fn postponed_event_keeps_its_lobby_over_reloads() {
+        let document = |starts_at: &str| {
+            let sale =
+                json!({ "id": "sale", "starts_at": starts_at, "ends_at": "2027-03-04T14:00:00Z", "order": "arrival" });
+            let queue = json!({
+                "id": "tour", "tenant": "acme", "hosts": ["tour.example.com"], "quota": 1, "handover": { "kind": "check" },
+                "mode": "scheduled", "events": [sale],
+            });
+            parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [queue] }))
+                .unwrap()
+        };
+        let (first, postponed) = (document("2027-03-04T10:00:00Z"), document("2027-03-04T11:00:00Z"));
+        let lobby = "2027-03-04T09:30:00Z".parse::<crate::Timestamp>().unwrap();
+        let stored = |queues: &[Settings]| StoredSettings {
+            tenants: first.tenants.clone(),
+            queues: queues.to_vec(),
+            ..StoredSettings::default()
+        };
+        let plan = |stored: &StoredSettings, file: &Document, last: &Document| {
+            let options = PlanOptions { now: Some(lobby.micros()), last_applied: Some(last), ..PlanOptions::default() };
+            Plan::of(stored, file.clone(), &options)
+        };
+        let before = stored(&first.queues);
+        let applied = plan(&before, &postponed, &first);
+        assert!(applied.locked_events(&before, lobby.micros()).is_empty());
+        assert_eq!(applied.queues_after[0].line.events[0].lobby_at(), lobby);
+        let after = stored(&applied.queues_after);
+        assert!(plan(&after, &postponed, &postponed).is_empty(), "the same file again");
+        assert!(plan(&after, &first, &first).is_empty(), "the event was postponed elsewhere");
     }
 
     #[test]

@@ -76,14 +76,15 @@ impl FromStr for KeyList {
 }
 
 /// Whether this text can be the id of a key.
-pub(crate) fn is_kid(text: &str) -> bool {
+#[must_use]
+pub fn is_key_id(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     (1..=KID_MAX).contains(&text.len()) && text.bytes().all(plain)
 }
 
 fn parse_key(entry: &str) -> Option<Key> {
     let (kid, encoded) = entry.split_once(':')?;
-    if !is_kid(kid) {
+    if !is_key_id(kid) {
         return None;
     }
     let encoded = encoded.trim_end_matches('=');

@@ -1,11 +1,17 @@
-//! Tickets and passes: the only code that signs or verifies. Both are JSON Web Signatures in compact form (RFC 7515).
+//! Tickets, pre-tickets and passes: the only code that signs or verifies. All are JSON Web Signatures in compact form (RFC 7515).
 
 mod jws;
 mod keys;
+mod mac;
+mod network;
 mod pass;
+mod pre_ticket;
 mod ticket;
 
-pub(crate) use keys::is_kid;
+pub use keys::is_key_id;
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
+pub(crate) use mac::{MAC_LEN, Mac};
+pub use network::{COUNTER_ROWS, PrefixDigest, PrefixKind};
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
-pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketSigner};
+pub use pre_ticket::{FirstVisit, PreTicket, is_pre_ticket};
+pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketOrigin, TicketSigner};

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
+use super::network::{NetworkKey, PrefixDigest, PrefixKind};
+use super::pre_ticket::PRE_TICKET_TYPE;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket};
 use crate::time::Micros;
 use crate::{Draw, EventId, QueueId, SessionId};
@@ -59,6 +61,9 @@ struct Claims {
     /// The event in whose draw the session got its arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     d: Option<EventId>,
+    /// The batch of the code with which the session was invited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    b: Option<u16>,
 }
 
 /// The claims of a lobby ticket.
@@ -74,6 +79,9 @@ struct LobbyClaims {
     a: Micros,
     /// Event.
     d: EventId,
+    /// The batch of the code with which the visitor was invited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    b: Option<u16>,
 }
 
 /// A lobby ticket whose signature was verified: its bearer was in the lobby of an event before the start (rule 14).
@@ -83,6 +91,7 @@ pub struct LobbyTicket {
     session: SessionId,
     came_at: Micros,
     event: EventId,
+    batch: Option<u16>,
 }
 
 impl LobbyTicket {
@@ -110,14 +119,26 @@ impl LobbyTicket {
         &self.event
     }
 
+    /// The batch of the code with which the visitor was invited.
+    #[must_use]
+    pub const fn batch(&self) -> Option<u16> {
+        self.batch
+    }
+
     /// The ticket of the session in line after the draw, signed at the draw (rule 15.6): the line restores the session at
     /// its drawn arrival.
     #[must_use]
     pub fn drawn(&self, draw: &Draw, drawn_at: Micros) -> Ticket {
+        self.drawn_ahead(draw, drawn_at, 0)
+    }
+
+    /// The same with a head start in microseconds, which is subtracted from the drawn arrival (rule 19).
+    #[must_use]
+    pub fn drawn_ahead(&self, draw: &Draw, drawn_at: Micros, head_start: u64) -> Ticket {
         Ticket {
             epoch: self.epoch,
             session: self.session,
-            arrival: draw.arrival(self.session),
+            arrival: draw.arrival(self.session).ahead(head_start),
             admitted_at: None,
             position: None,
             wait_ms: None,
@@ -127,6 +148,7 @@ impl LobbyTicket {
             slot_expires_at: None,
             unconfirmed: false,
             event: Some(self.event.clone()),
+            batch: self.batch,
             new_from_lobby: true,
         }
     }
@@ -145,6 +167,15 @@ pub struct ShownEstimate {
     /// The census at signing. It is not shown; a recovery starts from it if the store loses its
     /// state.
     pub census: Option<Census>,
+}
+
+/// How a session got its arrival, besides the time at which it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TicketOrigin<'a> {
+    /// The event in whose draw it got it.
+    pub event: Option<&'a EventId>,
+    /// The batch of the code with which it was invited.
+    pub batch: Option<u16>,
 }
 
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.
@@ -170,13 +201,15 @@ pub enum TicketError {
 /// for byte, one that this type writes. This checks key and algorithm together and leaves no header
 /// to interpret.
 pub struct TicketSigner {
-    keys: Vec<TicketKey>,
+    pub(super) keys: Vec<TicketKey>,
 }
 
 /// A key that signs tickets. Each type of ticket has its own header, so that no program takes one for the other.
-struct TicketKey {
+pub(super) struct TicketKey {
     ticket: TokenKey<Hs256>,
     lobby: TokenKey<Hs256>,
+    pub(super) pre_ticket: TokenKey<Hs256>,
+    pub(super) networks: NetworkKey,
 }
 
 impl TicketSigner {
@@ -188,7 +221,9 @@ impl TicketSigner {
         let keys = keys.for_tickets()?.iter().map(|key| {
             let secret = || Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()));
             let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
-            Ok(TicketKey { ticket: TokenKey::new(&key.kid, secret()?), lobby })
+            let pre_ticket = TokenKey::of_type(PRE_TICKET_TYPE, &key.kid, secret()?);
+            let ticket = TokenKey::new(&key.kid, secret()?);
+            Ok(TicketKey { ticket, lobby, pre_ticket, networks: NetworkKey::of(key) })
         });
         Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
@@ -205,7 +240,8 @@ impl TicketSigner {
         place: &SessionState,
         position: Option<u64>,
     ) -> Option<String> {
-        self.sign_with_estimate(queue, epoch, now, place, ShownEstimate { position, ..ShownEstimate::default() }, None)
+        let shown = ShownEstimate { position, ..ShownEstimate::default() };
+        self.sign_with_estimate(queue, epoch, now, place, shown, TicketOrigin::default())
     }
 
     /// Signs a lobby ticket for a newcomer whom the store counted in the lobby of this event.
@@ -214,12 +250,11 @@ impl TicketSigner {
     #[must_use]
     pub fn sign_lobby(&self, queue: &QueueId, event: &EventId, entry: &LobbyEntry) -> Option<String> {
         let (q, d) = (queue.clone(), event.clone());
-        let claims = LobbyClaims { q, e: entry.epoch(), s: entry.session(), a: entry.at(), d };
+        let claims = LobbyClaims { q, e: entry.epoch(), s: entry.session(), a: entry.at(), d, b: entry.batch() };
         self.keys.first()?.lobby.sign(&claims, TICKET_MAX)
     }
 
-    /// Signs a session state returned by a store, with everything shown to the visitor. `event` is the event in whose draw
-    /// the session got its arrival.
+    /// Signs a session state returned by a store, with everything shown to the visitor.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
@@ -230,7 +265,7 @@ impl TicketSigner {
         now: Micros,
         place: &SessionState,
         shown: ShownEstimate,
-        event: Option<&EventId>,
+        origin: TicketOrigin<'_>,
     ) -> Option<String> {
         let claims = Claims {
             q: queue.clone(),
@@ -246,9 +281,17 @@ impl TicketSigner {
             u: !place.confirmed,
             c: shown.census.map(|census| census.active),
             r: shown.census.map(|census| census.reached),
-            d: event.cloned(),
+            d: origin.event.cloned(),
+            b: origin.batch,
         };
         self.keys.first()?.ticket.sign(&claims, TICKET_MAX)
+    }
+
+    /// The digest of a client's address or network, such as `203.0.113.0/24`, with the key that signs. `None` without a key,
+    /// which does not happen.
+    #[must_use]
+    pub fn prefix_digest(&self, kind: PrefixKind, queue: &QueueId, epoch: u64, prefix: &str) -> Option<PrefixDigest> {
+        Some(self.keys.first()?.networks.digest(kind, queue, epoch, prefix))
     }
 
     /// Verifies a ticket for this queue.
@@ -256,7 +299,7 @@ impl TicketSigner {
     /// # Errors
     /// Returns why the ticket is not valid; untrusted input has no other effect.
     pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<Ticket, TicketError> {
-        let claims: Claims = self.verified(token, |key| &key.ticket)?;
+        let (claims, _): (Claims, _) = self.verified(token, |key| &key.ticket)?;
         if claims.q != *queue {
             return Err(TicketError::WrongQueue);
         }
@@ -274,6 +317,7 @@ impl TicketSigner {
             slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
             unconfirmed: claims.u,
             event: claims.d,
+            batch: claims.b,
             new_from_lobby: false,
         })
     }
@@ -283,33 +327,36 @@ impl TicketSigner {
     /// # Errors
     /// Returns why the ticket is not valid; untrusted input has no other effect.
     pub fn verify_lobby(&self, queue: &QueueId, token: &[u8]) -> Result<LobbyTicket, TicketError> {
-        let LobbyClaims { q, e: epoch, s: session, a: came_at, d: event } = self.verified(token, |key| &key.lobby)?;
+        let (claims, _): (LobbyClaims, _) = self.verified(token, |key| &key.lobby)?;
+        let LobbyClaims { q, e: epoch, s: session, a: came_at, d: event, b: batch } = claims;
         if q != *queue {
             return Err(TicketError::WrongQueue);
         }
-        Ok(LobbyTicket { epoch, session, came_at, event })
+        Ok(LobbyTicket { epoch, session, came_at, event, batch })
     }
 
-    /// The claims of a token that was signed with the key of this type.
-    fn verified<T: DeserializeOwned>(
+    /// The claims of a token that was signed with the key of this type, and that key.
+    pub(super) fn verified<T: DeserializeOwned>(
         &self,
         token: &[u8],
         key_of: impl Fn(&TicketKey) -> &TokenKey<Hs256>,
-    ) -> Result<T, TicketError> {
+    ) -> Result<(T, &TicketKey), TicketError> {
         if token.len() > TICKET_MAX {
             return Err(TicketError::TooLong);
         }
         let token = std::str::from_utf8(token).map_err(|_| TicketError::UnknownKey)?;
         let parts = Parts::of(token).ok_or(TicketError::UnknownKey)?;
-        let mut keys = self.keys.iter().map(key_of);
-        let key = keys.find(|key| key.header == parts.header).ok_or(TicketError::UnknownKey)?;
+        let is_header = |key: &&TicketKey| key_of(key).header == parts.header;
+        let found = self.keys.iter().find(is_header).ok_or(TicketError::UnknownKey)?;
+        let key = key_of(found);
         let mut buffer = [0; TICKET_MAX];
         let signature = jws::decode(parts.signature, &mut buffer[..HS256_LEN]).ok_or(TicketError::BadSignature)?;
         if !key.algorithm.verify(parts.message.as_bytes(), signature) {
             return Err(TicketError::BadSignature);
         }
         let claims = jws::decode(parts.claims, &mut buffer).ok_or(TicketError::BadSignature)?;
-        serde_json::from_slice(claims).map_err(|_| TicketError::BadSignature)
+        let claims = serde_json::from_slice(claims).map_err(|_| TicketError::BadSignature)?;
+        Ok((claims, found))
     }
 }
 
@@ -374,7 +421,14 @@ mod tests {
         let shown =
             ShownEstimate { position: Some(7), wait_ms: Some(604_800_000), presumed: true, census: Some(census) };
         let telling = signer
-            .sign_with_estimate(&queue(), 4, Micros(1_700_000_000_500_000), &place(), shown, Some(&event()))
+            .sign_with_estimate(
+                &queue(),
+                4,
+                Micros(1_700_000_000_500_000),
+                &place(),
+                shown,
+                TicketOrigin { event: Some(&event()), batch: Some(7) },
+            )
             .unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();
         assert_eq!((verified.wait_ms(), verified.census()), (Some(604_800_000), Some(census)));

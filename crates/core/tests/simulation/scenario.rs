@@ -1,6 +1,7 @@
 //! What kind of sale it is.
 
 use vestibule_core::line::LineRules;
+use vestibule_core::settings::Protection;
 
 use crate::chance::Chance;
 
@@ -123,6 +124,7 @@ impl Scenario {
         LineRules {
             admissions_per_minute: self.per_minute,
             active_ttl: self.active_ttl,
+            protection: Protection::without_pre_tickets(),
             ..LineRules::with_quota(self.quota)
         }
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use vestibule_core::line::{SessionLocation, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, ShownEstimate, Ticket, TicketSigner, poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, ShownEstimate, Ticket, TicketOrigin, TicketSigner,
+    poll_after,
 };
 
 use crate::agenda::{Agenda, Event, later};
@@ -196,7 +197,10 @@ impl Street {
         let position = self.position_shown(number, place, answer);
         let shown = ShownEstimate { position, wait_ms, presumed, census: None };
         self.compare_position(place, shown.position, answer);
-        let token = self.signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, place, shown, None).unwrap();
+        let token = self
+            .signer
+            .sign_with_estimate(&self.queue, answer.epoch, answer.now, place, shown, TicketOrigin::default())
+            .unwrap();
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);

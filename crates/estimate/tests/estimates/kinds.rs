@@ -1,6 +1,7 @@
 //! Kinds of on-sales. Within a kind, each sale draws its own sizes, times and visitors.
 
 use vestibule_core::line::LineRules;
+use vestibule_core::settings::Protection;
 
 use crate::chance::Chance;
 
@@ -61,6 +62,11 @@ pub(crate) struct Sale {
     pub(crate) changes: Vec<(f64, u64)>,
 }
 
+/// The rules of a queue in which every first visit joins.
+fn rules_of(quota: u64) -> LineRules {
+    LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(quota) }
+}
+
 impl Sale {
     pub(crate) fn of(kind: Kind, chance: &mut Chance) -> Self {
         match kind {
@@ -76,7 +82,7 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
     let shopping = chance.between(100.0, 400.0);
     let pace = quota as f64 / shopping;
     let mut sale = Sale {
-        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..LineRules::with_quota(quota) },
+        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules_of(quota) },
         arrivals: rush(chance, quota, 60.0),
         habits: Habits {
             shopping,
@@ -127,7 +133,7 @@ fn flash(chance: &mut Chance) -> Sale {
         }
     };
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..LineRules::with_quota(quota) },
+        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..rules_of(quota) },
         arrivals: (0..crowd as usize).map(|_| comes(chance)).collect(),
         habits: Habits {
             shopping: chance.between(20.0, 60.0),
@@ -149,7 +155,7 @@ fn silent(chance: &mut Chance) -> Sale {
     let crowd = quota as f64 * chance.between(4.0, 10.0);
     let seconds = chance.between(10.0, 200.0);
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..LineRules::with_quota(quota) },
+        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..rules_of(quota) },
         arrivals: (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect(),
         habits: Habits {
             shopping: chance.between(30.0, 120.0),

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use vestibule_core::line::{Line, LineRules, SessionState, Visit};
-use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, ShownEstimate, Ticket, TicketSigner, poll_after};
+use vestibule_core::{
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, ShownEstimate, Ticket, TicketOrigin, TicketSigner, poll_after,
+};
 use vestibule_estimate::expected_wait;
 
 use crate::chance::Chance;
@@ -152,7 +154,10 @@ impl Run {
     fn ticket(&self, number: usize) -> Option<Ticket> {
         let (signed_at, place, shown) = self.visitors[number].told?;
         let epoch = self.line.rules().epoch;
-        let token = self.signer.sign_with_estimate(&self.queue, epoch, signed_at, &place, shown, None).unwrap();
+        let token = self
+            .signer
+            .sign_with_estimate(&self.queue, epoch, signed_at, &place, shown, TicketOrigin::default())
+            .unwrap();
         Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap())
     }
 

@@ -1,0 +1,447 @@
+//! Limits of joins: how many sessions join from one address, from one network, and in the whole queue.
+//!
+//! Joins are counted, not present sessions: otherwise a client that leaves and returns would not be limited. A session that returns
+//! by its ticket does not join.
+
+use serde::{Deserialize, Serialize};
+
+use super::rate::Rate;
+use super::state::Line;
+use super::{ADMISSION_COST, Bucket};
+use crate::settings::{LimitMode, OnExceed, Protection};
+use crate::time::{MICROS_PER_SECOND, Micros};
+use crate::{
+    Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, NetworkClass, PrefixDigest, SHARED_PART, half_of, join_window,
+};
+
+/// Joins in both windows from which their addresses are judged. With fewer, no limit by address or network applies.
+pub const JUDGED_FROM: u64 = 20;
+/// Length of the slots in which joins and rejections per second are counted, in seconds.
+pub const JOIN_SLOT: u64 = 10;
+/// Seconds after which a client of a blocked network may try again.
+pub const BLOCKED_RETRY: u64 = 300;
+/// Maximum time in seconds after which a client may try again that the rate rejected.
+pub const RATE_RETRY_MAX: u64 = 60;
+/// A rate per second in the units of an admission rate, which is per minute.
+const SECONDS_PER_MINUTE: u64 = ADMISSION_COST / MICROS_PER_SECOND;
+
+/// What limits know about the client of a visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JoinClient {
+    /// Digests of its address and network; `None` if the address is not usable.
+    pub prefixes: Option<ClientDigests>,
+    /// What the operators say about its network.
+    pub class: Option<NetworkClass>,
+    /// Whether the request came through more proxies than are trusted.
+    pub extra_hops: bool,
+}
+
+/// Digests of a client's address and network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientDigests {
+    /// That of the address.
+    pub address: PrefixDigest,
+    /// That of the network.
+    pub network: PrefixDigest,
+}
+
+/// Why a newcomer does not join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectionReason {
+    /// The network is blocked.
+    Blocked,
+    /// The line is full.
+    Full,
+    /// More sessions join than `joins_per_second` allows.
+    Rate,
+    /// Too many sessions joined from the address or the network.
+    Limit,
+}
+
+impl RejectionReason {
+    /// All reasons.
+    pub const ALL: [Self; 4] = [Self::Blocked, Self::Full, Self::Rate, Self::Limit];
+
+    /// The name used in JSON and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Full => "full",
+            Self::Rate => "rate",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// A join that was rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JoinRejection {
+    /// Why.
+    pub reason: RejectionReason,
+    /// Seconds after which the client may try again.
+    pub retry_after: u64,
+}
+
+/// Whether the addresses of clients can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientAddressState {
+    /// They can, or fewer than [`JUDGED_FROM`] sessions joined.
+    #[default]
+    Ok,
+    /// Most joins have no usable address: `trusted_proxies` is too high, or selects a proxy of one's own.
+    Unusable,
+    /// Most networks came through more proxies than are trusted: another proxy is in front. Limits by address and network do
+    /// not apply.
+    ExtraProxy,
+}
+
+impl ClientAddressState {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Ok, Self::Unusable, Self::ExtraProxy];
+
+    /// The name used in JSON and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unusable => "unusable",
+            Self::ExtraProxy => "extra_proxy",
+        }
+    }
+}
+
+/// Rejected joins and joins above a limit since the queue's state began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitCounters {
+    /// Rejected: the network is blocked.
+    pub rejected_blocked: u64,
+    /// Rejected: the line is full.
+    pub rejected_full: u64,
+    /// Rejected: more than `joins_per_second`.
+    pub rejected_rate: u64,
+    /// Rejected: more than `per_address` or `per_network`.
+    pub rejected_limit: u64,
+    /// Joins above `per_address`, rejected or not.
+    pub over_address: u64,
+    /// Joins above `per_network`, rejected or not.
+    pub over_network: u64,
+}
+
+/// Number of limit counters.
+const LIMIT_COUNTERS: usize = 6;
+
+impl LimitCounters {
+    /// Names and values, in the order used by stores.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, u64); LIMIT_COUNTERS] {
+        [
+            ("rejected:blocked", self.rejected_blocked),
+            ("rejected:full", self.rejected_full),
+            ("rejected:rate", self.rejected_rate),
+            ("rejected:limit", self.rejected_limit),
+            ("over_limit:address", self.over_address),
+            ("over_limit:network", self.over_network),
+        ]
+    }
+
+    /// The counters with these values, in the order of [`LimitCounters::named`].
+    #[must_use]
+    pub const fn from_values(values: [u64; LIMIT_COUNTERS]) -> Self {
+        let [rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network] = values;
+        Self { rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network }
+    }
+
+    /// The joins that were rejected for this reason.
+    #[must_use]
+    pub const fn rejected(&self, reason: RejectionReason) -> u64 {
+        match reason {
+            RejectionReason::Blocked => self.rejected_blocked,
+            RejectionReason::Full => self.rejected_full,
+            RejectionReason::Rate => self.rejected_rate,
+            RejectionReason::Limit => self.rejected_limit,
+        }
+    }
+
+    fn count_rejection(&mut self, reason: RejectionReason) {
+        match reason {
+            RejectionReason::Blocked => self.rejected_blocked += 1,
+            RejectionReason::Full => self.rejected_full += 1,
+            RejectionReason::Rate => self.rejected_rate += 1,
+            RejectionReason::Limit => self.rejected_limit += 1,
+        }
+    }
+}
+
+/// What limits tell an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitStats {
+    /// Rejected joins and joins above a limit.
+    pub counters: LimitCounters,
+    /// Whether the addresses of clients can be relied on.
+    pub client_address: ClientAddressState,
+}
+
+/// The joins of one window, by what is known about their addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WindowTotals {
+    /// Joins.
+    pub joins: u64,
+    /// Joins without a usable address.
+    pub without_address: u64,
+    /// Networks that joined for the first time in the window.
+    pub networks: u64,
+    /// Those of them that came through more proxies than are trusted.
+    pub extra_hops: u64,
+}
+
+/// Totals by half of the join counters, and the window of the last join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JoinTotals {
+    /// The window of the last join or rejection.
+    pub window: u64,
+    /// Totals by half.
+    pub halves: [WindowTotals; JOIN_WINDOWS],
+}
+
+impl JoinTotals {
+    /// Continues in the window of `now`: clears what is too old.
+    fn advance(&mut self, now: Micros) {
+        let next = join_window(now);
+        for half in crate::expired_halves(Some(self.window), next) {
+            self.halves[*half] = WindowTotals::default();
+        }
+        self.window = next;
+    }
+
+    /// The totals of the current window and the one before.
+    #[must_use]
+    pub fn sum(mut self, now: Micros) -> WindowTotals {
+        self.advance(now);
+        let [one, other] = self.halves;
+        WindowTotals {
+            joins: one.joins + other.joins,
+            without_address: one.without_address + other.without_address,
+            networks: one.networks + other.networks,
+            extra_hops: one.extra_hops + other.extra_hops,
+        }
+    }
+}
+
+impl WindowTotals {
+    /// What the totals say about the addresses of clients. A network counts once, however often it joins, so that an attacker
+    /// needs more networks than all others to reach `ExtraProxy`.
+    #[must_use]
+    pub const fn client_address(&self) -> ClientAddressState {
+        if self.joins < JUDGED_FROM {
+            ClientAddressState::Ok
+        } else if self.without_address * 2 > self.joins {
+            ClientAddressState::Unusable
+        } else if self.extra_hops * 2 > self.networks {
+            ClientAddressState::ExtraProxy
+        } else {
+            ClientAddressState::Ok
+        }
+    }
+
+    /// Whether limits by address and network apply.
+    #[must_use]
+    pub const fn limits_apply(&self) -> bool {
+        self.joins >= JUDGED_FROM && !matches!(self.client_address(), ClientAddressState::ExtraProxy)
+    }
+}
+
+/// Rejections by the rate in the current slot and the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct RecentRejections {
+    slot: u64,
+    current: u64,
+    before: u64,
+}
+
+impl RecentRejections {
+    /// Counts a rejection; returns how many there were in the last 10 to 20 seconds.
+    fn count(&mut self, now: Micros) -> u64 {
+        let slot = now.0 / (JOIN_SLOT * MICROS_PER_SECOND);
+        if slot != self.slot {
+            self.before = if slot == self.slot + 1 { self.current } else { 0 };
+            self.current = 0;
+            self.slot = slot;
+        }
+        self.current += 1;
+        self.current + self.before
+    }
+}
+
+/// What a line knows about joins. It is not saved: after a restart limits start from zero.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    counters: Option<JoinCounters>,
+    totals: JoinTotals,
+    rejections: RecentRejections,
+    bucket: Bucket,
+}
+
+/// Joins of a client's address and network in both windows, this one included, and whether its network joins for the first time in
+/// the current window.
+struct Estimates {
+    address: u64,
+    network: u64,
+    is_new_network: bool,
+}
+
+impl Limits {
+    fn cells(client: &JoinClient, protection: &Protection) -> Option<(Cells, Cells)> {
+        let digests = client.prefixes?;
+        Some((digests.address.cells(protection.counters), digests.network.cells(protection.counters)))
+    }
+
+    /// The estimates for a client with a usable address.
+    fn estimates(&mut self, now: Micros, client: &JoinClient, protection: &Protection) -> Option<Estimates> {
+        let (address, network) = Self::cells(client, protection)?;
+        let kept = self.counters.take().filter(|counters| counters.counters() == protection.counters);
+        let mut counters = kept.unwrap_or_else(|| JoinCounters::new(protection.counters, now));
+        counters.advance(now);
+        let counters = self.counters.insert(counters);
+        Some(Estimates {
+            address: counters.estimate(address) + 1,
+            network: counters.estimate(network) + 1,
+            is_new_network: counters.in_window(network) == 0,
+        })
+    }
+
+    /// Counts a join.
+    fn count(&mut self, client: &JoinClient, protection: &Protection, estimates: Option<&Estimates>) {
+        let totals = &mut self.totals.halves[half_of(self.totals.window)];
+        totals.joins += 1;
+        match estimates {
+            Some(estimates) if estimates.is_new_network => {
+                totals.networks += 1;
+                totals.extra_hops += u64::from(client.extra_hops);
+            }
+            Some(_) => {}
+            None => totals.without_address += 1,
+        }
+        if let (Some(counters), Some((address, network))) = (&mut self.counters, Self::cells(client, protection)) {
+            counters.add(address);
+            counters.add(network);
+        }
+    }
+}
+
+impl Line {
+    /// Whether the newcomer of this operation may join. Counts the join or the rejection.
+    pub(super) fn admits_join(&mut self, now: Micros) -> bool {
+        let client = self.client;
+        if let Err(rejection) = self.check_blocked(&client) {
+            self.rejection = Some(rejection);
+            return false;
+        }
+        // The answer says that the line is full.
+        if self.is_full(now) {
+            self.limit_counters.count_rejection(RejectionReason::Full);
+            return false;
+        }
+        self.rejection = self.check_limits(now, &client).err();
+        self.rejection.is_none()
+    }
+
+    /// Whether a newcomer from a blocked network is rejected.
+    fn check_blocked(&mut self, client: &JoinClient) -> Result<(), JoinRejection> {
+        let is_enforced = self.rules.protection.mode == LimitMode::Enforce;
+        if is_enforced && client.class == Some(NetworkClass::Blocked) {
+            return Err(self.reject(RejectionReason::Blocked, BLOCKED_RETRY));
+        }
+        Ok(())
+    }
+
+    /// Counts a join, unless a limit rejects it.
+    fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
+        let protection = self.rules.protection.clone();
+        if protection.mode == LimitMode::Off {
+            return Ok(());
+        }
+        let is_enforced = protection.mode == LimitMode::Enforce;
+        let rate = protection.joins_per_second.filter(|_| is_enforced);
+        if let Some(rate) = rate {
+            let per_minute = rate * SECONDS_PER_MINUTE;
+            if self.limits.bucket.refill(now, Rate::evenly(per_minute)) == 0 {
+                let recent = self.limits.rejections.count(now);
+                return Err(self.reject(RejectionReason::Rate, recent.div_ceil(rate).clamp(1, RATE_RETRY_MAX)));
+            }
+        }
+        self.limits.totals.advance(now);
+        let applies = self.limits.totals.sum(now).limits_apply() && client.class != Some(NetworkClass::Trusted);
+        let estimates = self.limits.estimates(now, client, &protection);
+        if let Some(estimates) = estimates.as_ref().filter(|_| applies) {
+            let part = if client.class == Some(NetworkClass::Shared) { SHARED_PART } else { 1 };
+            let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit * part);
+            let over_address = exceeds(estimates.address, protection.per_address);
+            let over_network = exceeds(estimates.network, protection.per_network);
+            self.limit_counters.over_address += u64::from(over_address);
+            self.limit_counters.over_network += u64::from(over_network);
+            if is_enforced && protection.on_exceed == OnExceed::Reject && (over_address || over_network) {
+                let window = JOIN_WINDOW * MICROS_PER_SECOND;
+                let rest = (window - now.0 % window).div_ceil(MICROS_PER_SECOND);
+                return Err(self.reject(RejectionReason::Limit, rest));
+            }
+        }
+        if rate.is_some() {
+            self.limits.bucket.spend(1);
+        }
+        self.limits.count(client, &protection, estimates.as_ref());
+        Ok(())
+    }
+
+    /// Counts a rejection.
+    fn reject(&mut self, reason: RejectionReason, retry_after: u64) -> JoinRejection {
+        self.limit_counters.count_rejection(reason);
+        JoinRejection { reason, retry_after }
+    }
+
+    /// What limits tell an operator.
+    pub(super) fn limit_stats(&self, now: Micros) -> LimitStats {
+        LimitStats { counters: self.limit_counters, client_address: self.limits.totals.sum(now).client_address() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_judged_from_twenty_joins_on() {
+        let state = |joins, without_address, networks, extra_hops| {
+            WindowTotals { joins, without_address, networks, extra_hops }.client_address()
+        };
+        assert_eq!(state(19, 19, 0, 0), ClientAddressState::Ok);
+        assert_eq!(state(20, 10, 10, 5), ClientAddressState::Ok, "half of each");
+        assert_eq!(state(20, 11, 9, 0), ClientAddressState::Unusable);
+        assert_eq!(state(20, 0, 3, 2), ClientAddressState::ExtraProxy);
+        assert!(!WindowTotals { joins: 19, ..WindowTotals::default() }.limits_apply());
+        assert!(WindowTotals { joins: 20, networks: 20, ..WindowTotals::default() }.limits_apply());
+        assert!(!WindowTotals { joins: 20, networks: 2, extra_hops: 2, ..WindowTotals::default() }.limits_apply());
+    }
+
+    #[test]
+    fn totals_of_old_windows_do_not_count() {
+        let start = Micros(1_700_000_100_000_000);
+        let mut totals = JoinTotals::default();
+        totals.advance(start);
+        totals.halves[half_of(totals.window)].joins = 7;
+        let after = |seconds| totals.sum(start.add_seconds(seconds)).joins;
+        assert_eq!([after(0), after(JOIN_WINDOW), after(2 * JOIN_WINDOW)], [7, 7, 0]);
+    }
+
+    #[test]
+    fn rejections_of_the_last_slots_count() {
+        let (mut recent, start) = (RecentRejections::default(), Micros(1_700_000_100_000_000));
+        assert_eq!((recent.count(start), recent.count(start.add_seconds(9))), (1, 2));
+        assert_eq!(recent.count(start.add_seconds(10)), 3);
+        assert_eq!(recent.count(start.add_seconds(20)), 2);
+        assert_eq!(recent.count(start.add_seconds(60)), 1);
+    }
+}

@@ -1,0 +1,117 @@
+//! Rule 23, two-step admission: while slots are scarce, the first visit of a newcomer joins nobody. The visitor gets a pre-ticket,
+//! and joins by coming back with it.
+
+use super::state::{Line, RecognizedSession};
+use super::types::{Stats, Visit, VisitAnswer, VisitKind};
+use super::{LineRules, Mode};
+use crate::PreTicket;
+use crate::time::{MICROS_PER_SECOND, Micros};
+
+impl LineRules {
+    /// Whether newcomers need a pre-ticket to join a line in this effective mode with these numbers of sessions: from
+    /// `pre_ticket_from` percent of the quota on, and while a session waits or the state is in recovery.
+    #[must_use]
+    pub fn requires_pre_ticket(&self, mode: Mode, waiting: u64, active: u64, recovering: bool) -> bool {
+        let Some(from) = self.protection.pre_ticket_from else { return false };
+        let is_scarce = || waiting > 0 || recovering || active * 100 >= from * self.quota;
+        matches!(mode, Mode::Open | Mode::Paused) && is_scarce()
+    }
+}
+
+impl VisitAnswer {
+    /// Whether newcomers after this visit need a pre-ticket to join. `rules` are those of its revision.
+    #[must_use]
+    pub fn requires_pre_ticket(&self, rules: &LineRules) -> bool {
+        rules.requires_pre_ticket(self.mode, self.waiting, self.active, self.recovering)
+    }
+}
+
+impl Stats {
+    /// Whether newcomers need a pre-ticket to join.
+    #[must_use]
+    pub fn requires_pre_ticket(&self) -> bool {
+        self.rules.requires_pre_ticket(self.mode, self.waiting, self.active, self.recovering)
+    }
+}
+
+impl Line {
+    /// A visitor whose ticket holds no position joins: the session of the pre-ticket, or a new one unless that needs a
+    /// pre-ticket. Returns the session, and whether a pre-ticket is needed.
+    pub(super) fn enter(&mut self, now: Micros, visit: &Visit) -> (Option<RecognizedSession>, bool) {
+        let pre_ticket = visit.redeem.as_ref().filter(|_| visit.ticket.is_none());
+        if let Some(pre_ticket) = pre_ticket.filter(|pre_ticket| pre_ticket.epoch() == self.rules.epoch) {
+            let is_ended = self.is_ended(now, pre_ticket.session());
+            return (self.redeem(now, visit, pre_ticket), is_ended && self.mode(now).accepts_joins());
+        }
+        let Some(session) = visit.join else { return (None, false) };
+        let is_new = !self.is_ended(now, session) && !self.present.contains_key(&session);
+        // An invitation names one session, however often it is presented.
+        if is_new && visit.head_start.is_none() && self.requires_pre_ticket(now) {
+            return (None, true);
+        }
+        (self.join(now, visit, session, self.next_arrival(now), false), false)
+    }
+
+    fn requires_pre_ticket(&self, now: Micros) -> bool {
+        self.rules.requires_pre_ticket(self.mode(now), self.waiting(), self.active(), self.recovering(now))
+    }
+
+    /// The session of a pre-ticket of this epoch joins. It is confirmed, since its client kept the pre-ticket.
+    fn redeem(&mut self, now: Micros, visit: &Visit, pre_ticket: &PreTicket) -> Option<RecognizedSession> {
+        let last = self.last_arrival;
+        let arrival = self.first_arrival(now, pre_ticket).unwrap_or_else(|| self.next_arrival(now));
+        let joined = self.join(now, visit, pre_ticket.session(), arrival, true)?;
+        if joined.kind == VisitKind::Joined {
+            self.counters.confirmed += 1;
+            self.counters.pre_tickets_redeemed += 1;
+            // It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
+            self.departures -= i64::from(arrival < last && self.mode(now) != Mode::Draw);
+        }
+        Some(joined)
+    }
+
+    /// The first visit of a pre-ticket, if that counts as the arrival: if it was recent, if its bearer is solving a challenge, or
+    /// if Vestibule turned its bearer away. Never among the arrivals that a draw assigned.
+    fn first_arrival(&self, now: Micros, pre_ticket: &PreTicket) -> Option<Micros> {
+        let first_visit = pre_ticket.first_visit();
+        let age = now.0.checked_sub(first_visit.0)?;
+        let same_network = pre_ticket.is_of_same_network();
+        let recent = same_network && age <= self.rules.protection.pre_ticket_max_age * MICROS_PER_SECOND;
+        let solving = same_network && pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
+        let preserved = pre_ticket.is_preserved() && age <= self.rules.hold_ttl * MICROS_PER_SECOND;
+        let counts = (recent || solving || preserved) && self.rules.waits_since(now, first_visit) == first_visit;
+        counts.then_some(first_visit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Protection;
+
+    fn requires(from: Option<u64>, mode: Mode, waiting: u64, active: u64, recovering: bool) -> bool {
+        let protection = Protection { pre_ticket_from: from, ..Protection::default() };
+        let rules = LineRules { protection, ..LineRules::with_quota(9) };
+        rules.requires_pre_ticket(mode, waiting, active, recovering)
+    }
+
+    #[test]
+    fn pre_tickets_are_required_while_slots_are_scarce() {
+        let open = |active| requires(Some(50), Mode::Open, 0, active, false);
+        assert_eq!([0, 4, 5, 9].map(open), [false, false, true, true], "from half of 9 slots on");
+        assert!(requires(Some(50), Mode::Open, 1, 0, false), "a session waits");
+        assert!(requires(Some(50), Mode::Open, 0, 0, true), "in recovery");
+        assert!(requires(Some(0), Mode::Open, 0, 0, false), "always");
+        let full = |active| requires(Some(100), Mode::Open, 0, active, false);
+        assert_eq!([8, 9].map(full), [false, true]);
+        assert!(!requires(None, Mode::Open, 1, 9, true), "never");
+    }
+
+    #[test]
+    fn only_modes_in_which_newcomers_join_require_pre_tickets() {
+        use Mode::{Bypass, Closed, Draining, Draw, Lobby, Open, Paused};
+        let required = |mode| requires(Some(50), mode, 1, 9, false);
+        assert!([Open, Paused].into_iter().all(required));
+        assert!(![Bypass, Closed, Draining, Draw, Lobby].into_iter().any(required));
+    }
+}

@@ -1,0 +1,442 @@
+//! Proof of work: challenges and their verification (rules W3 and W4), in the format of ALTCHA v2.
+//!
+//! A challenge costs the server one key derivation and the solver half of `max_counter` in the mean. The server chooses the
+//! counter, so no device meets a long tail. A solution is verified with two MACs, and belongs to one session of one queue.
+//!
+//! ```text
+//! password  = nonce, then u32(counter)
+//! key       = PBKDF2-HMAC-SHA-256(password, salt, cost, keyLength); solved if it starts with keyPrefix
+//! signature = HMAC-SHA-256(S1, parameters as compact JSON with sorted keys)
+//! ```
+
+use pbkdf2::pbkdf2_hmac;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use crate::time::MICROS_PER_SECOND;
+use crate::token::{MAC_LEN, Mac};
+use crate::{KeyError, KeyList, Micros, QueueId, SessionId};
+
+/// Iterations of one derivation.
+const COST: u32 = 1000;
+/// Length of a derived key in bytes.
+const KEY_LEN: usize = 32;
+/// Length of the published prefix of the key, of the nonce and of the salt, in bytes.
+const BLOCK_LEN: usize = 16;
+/// A challenge made in one minute is valid until the end of the second one after it: 120 to 180 seconds.
+const VALID_MINUTES: u64 = 3;
+const MINUTE: u64 = 60;
+/// Derivations at most, in the mean number of them.
+const MOST_OF_MEAN: u64 = 2;
+const ALGORITHM: &str = "PBKDF2/SHA-256";
+
+const SIGNATURE_LABEL: &str = "vestibule challenge signature 1";
+const KEY_LABEL: &str = "vestibule challenge key 1";
+const BLOCK_LABEL: &str = "vestibule challenge 1";
+
+/// Which session has to prove how much.
+#[derive(Debug, Clone, Copy)]
+pub struct ChallengeTerms<'a> {
+    /// The queue.
+    pub queue: &'a QueueId,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The session of the pre-ticket.
+    pub session: SessionId,
+    /// The work in multiples of `effort`, 1 to [`DIFFICULTY_MAX`](crate::DIFFICULTY_MAX).
+    pub difficulty: u64,
+    /// Mean number of derivations at difficulty 1, 1 to 100 000.
+    pub effort: u64,
+}
+
+/// What a solution belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChallengeData {
+    /// The difficulty that is proven.
+    pub difficulty: u64,
+    /// The largest counter that solves the challenge.
+    pub max_counter: u64,
+    /// The queue.
+    pub queue: String,
+    /// The session that may join.
+    pub session: String,
+}
+
+/// The signed part of a challenge. The fields are sorted, as the signature requires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChallengeParameters {
+    /// Always `PBKDF2/SHA-256`.
+    pub algorithm: String,
+    /// Iterations of one derivation.
+    pub cost: u32,
+    /// What a solution belongs to.
+    pub data: ChallengeData,
+    /// When the challenge expires, in seconds since 1970 by the store's clock.
+    pub expires_at: u64,
+    /// Length of the derived key in bytes.
+    pub key_length: u32,
+    /// The first bytes of the key to be found, as hexadecimal digits.
+    pub key_prefix: String,
+    /// The MAC of that key.
+    pub key_signature: String,
+    /// The start of the password, as hexadecimal digits.
+    pub nonce: String,
+    /// The salt, as hexadecimal digits.
+    pub salt: String,
+}
+
+/// A challenge as a client gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Challenge {
+    /// The signed part.
+    pub parameters: ChallengeParameters,
+    /// The signature.
+    pub signature: String,
+}
+
+/// What a client found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Solution {
+    /// The counter whose key starts with the prefix.
+    pub counter: u64,
+    /// The key, as hexadecimal digits.
+    pub derived_key: String,
+}
+
+/// A challenge with its solution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The challenge as the client got it.
+    pub challenge: Challenge,
+    /// What the client found.
+    pub solution: Solution,
+}
+
+/// Why a proof is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidProof {
+    /// The challenge was not made with one of the keys, or was changed.
+    #[error("the challenge is not signed by this deployment")]
+    Signature,
+    /// The key does not solve the challenge.
+    #[error("the solution is wrong")]
+    Solution,
+    /// The challenge has expired.
+    #[error("the challenge has expired; get another one")]
+    Expired,
+    /// The challenge belongs to another session or queue.
+    #[error("the challenge belongs to another session")]
+    Session,
+}
+
+/// Makes and verifies challenges with keys that derive from the ticket keys.
+pub struct ChallengeSigner {
+    /// By ticket key; the first one signs.
+    keys: Vec<ChallengeKey>,
+}
+
+struct ChallengeKey {
+    signature: Mac,
+    key: Mac,
+    block: Mac,
+}
+
+impl ChallengeKey {
+    fn new(secret: &[u8]) -> Self {
+        // Secrets of ALTCHA are text.
+        let text_key = |label: &str| Mac::new(hex(&Mac::new(secret).of(&[label.as_bytes()])).as_bytes());
+        Self {
+            signature: text_key(SIGNATURE_LABEL),
+            key: text_key(KEY_LABEL),
+            block: Mac::labeled(secret, BLOCK_LABEL),
+        }
+    }
+
+    fn block(&self, name: &str, terms: &ChallengeTerms<'_>, minute: u64) -> [u8; MAC_LEN] {
+        self.block.of(&[
+            name.as_bytes(),
+            terms.queue.to_string().as_bytes(),
+            &terms.epoch.to_be_bytes(),
+            terms.session.to_string().as_bytes(),
+            &(terms.difficulty as u32).to_be_bytes(),
+            &minute.to_be_bytes(),
+        ])
+    }
+}
+
+impl ChallengeSigner {
+    /// Derives the keys.
+    ///
+    /// # Errors
+    /// A ticket key has the wrong length.
+    pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
+        Ok(Self { keys: keys.for_tickets()?.iter().map(|key| ChallengeKey::new(&key.secret)).collect() })
+    }
+
+    /// Makes the challenge of these terms, at the cost of one derivation. The same terms have the same challenge for a minute.
+    ///
+    /// Returns `None` if the parameters can't be written as JSON, which does not happen.
+    #[must_use]
+    pub fn challenge(&self, terms: &ChallengeTerms<'_>, now: Micros) -> Option<Challenge> {
+        let key = self.keys.first()?;
+        let minute = now.0 / MICROS_PER_SECOND / MINUTE;
+        let first = |block: [u8; MAC_LEN]| block.first_chunk::<BLOCK_LEN>().copied();
+        let nonce = first(key.block("nonce", terms, minute))?;
+        let salt = first(key.block("salt", terms, minute))?;
+        let max_counter = MOST_OF_MEAN * terms.effort.max(1) * terms.difficulty.max(1);
+        let number = u64::from_be_bytes(*key.block("counter", terms, minute).first_chunk()?);
+        let counter = 1 + number % max_counter;
+        let derived = derive(&nonce, &salt, u32::try_from(counter).ok()?);
+        let parameters = ChallengeParameters {
+            algorithm: ALGORITHM.to_owned(),
+            cost: COST,
+            data: ChallengeData {
+                difficulty: terms.difficulty,
+                max_counter,
+                queue: terms.queue.to_string(),
+                session: terms.session.to_string(),
+            },
+            expires_at: MINUTE * (minute + VALID_MINUTES),
+            key_length: KEY_LEN as u32,
+            key_prefix: hex(&derived[..BLOCK_LEN]),
+            key_signature: hex(&key.key.of(&[&derived])),
+            nonce: hex(&nonce),
+            salt: hex(&salt),
+        };
+        let signature = hex(&key.signature.of(&[&serde_json::to_vec(&parameters).ok()?]));
+        Some(Challenge { parameters, signature })
+    }
+
+    /// Verifies a proof for a session and returns the difficulty that it proves. It costs two MACs per key.
+    ///
+    /// # Errors
+    /// Returns why the proof is not accepted.
+    pub fn verify(&self, proof: &Proof, queue: &QueueId, session: SessionId, now: Micros) -> Result<u64, InvalidProof> {
+        let Challenge { parameters, signature } = &proof.challenge;
+        let message = serde_json::to_vec(parameters).map_err(|_| InvalidProof::Signature)?;
+        let signature = unhex(signature).ok_or(InvalidProof::Signature)?;
+        let is_signed = |key: &&ChallengeKey| key.signature.verifies(&[&message], &signature);
+        let key = self.keys.iter().find(is_signed).ok_or(InvalidProof::Signature)?;
+        let derived = unhex(&proof.solution.derived_key).ok_or(InvalidProof::Solution)?;
+        let expected = unhex(&parameters.key_signature).ok_or(InvalidProof::Solution)?;
+        if !key.key.verifies(&[&derived], &expected) {
+            return Err(InvalidProof::Solution);
+        }
+        if now.0 >= parameters.expires_at.saturating_mul(MICROS_PER_SECOND) {
+            return Err(InvalidProof::Expired);
+        }
+        if parameters.data.queue != queue.to_string() || parameters.data.session != session.to_string() {
+            return Err(InvalidProof::Session);
+        }
+        Ok(parameters.data.difficulty)
+    }
+}
+
+/// The key of a counter.
+fn derive(nonce: &[u8], salt: &[u8], counter: u32) -> [u8; KEY_LEN] {
+    let password = [nonce, &counter.to_be_bytes()].concat();
+    let mut key = [0; KEY_LEN];
+    pbkdf2_hmac::<Sha256>(&password, salt, COST, &mut key);
+    key
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0'))
+        .collect()
+}
+
+/// The bytes of lower-case hexadecimal digits, so that a proof has one spelling.
+fn unhex(text: &str) -> Option<[u8; MAC_LEN]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; MAC_LEN];
+    if text.len() != 2 * MAC_LEN {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: Micros = Micros(1_795_340_943 * MICROS_PER_SECOND);
+
+    fn signer(byte: u8) -> ChallengeSigner {
+        ChallengeSigner::new(&KeyList::of_bytes("k1", [byte; 32])).unwrap()
+    }
+
+    fn queue() -> QueueId {
+        "tour".parse().unwrap()
+    }
+
+    fn session() -> SessionId {
+        "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap()
+    }
+
+    fn challenge(session: SessionId, difficulty: u64) -> Challenge {
+        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session, difficulty, effort: 2_500 };
+        signer(1).challenge(&terms, NOW).unwrap()
+    }
+
+    /// Solves a challenge as clients do, from this counter on.
+    fn solve_from(challenge: &Challenge, counter: u64) -> Solution {
+        let parameters = &challenge.parameters;
+        let bytes = |text: &str| unhex(&format!("{text:0<64}")).unwrap()[..BLOCK_LEN].to_vec();
+        let (nonce, salt) = (bytes(&parameters.nonce), bytes(&parameters.salt));
+        let mut counters = counter..=parameters.data.max_counter;
+        let solved = counters.find_map(|counter| {
+            let key = hex(&derive(&nonce, &salt, counter as u32));
+            key.starts_with(&parameters.key_prefix).then_some(Solution { counter, derived_key: key })
+        });
+        solved.unwrap()
+    }
+
+    fn proof() -> Proof {
+        let challenge = challenge(session(), 1);
+        let solution = solve_from(&challenge, 3_220);
+        Proof { challenge, solution }
+    }
+
+    fn verify(proof: &Proof) -> Result<u64, InvalidProof> {
+        signer(1).verify(proof, &queue(), session(), NOW)
+    }
+
+    #[test]
+    fn challenge_matches_the_known_answer() {
+        let expected = json!({
+            "parameters": {
+                "algorithm": "PBKDF2/SHA-256", "cost": 1000,
+                "data": { "difficulty": 1, "max_counter": 5000, "queue": "tour", "session": "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7" },
+                "expiresAt": 1_795_341_120, "keyLength": 32, "keyPrefix": "0433962eda4b1eb235541d7119693caf",
+                "keySignature": "d013266fa7ffcb28ebbd834912803368a445fa6312920f9e6010841d5787c430",
+                "nonce": "fe16678ab0defb9ee34a6f6a4f9150d8", "salt": "2093699a0d09f960af5c9b9fdcf20473",
+            },
+            "signature": "d1b841028d9bf6788e533d6f7cf058735d9171daab002971c8cbd593a027a8a6",
+        });
+        assert_eq!(serde_json::to_value(challenge(session(), 1)).unwrap(), expected);
+        assert_eq!(proof().solution.counter, 3_227);
+        assert_eq!(verify(&proof()), Ok(1));
+    }
+
+    #[test]
+    fn challenge_is_the_same_for_a_minute() {
+        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session: session(), difficulty: 1, effort: 2_500 };
+        let at = |seconds| signer(1).challenge(&terms, NOW.add_seconds(seconds)).unwrap();
+        assert_eq!(at(0), at(30));
+        assert_ne!(at(0), at(60));
+    }
+
+    #[test]
+    fn proof_is_valid_until_its_challenge_expires() {
+        let verify = |seconds| signer(1).verify(&proof(), &queue(), session(), NOW.add_seconds(seconds));
+        assert_eq!(verify(176), Ok(1));
+        assert_eq!(verify(177), Err(InvalidProof::Expired));
+    }
+
+    #[test]
+    fn key_rotation_keeps_proofs_valid() {
+        let keys: KeyList =
+            format!("{},{}", KeyList::of_bytes("new", [2; 32]).expose(), KeyList::of_bytes("k1", [1; 32]).expose())
+                .parse()
+                .unwrap();
+        let both = ChallengeSigner::new(&keys).unwrap();
+        assert_eq!(both.verify(&proof(), &queue(), session(), NOW), Ok(1));
+        assert_eq!(signer(2).verify(&proof(), &queue(), session(), NOW), Err(InvalidProof::Signature));
+    }
+
+    #[test]
+    fn proof_of_another_session_or_queue_is_rejected() {
+        let other = SessionId::from_bytes([9; SessionId::SIZE]);
+        assert_eq!(signer(1).verify(&proof(), &queue(), other, NOW), Err(InvalidProof::Session));
+        let other = "other".parse().unwrap();
+        assert_eq!(signer(1).verify(&proof(), &other, session(), NOW), Err(InvalidProof::Session));
+    }
+
+    #[test]
+    fn changed_proof_is_rejected() {
+        let proof = proof();
+        let changed = |change: &dyn Fn(&mut Proof)| {
+            let mut changed = proof.clone();
+            change(&mut changed);
+            verify(&changed)
+        };
+        let unsigned: [&dyn Fn(&mut Proof); 9] = [
+            &|it| it.challenge.parameters.data.difficulty = 64,
+            &|it| it.challenge.parameters.data.max_counter = 1,
+            &|it| it.challenge.parameters.cost = 1,
+            &|it| it.challenge.parameters.expires_at += 60,
+            &|it| it.challenge.parameters.key_prefix.truncate(2),
+            &|it| {
+                let spliced = it.challenge.parameters.salt.split_off(2);
+                it.challenge.parameters.nonce.push_str(&std::mem::replace(&mut it.challenge.parameters.salt, spliced));
+            },
+            &|it| it.challenge.signature.make_ascii_uppercase(),
+            &|it| it.challenge.signature.truncate(62),
+            &|it| it.challenge.parameters.key_signature.make_ascii_uppercase(),
+        ];
+        for (index, change) in unsigned.into_iter().enumerate() {
+            assert_eq!(changed(change), Err(InvalidProof::Signature), "change {index}");
+        }
+        let wrong: [&dyn Fn(&mut Proof); 4] = [
+            &|it| it.solution.derived_key.make_ascii_uppercase(),
+            &|it| it.solution.derived_key.truncate(32),
+            &|it| it.solution.derived_key.replace_range(63.., "x"),
+            &|it| it.solution.derived_key = hex(&[7; KEY_LEN]),
+        ];
+        for (index, change) in wrong.into_iter().enumerate() {
+            assert_eq!(changed(change), Err(InvalidProof::Solution), "change {index}");
+        }
+    }
+
+    #[test]
+    fn signature_of_the_other_secret_is_rejected() {
+        let mut proof = proof();
+        let message = serde_json::to_vec(&proof.challenge.parameters).unwrap();
+        proof.challenge.signature = hex(&signer(1).keys[0].key.of(&[&message]));
+        assert_eq!(verify(&proof), Err(InvalidProof::Signature));
+    }
+
+    #[test]
+    fn unknown_parameters_are_rejected() {
+        let mut proof: Value = serde_json::to_value(proof()).unwrap();
+        assert!(serde_json::from_value::<Proof>(proof.clone()).is_ok());
+        proof["challenge"]["parameters"]["extra"] = json!(1);
+        assert!(serde_json::from_value::<Proof>(proof).is_err());
+    }
+
+    /// With difficulty 2 the counter is one of twice as many.
+    #[test]
+    fn counters_span_the_whole_range() {
+        let counters: Vec<u64> = (0..8)
+            .map(|number| {
+                let terms = ChallengeTerms {
+                    queue: &queue(),
+                    epoch: 1,
+                    session: SessionId::from_bytes([number; SessionId::SIZE]),
+                    difficulty: 2,
+                    effort: 10,
+                };
+                let challenge = signer(1).challenge(&terms, NOW).unwrap();
+                assert_eq!(challenge.parameters.data.max_counter, 40);
+                solve_from(&challenge, 1).counter
+            })
+            .collect();
+        assert!(counters.iter().any(|it| *it <= 20) && counters.iter().any(|it| *it > 20), "{counters:?}");
+    }
+}

@@ -1,0 +1,340 @@
+//! Pre-tickets: tokens of first visits that joined nobody. A pre-ticket names the session that joins when its bearer comes back
+//! with it.
+//!
+//! Only [`TicketSigner::verify_pre_ticket`] creates a [`PreTicket`], and stores accept nothing else.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use super::ticket::{TICKET_MAX, TicketError, TicketSigner};
+use crate::time::Micros;
+use crate::{QueueId, SessionId};
+
+/// The type in the header of a pre-ticket.
+pub(super) const PRE_TICKET_TYPE: &str = "pre-ticket+jwt";
+
+/// The claims of a pre-ticket. Unknown claims are ignored, as in tickets.
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    /// Queue.
+    q: QueueId,
+    /// Epoch.
+    e: u64,
+    /// The session that joins.
+    s: SessionId,
+    /// First visit, by the store's clock as the process knew it.
+    v: Micros,
+    /// The number of the visitor's network; absent if the address was not usable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c: Option<u32>,
+    /// 1 if the arrival is preserved.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    k: u8,
+    /// The difficulty of the proof of work that was required last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    d: Option<u32>,
+    /// The difficulty that is proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p: Option<u32>,
+    /// The end of the first challenge, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    x: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(flag: &u8) -> bool {
+    *flag == 0
+}
+
+/// A first visit that joins nobody, to be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstVisit<'a> {
+    /// The epoch of the queue.
+    pub epoch: u64,
+    /// The session that will join.
+    pub session: SessionId,
+    /// When it was, by the store's clock.
+    pub at: Micros,
+    /// The network of the visitor, such as `203.0.113.0/24`; `None` if the address is not usable.
+    pub network: Option<&'a str>,
+    /// Whether the visitor was turned away, so that the arrival is preserved for `hold_ttl`.
+    pub preserved: bool,
+}
+
+/// A pre-ticket for this queue whose signature was verified. The line decides what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreTicket {
+    epoch: u64,
+    session: SessionId,
+    first_visit: Micros,
+    network: Option<u32>,
+    same_network: bool,
+    preserved: bool,
+    difficulty: Option<u32>,
+    proven: Option<u32>,
+    challenge_ends_at: Option<u64>,
+}
+
+impl PreTicket {
+    /// The epoch in which it was signed.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The session that joins.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// When the first visit was, by the store's clock.
+    #[must_use]
+    pub const fn first_visit(&self) -> Micros {
+        self.first_visit
+    }
+
+    /// Whether the request that brought it came from the network of the first visit, or that is not known.
+    #[must_use]
+    pub const fn is_of_same_network(&self) -> bool {
+        self.same_network
+    }
+
+    /// Whether Vestibule turned the visitor away, so that the first visit counts for `hold_ttl`.
+    #[must_use]
+    pub const fn is_preserved(&self) -> bool {
+        self.preserved
+    }
+
+    /// The difficulty of the proof of work that was required last.
+    #[must_use]
+    pub const fn difficulty(&self) -> Option<u32> {
+        self.difficulty
+    }
+
+    /// The difficulty that is proven.
+    #[must_use]
+    pub const fn proven(&self) -> Option<u32> {
+        self.proven
+    }
+
+    /// The end of the first challenge: until then its bearer is solving it.
+    #[must_use]
+    pub fn challenge_ends_at(&self) -> Option<Micros> {
+        self.challenge_ends_at.map(|seconds| Micros(0).add_seconds(seconds))
+    }
+
+    /// The same pre-ticket with a preserved arrival, since its bearer was turned away.
+    #[must_use]
+    pub fn preserve(self) -> Self {
+        Self { preserved: true, ..self }
+    }
+}
+
+/// Whether a token, which is not verified, says that it is a pre-ticket: for programs that act as visitors.
+#[must_use]
+pub fn is_pre_ticket(token: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Header {
+        typ: String,
+    }
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
+    let header = header.and_then(|header| serde_json::from_slice::<Header>(&header).ok());
+    header.is_some_and(|header| header.typ == PRE_TICKET_TYPE)
+}
+
+impl TicketSigner {
+    /// Signs the pre-ticket of a first visit.
+    ///
+    /// Returns `None` if the claims can't be serialized, which does not happen.
+    #[must_use]
+    pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit<'_>) -> Option<String> {
+        let key = self.keys.first()?;
+        let claims = Claims {
+            q: queue.clone(),
+            e: visit.epoch,
+            s: visit.session,
+            v: visit.at,
+            c: visit.network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
+            k: visit.preserved.into(),
+            d: None,
+            p: None,
+            x: None,
+        };
+        key.pre_ticket.sign(&claims, TICKET_MAX)
+    }
+
+    /// Signs a verified pre-ticket again. `network` is that of the request that brought it.
+    ///
+    /// Returns `None` if the claims can't be serialized, which does not happen.
+    #[must_use]
+    pub fn sign_pre_ticket(&self, queue: &QueueId, pre_ticket: &PreTicket, network: Option<&str>) -> Option<String> {
+        let key = self.keys.first()?;
+        // Another key may have signed it, which gave the network another number.
+        let here = network.filter(|_| pre_ticket.same_network && pre_ticket.network.is_some());
+        let here = here.map(|prefix| key.networks.number(queue, pre_ticket.epoch, prefix));
+        let claims = Claims {
+            q: queue.clone(),
+            e: pre_ticket.epoch,
+            s: pre_ticket.session,
+            v: pre_ticket.first_visit,
+            c: here.or(pre_ticket.network),
+            k: pre_ticket.preserved.into(),
+            d: pre_ticket.difficulty,
+            p: pre_ticket.proven,
+            x: pre_ticket.challenge_ends_at,
+        };
+        key.pre_ticket.sign(&claims, TICKET_MAX)
+    }
+
+    /// Verifies a pre-ticket for this queue. `network` is that of the request that brought it; `None` if its address is not
+    /// usable.
+    ///
+    /// # Errors
+    /// Returns why the pre-ticket is not valid; untrusted input has no other effect.
+    pub fn verify_pre_ticket(
+        &self,
+        queue: &QueueId,
+        token: &[u8],
+        network: Option<&str>,
+    ) -> Result<PreTicket, TicketError> {
+        let (claims, key): (Claims, _) = self.verified(token, |key| &key.pre_ticket)?;
+        if claims.q != *queue {
+            return Err(TicketError::WrongQueue);
+        }
+        let is_there = |number| network.is_some_and(|prefix| key.networks.number(queue, claims.e, prefix) == number);
+        Ok(PreTicket {
+            epoch: claims.e,
+            session: claims.s,
+            first_visit: claims.v,
+            network: claims.c,
+            same_network: claims.c.is_none_or(is_there),
+            preserved: claims.k != 0,
+            difficulty: claims.d,
+            proven: claims.p,
+            challenge_ends_at: claims.x,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::KeyList;
+    use crate::line::SessionState;
+
+    const NETWORK: &str = "203.0.113.0/24";
+
+    fn queue() -> QueueId {
+        "tour".parse().unwrap()
+    }
+
+    fn signer(kid: &str, byte: u8) -> TicketSigner {
+        TicketSigner::new(&KeyList::of_bytes(kid, [byte; 32])).unwrap()
+    }
+
+    fn visit() -> FirstVisit<'static> {
+        FirstVisit {
+            epoch: 1,
+            session: "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap(),
+            at: Micros(1_795_340_941_123_456),
+            network: Some(NETWORK),
+            preserved: false,
+        }
+    }
+
+    fn part(token: &str, index: usize) -> Value {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(index).unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn pre_ticket_has_the_documented_claims() {
+        let signer = signer("k1", 1);
+        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        assert_eq!(part(&token, 0), json!({ "typ": "pre-ticket+jwt", "alg": "HS256", "kid": "k1" }));
+        let claims = json!({
+            "q": "tour", "e": 1, "s": "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7", "v": 1_795_340_941_123_456_u64, "c": 672_172_536,
+        });
+        assert_eq!(part(&token, 1), claims);
+        assert_eq!(token.len(), 239);
+    }
+
+    #[test]
+    fn pre_ticket_round_trips() {
+        let signer = signer("k1", 1);
+        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let read = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap();
+        assert_eq!((read.epoch(), read.session(), read.first_visit()), (1, visit().session, visit().at));
+        assert!(read.is_of_same_network() && !read.is_preserved());
+        assert_eq!((read.difficulty(), read.proven(), read.challenge_ends_at()), (None, None, None));
+        let elsewhere = |network| signer.verify_pre_ticket(&queue(), token.as_bytes(), network).unwrap();
+        assert!(!elsewhere(Some("198.51.100.0/24")).is_of_same_network() && !elsewhere(None).is_of_same_network());
+        let anywhere = signer.sign_first_visit(&queue(), &FirstVisit { network: None, ..visit() }).unwrap();
+        let read = signer.verify_pre_ticket(&queue(), anywhere.as_bytes(), Some(NETWORK)).unwrap();
+        assert!(read.is_of_same_network(), "the network of the first visit is not known");
+    }
+
+    #[test]
+    fn preserved_pre_ticket_keeps_its_claims() {
+        let (old, new) = (KeyList::of_bytes("old", [1; 32]), KeyList::of_bytes("new", [2; 32]));
+        let both: KeyList = format!("{},{}", new.expose(), old.expose()).parse().unwrap();
+        let (old, both) = (TicketSigner::new(&old).unwrap(), TicketSigner::new(&both).unwrap());
+        let claims = json!({
+            "q": "tour", "e": 1, "s": visit().session, "v": visit().at, "c": 672_172_536, "d": 4, "p": 2, "x": 1_795_341_120,
+        });
+        let token = old.keys[0].pre_ticket.sign(&claims, TICKET_MAX).unwrap();
+        let read = both.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap();
+        assert_eq!((read.difficulty(), read.proven()), (Some(4), Some(2)));
+        assert_eq!(read.challenge_ends_at(), Some(Micros(1_795_341_120_000_000)));
+        let preserved = both.sign_pre_ticket(&queue(), &read.preserve(), Some(NETWORK)).unwrap();
+        let read_again = both.verify_pre_ticket(&queue(), preserved.as_bytes(), Some(NETWORK)).unwrap();
+        assert!(read_again.is_preserved() && read_again.is_of_same_network(), "also after a key rotation");
+        assert_eq!(PreTicket { network: read.network, ..read_again }, read.preserve());
+    }
+
+    #[test]
+    fn pre_tickets_are_no_tickets() {
+        let signer = signer("k1", 1);
+        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
+        assert_eq!(signer.verify_lobby(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
+        let place = SessionState {
+            session: visit().session,
+            arrival: visit().at,
+            admitted_at: None,
+            position: 1,
+            expires_at: visit().at,
+            confirmed: true,
+        };
+        let ticket = signer.sign(&queue(), 1, visit().at, &place, None).unwrap();
+        assert_eq!(signer.verify_pre_ticket(&queue(), ticket.as_bytes(), None), Err(TicketError::UnknownKey));
+        assert!(is_pre_ticket(&token) && !is_pre_ticket(&ticket) && !is_pre_ticket("a.b"));
+    }
+
+    #[test]
+    fn forged_pre_tickets_are_rejected() {
+        let signed = signer("k1", 1);
+        let token = signed.sign_first_visit(&queue(), &visit()).unwrap();
+        let verify = |token: &str| signed.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap_err();
+        let other_key = signer("k1", 2).sign_first_visit(&queue(), &visit()).unwrap();
+        assert_eq!(verify(&other_key), TicketError::BadSignature);
+        let other_queue = signed.sign_first_visit(&"other".parse().unwrap(), &visit()).unwrap();
+        assert_eq!(verify(&other_queue), TicketError::WrongQueue);
+        assert_eq!(verify(&token[..token.len() - 5]), TicketError::BadSignature);
+        assert_eq!(verify(&"a".repeat(5000)), TicketError::TooLong);
+        let parts: Vec<&str> = token.split('.').collect();
+        for header in [
+            r#"{"typ":"pre-ticket+jwt","alg":"none","kid":"k1"}"#,
+            r#"{"typ":"pre-ticket+jwt","alg":"HS256","kid":"k2"}"#,
+            r#"{"typ":"PRE-TICKET+JWT","alg":"HS256","kid":"k1"}"#,
+        ] {
+            let forged = format!("{}.{}.{}", URL_SAFE_NO_PAD.encode(header), parts[1], parts[2]);
+            assert_eq!(verify(&forged), TicketError::UnknownKey, "{header}");
+        }
+        let later = parts[1].replacen(parts[1], &URL_SAFE_NO_PAD.encode(r#"{"q":"tour","e":1,"v":1}"#), 1);
+        assert_eq!(verify(&format!("{}.{later}.{}", parts[0], parts[2])), TicketError::BadSignature);
+    }
+}

@@ -13,11 +13,14 @@ use fred::types::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use vestibule_core::line::{Visit, VisitAnswer, Witness};
-use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
+use vestibule_core::line::{JoinClient, Visit, VisitAnswer, Witness};
+use vestibule_core::{COUNTER_ROWS, Clock, Micros, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
-use crate::codes::{FROM_LOBBY, HAS_TICKET, JOINS, READ_ONLY, UNCONFIRMED, VISIT_SIZE};
+use crate::codes::{
+    self, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_TICKET, JOINS, PRESERVED, READ_ONLY,
+    REDEEMS, SAME_NETWORK, UNCONFIRMED, VISIT_SIZE,
+};
 use crate::command::{Command, Retry};
 use crate::keys::Keys;
 use crate::library::functions;
@@ -156,7 +159,13 @@ impl BatchSender {
         let unknown = || [(); 3].map(|()| text(-1));
         let [at, active, reached] =
             witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
-        let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active, reached];
+        let issued: u64 = visits.iter().map(|visit| visit.pre_tickets_issued).sum();
+        let mut clients = Vec::with_capacity(visits.len() * CLIENT_SIZE);
+        for visit in visits {
+            pack_client(&visit.client, &mut clients);
+        }
+        let (visits, clients) = (Value::Bytes(packed.into()), Value::Bytes(clients.into()));
+        let arguments = [now, visits, text(witness.unserved), at, active, reached, text(issued), clients];
         Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
     }
 }
@@ -170,9 +179,29 @@ fn common_witness(visits: &[Visit]) -> Witness {
     }
 }
 
+/// Packs the client as `CLIENT_FORMAT`.
+fn pack_client(client: &JoinClient, packed: &mut Vec<u8>) {
+    let class = client.class.map_or(0, codes::class_code);
+    let flags =
+        if client.prefixes.is_some() { HAS_ADDRESS } else { 0 } | if client.extra_hops { EXTRA_HOPS } else { 0 };
+    packed.push(flags | (class * CLASS_UNIT));
+    let rows = client.prefixes.map_or([[0; COUNTER_ROWS]; 2], |it| [it.address.rows(), it.network.rows()]);
+    for number in rows.as_flattened() {
+        packed.extend_from_slice(&number.to_be_bytes());
+    }
+}
+
+/// A number that is not there.
+const NONE: f64 = -1.0;
+
+/// The numbers of a pre-ticket in the places of those of a ticket.
+fn numbers_of_pre_ticket(pre_ticket: &PreTicket) -> [f64; 7] {
+    let challenge_ends_at = pre_ticket.challenge_ends_at().map_or(NONE, |end| end.0 as f64);
+    [pre_ticket.first_visit().0 as f64, NONE, NONE, challenge_ends_at, pre_ticket.epoch() as f64, NONE, NONE]
+}
+
 /// Packs the visit as `VISIT_FORMAT`.
 fn pack(visit: &Visit, packed: &mut Vec<u8>) {
-    const NONE: f64 = -1.0;
     let number = |instant: Micros| instant.0 as f64;
     let nobody = Bytes::from_static(&[0; SessionId::SIZE]);
     let bytes =
@@ -187,7 +216,13 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
         flags |= HAS_TICKET | if ticket.is_unconfirmed() { UNCONFIRMED } else { 0 };
         flags |= if ticket.is_new_from_lobby() { FROM_LOBBY } else { 0 };
     }
-    let numbers = ticket.map_or([NONE; 7], |ticket| {
+    let redeemed = visit.redeem.as_ref().filter(|_| ticket.is_none() && !visit.read_only);
+    if let Some(pre_ticket) = redeemed {
+        flags |= REDEEMS | if pre_ticket.is_of_same_network() { SAME_NETWORK } else { 0 };
+        flags |= if pre_ticket.is_preserved() { PRESERVED } else { 0 };
+    }
+    let none = || redeemed.map_or([NONE; 7], numbers_of_pre_ticket);
+    let numbers = ticket.map_or_else(none, |ticket| {
         [
             number(ticket.arrival()),
             ticket.admitted_at().map_or(NONE, number),
@@ -198,10 +233,11 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
             ticket.census().map_or(NONE, |census| number(census.reached)),
         ]
     });
-    packed.extend_from_slice(&bytes(ticket.map(Ticket::session)));
+    packed.extend_from_slice(&bytes(ticket.map(Ticket::session).or(redeemed.map(PreTicket::session))));
     packed.push(flags);
     for number in numbers {
         packed.extend_from_slice(&number.to_be_bytes());
     }
     packed.extend_from_slice(&bytes(visit.join));
+    packed.extend_from_slice(&visit.head_start.map_or(NONE, |head_start| head_start as f64).to_be_bytes());
 }

@@ -6,12 +6,15 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
-    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters,
-    ELAPSED_MAX, GAP_MIN, LineRules, Mode, PACE_WINDOW, PAGE_MAX, PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH,
-    REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE,
+    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, BLOCKED_RETRY, CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX,
+    Counters, ELAPSED_MAX, GAP_MIN, JOIN_SLOT, JUDGED_FROM, LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
+    PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH, RATE_RETRY_MAX, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
+    WAITING_REFRESH_SHARE,
 };
-use vestibule_core::settings::{BetweenEvents, Event};
-use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
+use vestibule_core::settings::{Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames, Protection};
+use vestibule_core::{
+    COUNTERS, JOIN_WINDOW, MICROS_PER_SECOND, Micros, NetworkClass, SHARED_PART, SessionId, StoreError,
+};
 
 macro_rules! codes {
     ($($name:ident = $value:literal),* $(,)?) => {
@@ -23,9 +26,10 @@ macro_rules! codes {
 codes! {
     // The result of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
-    // How the session of a visit was found, or that newcomers found the line full or the lobby open; added to it if it joined, and if the queue's numbers
-    // follow.
-    NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, LINE_FULL = 4, IN_LOBBY = 5, BY_JOINING = 10, CHANGED = 100,
+    // How the session of a visit was found, or that newcomers found the line full or the lobby open, need an invitation or a pre-ticket, or were rejected;
+    // added to it if it joined, if that was by a pre-ticket, and if the queue's numbers follow.
+    NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, LINE_FULL = 4, IN_LOBBY = 5, UNINVITED = 6, NEEDS_PRE_TICKET = 7, REJECTED = 8,
+    BY_JOINING = 10, BY_REDEEMING = 20, CHANGED = 100,
     // The state of a session found by a lookup.
     ABSENT = 0, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
     // Removals.
@@ -38,22 +42,82 @@ codes! {
 /// The ticket's session, flags, arrival, time of admission (-1 while waiting), signing time, when the
 /// turn is due by the wait shown, epoch, the number of active sessions and the arrival reached at
 /// signing (-1 each without a ticket; the turn and the last two also if the ticket lacks them); then
-/// the session that joins.
-pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddddc14";
+/// the session that joins and its head start (-1 without an invitation). Of a pre-ticket: its session, flags, the first visit
+/// as the arrival, the end of the challenge (-1 if there is none) as the time when the turn is due, and epoch.
+pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddddc14d";
 /// Size of a visit in that format, in bytes.
-pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 7 * size_of::<f64>() + SessionId::SIZE;
+pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 7 * size_of::<f64>() + SessionId::SIZE + size_of::<f64>();
 /// Flags of a visit: it has a ticket; the ticket is of an unconfirmed session; a visitor without a
-/// position joins; the ticket is a lobby ticket that was converted just now; it only reads.
+/// position joins; the ticket is a lobby ticket that was converted just now; it only reads; it has a pre-ticket, which came from
+/// the network of the first visit, and whose arrival is preserved.
 pub(crate) const HAS_TICKET: u8 = 1;
 pub(crate) const UNCONFIRMED: u8 = 2;
 pub(crate) const JOINS: u8 = 4;
 pub(crate) const FROM_LOBBY: u8 = 8;
 pub(crate) const READ_ONLY: u8 = 16;
+pub(crate) const REDEEMS: u8 = 32;
+pub(crate) const SAME_NETWORK: u8 = 64;
+pub(crate) const PRESERVED: u8 = 128;
+
+/// The flags of a client and the class of its network, and the numbers of its address and of its network.
+pub(crate) const CLIENT_FORMAT: &str = ">BI4I4I4I4";
+/// Size of a client in that format, in bytes.
+pub(crate) const CLIENT_SIZE: usize = 1 + 4 * size_of::<u32>();
+/// Flags of a client: its address is usable; it came through more proxies than are trusted. Classes are multiples of the unit.
+pub(crate) const HAS_ADDRESS: u8 = 1;
+pub(crate) const EXTRA_HOPS: u8 = 2;
+pub(crate) const CLASS_UNIT: u8 = 4;
+/// Why a newcomer was rejected.
+pub(crate) const REJECTED_BLOCKED: i64 = 1;
+pub(crate) const REJECTED_RATE: i64 = 2;
+pub(crate) const REJECTED_LIMIT: i64 = 3;
+/// The classes of networks.
+const CLASS_TRUSTED: u8 = 1;
+const CLASS_SHARED: u8 = 2;
+const CLASS_SUSPICIOUS: u8 = 3;
+const CLASS_BLOCKED: u8 = 4;
+/// Seconds after the first join of a window in which the counters of joins expire: both windows are over by then.
+const JOINS_TTL: u64 = 3 * JOIN_WINDOW;
 
 /// A script passes a batch to a command as that many arguments, at most twice; Lua's stack holds
 /// 8000.
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);
 const _: () = assert!(PAGE_MAX <= 1000);
+
+/// The code of a class of networks.
+pub(crate) const fn class_code(class: NetworkClass) -> u8 {
+    match class {
+        NetworkClass::Trusted => CLASS_TRUSTED,
+        NetworkClass::Shared => CLASS_SHARED,
+        NetworkClass::Suspicious => CLASS_SUSPICIOUS,
+        NetworkClass::Blocked => CLASS_BLOCKED,
+    }
+}
+
+/// The constants of limits, as fields of one table: a chunk has at most 200 local variables.
+fn limit_constants() -> [String; 18] {
+    [
+        ("CLIENT_SIZE", CLIENT_SIZE as u64),
+        ("HAS_ADDRESS", HAS_ADDRESS.into()),
+        ("EXTRA_HOPS", EXTRA_HOPS.into()),
+        ("CLASS_UNIT", CLASS_UNIT.into()),
+        ("CLASS_TRUSTED", CLASS_TRUSTED.into()),
+        ("CLASS_SHARED", CLASS_SHARED.into()),
+        ("CLASS_BLOCKED", CLASS_BLOCKED.into()),
+        ("REJECTED_BLOCKED", REJECTED_BLOCKED as u64),
+        ("REJECTED_RATE", REJECTED_RATE as u64),
+        ("REJECTED_LIMIT", REJECTED_LIMIT as u64),
+        ("JOIN_WINDOW", JOIN_WINDOW),
+        ("JOINS_TTL", JOINS_TTL),
+        ("JOIN_SLOT", JOIN_SLOT),
+        ("JUDGED_FROM", JUDGED_FROM),
+        ("BLOCKED_RETRY", BLOCKED_RETRY),
+        ("RATE_RETRY_MAX", RATE_RETRY_MAX),
+        ("SHARED_PART", SHARED_PART),
+        ("DEFAULT_COUNTERS", COUNTERS[0]),
+    ]
+    .map(|(name, value)| format!("{name} = {value}"))
+}
 
 /// Definitions of the constants that are prepended to the library.
 pub(crate) fn header_as_lua() -> String {
@@ -82,12 +146,25 @@ pub(crate) fn header_as_lua() -> String {
         ("JOINS", JOINS.into()),
         ("FROM_LOBBY", FROM_LOBBY.into()),
         ("READ_ONLY", READ_ONLY.into()),
+        ("REDEEMS", REDEEMS.into()),
+        ("SAME_NETWORK", SAME_NETWORK.into()),
+        ("PRESERVED", PRESERVED.into()),
     ];
     let mut lua = CODES.to_owned();
     for (name, value) in limits {
         let _ = writeln!(lua, "local {name} = {value}");
     }
     let _ = writeln!(lua, "local VISIT_FORMAT = '{VISIT_FORMAT}'");
+    let _ = writeln!(lua, "local LIMITS = {{ CLIENT_FORMAT = '{CLIENT_FORMAT}', {} }}", limit_constants().join(", "));
+    // The protection of rules that were stored by a version without it.
+    let Protection { pre_ticket_from, pre_ticket_max_age, per_address, per_network, .. } = Protection::default();
+    let [from, per_address, per_network] = [pre_ticket_from, per_address, per_network]
+        .map(|limit| limit.map_or("nil".to_owned(), |limit| limit.to_string()));
+    let _ = writeln!(
+        lua,
+        "local DEFAULT_PROTECTION = {{ pre_ticket_from = {from}, pre_ticket_max_age = {pre_ticket_max_age}, per_address = \
+         {per_address}, per_network = {per_network} }}"
+    );
     let bounds: Vec<String> = WAIT_BUCKETS.iter().map(u64::to_string).collect();
     let _ = writeln!(lua, "local WAIT_BUCKETS = {{ {} }}", bounds.join(", "));
     let rules: Vec<String> = rule_names().iter().map(|name| format!("{name} = true")).collect();
@@ -95,7 +172,9 @@ pub(crate) fn header_as_lua() -> String {
     // The counter fields of the state: events, buckets of the wait histogram, sum of waits.
     let events = Counters::default().named().map(|(name, _)| format!("'{name}'"));
     let buckets = (0..=WAIT_BUCKETS.len()).map(|bucket| format!("'waits:{bucket}'"));
-    let counters: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
+    let counters = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]);
+    let limits = LimitCounters::default().named().map(|(name, _)| format!("'{name}'"));
+    let counters: Vec<String> = counters.chain(limits).collect();
     let _ = writeln!(lua, "local COUNTER_FIELDS = {{ {} }}", counters.join(", "));
     lua
 }
@@ -112,7 +191,10 @@ pub(crate) fn stored_mode(rules: &LineRules) -> Mode {
 /// # Errors
 /// None for valid rules.
 pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
-    let stored = rules.in_mode(stored_mode(rules));
+    let mut stored = rules.in_mode(stored_mode(rules));
+    // Gates classify networks; scripts do not need them.
+    stored.protection.lists = NetworkListNames::default();
+    stored.protection.networks = ClassifiedNetworks::default();
     rmp_serde::to_vec_named(&stored).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
 }
 
@@ -122,7 +204,7 @@ pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
 struct EventTimes {
     lobby_at: Micros,
     starts_at: Micros,
-    /// Absent for an event in order of arrival.
+    /// Absent for an event in order of arrival; the end of the event while the value of its beacon is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     draw_ends_at: Option<Micros>,
     ends_at: Micros,
@@ -146,7 +228,7 @@ pub(crate) fn pack_schedule(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
     let times = |event: &Event| EventTimes {
         lobby_at: event.lobby_at().micros(),
         starts_at: event.starts_at.micros(),
-        draw_ends_at: event.draw_ends_at(),
+        draw_ends_at: event.draw_phase_ends_at(),
         ends_at: event.ends_at.micros(),
     };
     let events = rules.events.planned().map(times).collect();
@@ -175,9 +257,10 @@ pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
     rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
 }
 
-/// The names of all rules.
+/// The names of all rules that scripts read, also those that are not written while they have their defaults.
 fn rule_names() -> Vec<String> {
-    match serde_json::to_value(LineRules::default()) {
+    let rules = LineRules { access: Some(Access::Anyone), ..LineRules::default() };
+    match serde_json::to_value(rules) {
         Ok(Value::Object(fields)) => fields.into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
     }
@@ -200,11 +283,13 @@ mod tests {
             admissions_per_minute: Some(0),
             admissions_every: Some(15),
             max_waiting: Some(1),
+            access: Some(Access::Invited),
             waiting_ttl: 60,
             active_ttl: 600,
             claim_ttl: 30,
             hold_ttl: 601,
             max_session: None,
+            protection: Protection { pre_ticket_from: None, pre_ticket_max_age: 0, ..Protection::default() },
             credential_ttl: 2,
             epoch: 1 << 53,
             revision: 7,

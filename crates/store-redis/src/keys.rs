@@ -64,9 +64,17 @@ impl<'a> Keys<'a> {
         self.named("settings")
     }
 
+    /// String: counters of joins by address and network.
+    #[must_use]
+    pub fn joins(self) -> String {
+        self.named("joins")
+    }
+
     /// All keys, in the order expected by scripts.
-    pub(crate) fn all(self) -> [Key; 6] {
-        [self.line(), self.active(), self.pool(), self.ended(), self.state(), self.settings()].map(Key::from)
+    pub(crate) fn all(self) -> [Key; 7] {
+        let sets = [self.line(), self.active(), self.pool(), self.ended()];
+        let [line, active, pool, ended] = sets.map(Key::from);
+        [line, active, pool, ended, self.state().into(), self.settings().into(), self.joins().into()]
     }
 }
 
@@ -87,6 +95,7 @@ mod tests {
                 "vestibule:{acme-tour}:ended",
                 "vestibule:{acme-tour}:state",
                 "vestibule:{acme-tour}:settings",
+                "vestibule:{acme-tour}:joins",
             ]
         );
         assert_eq!(Keys::QUEUES, "vestibule:queues");

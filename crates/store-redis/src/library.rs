@@ -144,6 +144,7 @@ pub(crate) static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
         &header_as_lua(),
         include_str!("lua/clock.lua"),
         include_str!("lua/queue.lua"),
+        include_str!("lua/limits.lua"),
         include_str!("lua/presence.lua"),
         include_str!("lua/records/records.lua"),
     ]

@@ -5,11 +5,11 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Checkpoint, Counters, LineRules, LineView, ListedSession, LocatedSession, Mode, Pace, PageStart, Phase,
-    PurgeReport, Removed, SessionLocation, SessionPage, SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind,
-    WAIT_BUCKETS, Waits,
+    Checkpoint, Counters, JoinRejection, JoinTotals, LimitCounters, LimitStats, LineRules, LineView, ListedSession,
+    LocatedSession, Mode, Pace, PageStart, Phase, PurgeReport, RejectionReason, Removed, SessionLocation, SessionPage,
+    SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits, WindowTotals,
 };
-use vestibule_core::{LastPurge, Micros, QueueId, SessionId, StoreError};
+use vestibule_core::{LastPurge, Micros, PreTicket, QueueId, SessionId, StoreError};
 
 use crate::codes;
 
@@ -212,7 +212,10 @@ impl Reply {
         let kind = match code % codes::BY_JOINING {
             codes::NOT_JOINED => return Ok((VisitKind::Absent, None)),
             codes::LINE_FULL => return Ok((VisitKind::Full, None)),
+            codes::UNINVITED => return Ok((VisitKind::InvitationRequired, None)),
             codes::IN_LOBBY => return Ok((VisitKind::Lobby, None)),
+            codes::NEEDS_PRE_TICKET => return Ok((VisitKind::NeedsPreTicket, None)),
+            codes::REJECTED => return Ok((VisitKind::Rejected(self.rejection()?), None)),
             codes::RENEWED => VisitKind::Renewed,
             codes::RESTORED => VisitKind::Restored,
             codes::JOINED => VisitKind::Joined,
@@ -221,15 +224,45 @@ impl Reply {
         let position = self.whole()?;
         let admitted_at = if position == 0 { Some(self.micros()?) } else { None };
         let expires_at = self.micros()?;
+        let redeemed = code >= codes::BY_REDEEMING;
         let joined = code >= codes::BY_JOINING;
-        let (session, arrival) = if joined {
+        let (session, arrival) = if redeemed {
+            (visit.redeem.as_ref().map(PreTicket::session), self.micros()?)
+        } else if joined {
             (visit.join, self.micros()?)
         } else {
             let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that to a ticket"))?;
             (Some(ticket.session()), ticket.arrival())
         };
         let session = session.ok_or_else(|| corrupt("another answer", "that to somebody who joins"))?;
-        Ok((kind, Some(SessionState { session, arrival, admitted_at, position, expires_at, confirmed: !joined })))
+        let confirmed = redeemed || !joined;
+        Ok((kind, Some(SessionState { session, arrival, admitted_at, position, expires_at, confirmed })))
+    }
+
+    fn rejection(&mut self) -> Result<JoinRejection, StoreError> {
+        let reason = match self.code()? {
+            codes::REJECTED_BLOCKED => RejectionReason::Blocked,
+            codes::REJECTED_RATE => RejectionReason::Rate,
+            codes::REJECTED_LIMIT => RejectionReason::Limit,
+            other => return Err(corrupt("a reason", other)),
+        };
+        Ok(JoinRejection { reason, retry_after: self.whole()? })
+    }
+
+    /// What is known about the joins of two windows; empty if nobody joined.
+    fn join_totals(&mut self) -> Result<JoinTotals, StoreError> {
+        let text = self.text()?.unwrap_or_default();
+        let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let half = |from: usize| WindowTotals {
+            joins: numbers[from],
+            without_address: numbers[from + 1],
+            networks: numbers[from + 2],
+            extra_hops: numbers[from + 3],
+        };
+        if numbers.len() < 10 {
+            return Ok(JoinTotals::default());
+        }
+        Ok(JoinTotals { window: numbers[0], halves: [half(2), half(6)] })
     }
 
     pub(crate) fn removal(&mut self) -> Result<Removed, StoreError> {
@@ -295,6 +328,8 @@ impl Reply {
         }
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
+        let limit_counters = LimitCounters::from_values(self.counts()?);
+        let client_address = self.join_totals()?.sum(now).client_address();
         Ok(Stats {
             now,
             rules,
@@ -310,6 +345,7 @@ impl Reply {
             pace,
             counters,
             waits,
+            limits: LimitStats { counters: limit_counters, client_address },
         })
     }
 

@@ -13,7 +13,7 @@ use vestibule_core::line::{
     LineRules, LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats, Visit,
     VisitAnswer,
 };
-use vestibule_core::settings::{Mode, Settings, Tenant};
+use vestibule_core::settings::{Mode, Protection, Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
 use vestibule_core::{Clock, LastPurge, QueueId, SessionId, TenantId, Ticket};
 
@@ -192,9 +192,10 @@ impl SettingsStore for RedisStore {
             .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
         let rules = codes::unpack_rules(&rules)?;
         let mode = if codes::follows(schedule.as_deref(), &rules) { Mode::Scheduled } else { rules.mode };
-        // Stored rules have no events.
-        let LineRules { between_events, events, .. } = settings.line;
-        Ok(Some(Settings { line: LineRules { mode, between_events, events, ..rules }, ..settings }))
+        // Stored rules have no events, lists and networks.
+        let LineRules { between_events, events, protection, .. } = settings.line;
+        let protection = Protection { lists: protection.lists, networks: protection.networks, ..rules.protection };
+        Ok(Some(Settings { line: LineRules { mode, between_events, events, protection, ..rules }, ..settings }))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {

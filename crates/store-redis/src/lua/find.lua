@@ -1,6 +1,6 @@
 -- Looks up a session. Does not change the state.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- Returns    { DONE, ABSENT }, { DONE, WAITING, expiry, arrival, position from 1 }, { DONE, ADMITTED, expiry, admitted at }

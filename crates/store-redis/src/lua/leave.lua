@@ -1,6 +1,6 @@
 -- Ends the session of a visitor who leaves.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch

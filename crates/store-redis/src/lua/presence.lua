@@ -57,34 +57,127 @@ local function good_until(ticket_admitted, signed_at, unconfirmed)
   return math.min(ends, claim)
 end
 
--- Rule 22: whether no newcomer can join because the line is full.
-local function is_full()
-  if not rules.max_waiting or waiting < rules.max_waiting then return false end
+local function accepts_joins()
   local mode = effective_mode()
   return mode == 'open' or mode == 'paused' or mode == 'draw'
 end
 
--- Rules 1, 14 and 22: joins at the end of the line unless it is full; in the lobby a newcomer is counted, and nothing else. The
--- same id joins only once. Returns code, position from 0, time of admission, arrival.
-local function join(newcomer)
-  if ended_until(newcomer) then return NOT_JOINED end
-  local position = call('ZRANK', LINE, newcomer)
-  local admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, newcomer)) or nil
-  if position or admitted_at then
-    return RENEWED + BY_JOINING, position, admitted_at, admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
-  end
+-- Rule 20: whether the visitor could join, or come to the lobby, with an invitation only.
+local function needs_invitation(head_start)
+  if rules.access ~= 'invited' or head_start >= 0 then return false end
   local mode = effective_mode()
-  if mode == 'lobby' then
+  return mode == 'open' or mode == 'paused' or mode == 'draw' or mode == 'lobby'
+end
+
+-- Rule 22: whether no newcomer can join because the line is full.
+local function is_full()
+  return rules.max_waiting and waiting >= rules.max_waiting and accepts_joins()
+end
+
+-- Rule 23: whether newcomers need a pre-ticket to join.
+local function requires_pre_ticket()
+  local from, mode = (rules.protection or DEFAULT_PROTECTION).pre_ticket_from, effective_mode()
+  return from and (mode == 'open' or mode == 'paused')
+    and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
+end
+
+-- Whether the newcomer of this visit may join. Counts the join or the rejection.
+function limits.admits()
+  local reason, retry_after = limits.check_blocked(limits.client)
+  -- The answer says that the line is full.
+  if not reason and is_full() then
+    count('rejected:full', 1)
+    return false
+  end
+  if not reason then reason, retry_after = limits.check(limits.client) end
+  limits.rejection = reason and { reason, retry_after }
+  return not reason
+end
+
+-- A session that is to join and is present: code, position from 0, time of admission, arrival. Nil if it is not.
+local function find_joined(session, by)
+  local position = call('ZRANK', LINE, session)
+  local admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, session)) or nil
+  if position or admitted_at then
+    return RENEWED + by, position, admitted_at, admitted_at or tonumber(call('ZSCORE', LINE, session))
+  end
+end
+
+-- The highest arrival so far.
+local function last_arrival()
+  return tonumber(call('HGET', STATE, 'arrival')) or 0
+end
+
+-- Puts a newcomer in line. Returns code, position from 0, time of admission, arrival.
+local function enter_line(session, arrival, by)
+  call('ZADD', LINE, arrival, session)
+  waiting = waiting + 1
+  count('joined', 1)
+  return JOINED + by, nil, nil, arrival
+end
+
+-- Rules 1, 14, 19, 20, 22 and 23: joins at the end of the line unless that needs an invitation or a pre-ticket, the line is full
+-- or a limit rejects it, an invited newcomer ahead of it; in the lobby a newcomer is counted, and nothing else. The same id joins
+-- only once. Returns code, position from 0, time of admission, arrival.
+local function join(newcomer, head_start)
+  if ended_until(newcomer) then return NOT_JOINED end
+  local code, position, admitted_at, arrival = find_joined(newcomer, BY_JOINING)
+  if code then return code, position, admitted_at, arrival end
+  if needs_invitation(head_start) then return NOT_JOINED end
+  if effective_mode() == 'lobby' then
     count(lobby_counter(), 1)
     return IN_LOBBY
   end
-  if mode == 'closed' or mode == 'draining' or mode == 'bypass' or is_full() then return NOT_JOINED end
-  local arrival = math.max(now, (tonumber(call('HGET', STATE, 'arrival')) or 0) + 1)
-  call('HSET', STATE, 'arrival', arrival)
-  call('ZADD', LINE, arrival, newcomer)
-  waiting = waiting + 1
-  count('joined', 1)
-  return JOINED + BY_JOINING, nil, nil, arrival
+  if not accepts_joins() then return NOT_JOINED end
+  -- An invitation names one session, however often it is presented.
+  if head_start < 0 and requires_pre_ticket() then return NEEDS_PRE_TICKET end
+  if not limits.admits() then return NOT_JOINED end
+  arrival = math.max(now, last_arrival() + 1)
+  if head_start <= 0 then
+    call('HSET', STATE, 'arrival', arrival)
+    return enter_line(newcomer, arrival, BY_JOINING)
+  end
+  -- Invited visitors do not delay others who come now. The pace counts them like a return to the head of the line. While the
+  -- order is drawn, the line does not move.
+  if effective_mode() ~= 'draw' then joins_line() end
+  return enter_line(newcomer, math.max(arrival - head_start, 0), BY_JOINING)
+end
+
+-- Rule 23: whether the first visit of a pre-ticket counts as the arrival: it was recent, its bearer is solving a challenge, or
+-- Vestibule turned its bearer away. Never among the arrivals that a draw assigned.
+local function first_visit_counts(first_visit, challenge_ends_at, same_network, preserved)
+  local age, max_age = now - first_visit, (rules.protection or DEFAULT_PROTECTION).pre_ticket_max_age
+  if age < 0 or waits_since(first_visit) ~= first_visit then return false end
+  return same_network and (age <= max_age * SECOND or now <= challenge_ends_at)
+    or preserved and age <= rules.hold_ttl * SECOND
+end
+
+-- Why a visitor without a session did not join: a code, the given one if no other applies.
+local function refusal(code, head_start)
+  if needs_invitation(head_start) then return UNINVITED end
+  if limits.rejection then return REJECTED end
+  return is_full() and LINE_FULL or code
+end
+
+-- Rule 23: the session of a pre-ticket of this epoch joins. `flags` are those of the visit. Returns code, position from 0, time
+-- of admission, arrival.
+local function redeem(session, first_visit, challenge_ends_at, flags)
+  if ended_until(session) then return accepts_joins() and NEEDS_PRE_TICKET or NOT_JOINED end
+  local code, position, admitted_at, arrival = find_joined(session, BY_REDEEMING)
+  if code then return code, position, admitted_at, arrival end
+  if needs_invitation(-1) then return NOT_JOINED end
+  if not accepts_joins() then return join(session, -1) end
+  if not limits.admits() then return NOT_JOINED end
+  local last = last_arrival()
+  arrival = math.max(now, last + 1)
+  local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
+  if first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then arrival = first_visit end
+  -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
+  if arrival < last and effective_mode() ~= 'draw' then joins_line() end
+  count('confirmed', 1)
+  count('pre_tickets_redeemed', 1)
+  if arrival > last then call('HSET', STATE, 'arrival', arrival) end
+  return enter_line(session, arrival, BY_REDEEMING)
 end
 
 -- Rule 18: finds a session that is present and neither expired nor ended. Returns position from 0, time of admission,

@@ -1,7 +1,7 @@
 -- Writes a queue's settings, which apply from the next request on; creates the queue if it does not
 -- exist.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    ALWAYS, IF_REVISION or RESTORE
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''

@@ -4,10 +4,10 @@
 -- The server runs one function at a time, so the state of the call is held in variables of the library. begin_call sets all of
 -- them. Functions are created once, when the library is loaded. Limits and codes are prepended by Rust.
 --
--- KEYS[1..6] of every operation: line, active, pool, ended, state, settings.
+-- KEYS[1..7] of every operation: line, active, pool, ended, state, settings, joins.
 -- ARGV[1] is the time in microseconds since 1970 if a test sets the clock, otherwise '' for the server's time.
 
-local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS
+local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS
 -- Whether the operation may write, and whether it creates queues.
 local WRITES, CREATES
 -- The current rules as a table of fields, and as stored in the settings. The table is never
@@ -158,7 +158,7 @@ end
 -- An empty line whose state begins now. `lost` means that an earlier state was lost, so it starts
 -- in recovery. O(1): the old data is freed in the background.
 local function begin_state(lost, provisional)
-  call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE)
+  call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS)
   waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
   call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0)
   recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
@@ -172,7 +172,7 @@ end
 local function begin_call(keys, args, writes, creates)
   begin_clock(args)
   now, now_text = clock, clock_text
-  LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS = unpack(keys)
+  LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS = unpack(keys)
   WRITES, CREATES = writes, creates
   departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
   recovering, reserving, restoring = false, false, false
@@ -598,5 +598,6 @@ local function stats_reply()
   }
   local filled = #reply
   for i, value in ipairs(call('HMGET', STATE, unpack(COUNTER_FIELDS))) do reply[filled + i] = value end
+  reply[#reply + 1] = call('HGET', STATE, 'joins') or ''
   return reply
 end

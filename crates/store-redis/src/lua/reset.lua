@@ -1,6 +1,6 @@
 -- Starts a new epoch: the line is emptied and older tickets become void.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- Returns    { DONE, epoch, revision }
 -- Cost       O(1)

@@ -1,6 +1,6 @@
 -- Returns the statistics of a queue. Does not change the state.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- Returns    { DONE, now, state_since, recovering, reserved, waiting, active, oldest arrival or -1, pace, rules, effective
 --            mode, phase or '' if the queue does not follow its events, lobby tickets of the current event, counters .. }

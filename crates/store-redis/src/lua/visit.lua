@@ -1,22 +1,30 @@
 -- Handles a batch of visits and keepalives in order. Each joins or returns, renews the presence,
 -- admits sessions that can be admitted, and returns the session's state. A read-only visit only admits and reads.
 --
--- KEYS[1..6] line, active, pool, ended, state, settings
+-- KEYS[1..7] line, active, pool, ended, state, settings, joins
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or READ_ONLY, arrival us,
 --            admitted at us (-1 while it waits), signed at us, when the turn is due by the wait
 --            shown in us (-1 if none was), epoch, active sessions then (-1 if it does not say so) and the arrival reached by
---            then; under which session they join. FROM_LOBBY marks a ticket from the lobby that was converted just now
+--            then; under which session they join, and its head start in us (-1 without an invitation). FROM_LOBBY marks a ticket
+--            from the lobby that was converted just now.
+--            REDEEMS marks a pre-ticket, with SAME_NETWORK and PRESERVED: its session, the first visit as the arrival, the end of the
+--            challenge as when the turn is due, and its epoch
 -- ARGV[3]    time in us for which the process could not serve the queue
 -- ARGV[4..6] the census known to the process: its time in us, the active sessions, and the arrival reached by then (-1
 --            each if there is none)
+-- ARGV[7]    number of pre-tickets that the process has issued since its last call
+-- ARGV[8]    the clients, each packed as CLIENT_FORMAT: HAS_ADDRESS and EXTRA_HOPS and the class of the network times CLASS_UNIT,
+--            and the numbers of its address and of its network
 -- Returns    { DONE, now, quota, visit .. }: a visit is a code, then
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
---            - with BY_JOINING, its arrival
+--            - with BY_JOINING or BY_REDEEMING, its arrival
+--            - with REJECTED, the reason and the seconds after which the client may try again
 --            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached and the effective mode after it:
 --              else they are those of the visit before. The first always has them
--- Cost       O(log n) each; at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way of each
--- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 22
+-- Cost       O(log n) each, and O(counters) for the first join of a window; at most REAP_BATCH sessions expire and ADVANCE_BATCH are
+--            admitted on the way of each
+-- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23
 local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
 local reply = { DONE, now, rules.quota }
 local filled = #reply
@@ -47,13 +55,13 @@ local reaped, touched, still = false, false, stands_still()
 -- The queue's numbers that were sent last in the reply.
 local sent
 for i = 0, size - 1 do
-  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, due, ticket_epoch, census, ticket_reached, newcomer =
-    struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
+  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, due, ticket_epoch, census, ticket_reached, newcomer,
+    head_start = struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   -- Rule 13: an event can be over as soon as a visit before this one has emptied the line.
   local passes = effective_mode() == 'bypass'
-  local has_ticket, unconfirmed, joins, from_lobby, reads =
+  local has_ticket, unconfirmed, joins, from_lobby, reads, redeems =
     not passes and flags % 2 == 1, flags % 4 >= UNCONFIRMED, not passes and flags % FROM_LOBBY >= JOINS,
-    flags % READ_ONLY >= FROM_LOBBY, flags >= READ_ONLY
+    flags % READ_ONLY >= FROM_LOBBY, flags % REDEEMS >= READ_ONLY, not passes and flags % SAME_NETWORK >= REDEEMS
 
   -- A ticket of a higher epoch shows that provisional rules are older than the rules that were in
   -- force.
@@ -94,6 +102,7 @@ for i = 0, size - 1 do
     end
   end
 
+  limits.read_client(ARGV[8], i)
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
   if is_ours and not reads then
@@ -116,13 +125,19 @@ for i = 0, size - 1 do
     end
     if code ~= NOT_JOINED and code ~= IN_LOBBY then session, confirmed, arrival = bearer, true, ticket_arrival end
   end
-  if not session and joins and code ~= IN_LOBBY then
+  if redeems and ticket_epoch == rules.epoch then
     touched = true
-    code, position, admitted_at, arrival = join(newcomer)
-    if code ~= NOT_JOINED and code ~= IN_LOBBY then session = newcomer end
+    code, position, admitted_at, arrival = redeem(bearer, ticket_arrival, due, flags)
+    -- No wait was shown yet.
+    due = -1
+    if code >= BY_REDEEMING then session, confirmed = bearer, true end
+  elseif not session and joins and code ~= IN_LOBBY then
+    touched = true
+    code, position, admitted_at, arrival = join(newcomer, head_start)
+    if code >= BY_JOINING then session = newcomer end
   end
 
-  if not session and is_full() then code = LINE_FULL end
+  if not session and code ~= IN_LOBBY then code = refusal(code, head_start) end
 
   -- Rules 5 and 12: a visit with a ticket extends the expiry, unless most of the TTL is left.
   local expiry
@@ -175,9 +190,13 @@ for i = 0, size - 1 do
     end
     append(expiry)
     if code >= BY_JOINING then append(arrival) end
+  elseif code == REJECTED then
+    append(limits.rejection[1])
+    append(limits.rejection[2])
   end
   if changed then
     for j = 1, #sent do append(sent[j]) end
   end
 end
+count('pre_tickets_issued', tonumber(ARGV[7]))
 return reply

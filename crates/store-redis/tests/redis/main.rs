@@ -23,7 +23,7 @@ mod rules;
 mod server;
 #[cfg(test)]
 #[path = "../../../../tests/harness/tcp_proxy.rs"]
-#[expect(unreachable_pub, reason = "the harness of the whole gives it to others")]
+#[expect(dead_code, unreachable_pub, reason = "the harness of the workspace uses all of it")]
 mod tcp_proxy;
 #[cfg(test)]
 mod tls;

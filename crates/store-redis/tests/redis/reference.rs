@@ -9,10 +9,12 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
-use vestibule_core::line::{Census, PageStart, SessionList, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{
+    Census, ClientDigests, JoinClient, PageStart, SessionList, Visit, VisitAnswer, VisitKind, Witness,
+};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
-use vestibule_core::{ManualClock, Micros, PutMode, QueueId, SessionId, Ticket};
+use vestibule_core::{ManualClock, Micros, NetworkClass, PreTicket, PrefixDigest, PutMode, QueueId, SessionId, Ticket};
 use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
@@ -33,6 +35,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) redis: RedisStore,
     pub(crate) tickets: Tickets,
     held: Vec<Ticket>,
+    pre_tickets: Vec<PreTicket>,
     /// An earlier state of both stores.
     kept: Option<MemorySnapshot>,
     /// The last count of active sessions.
@@ -87,6 +90,17 @@ impl Pair<'_> {
             document["admissions_per_minute"] = self.pick(&[1, 7, 60, 61, 600, 6_000_000]).into();
             if self.rng.random_bool(0.5) {
                 document["admissions_every"] = self.pick(&[1, 5, 15, 60, 90, 3600]).into();
+            }
+        }
+        if self.rng.random_bool(0.5) {
+            document["protection"] = json!({
+                "pre_ticket_from": self.pick(&[0, 50, 100]), "pre_ticket_max_age": self.pick(&[0, 5, 30]),
+                "mode": self.pick(&["off", "monitor", "enforce", "enforce"]), "on_exceed": "reject",
+                "per_address": self.pick(&[2, 5, 60_000]), "per_network": self.pick(&[4, 20, 60_000]),
+                "counters": self.pick(&[131_072, 131_072, 524_288]),
+            });
+            if self.rng.random_bool(0.3) {
+                document["protection"]["joins_per_second"] = self.pick(&[1, 10, 100_000]).into();
             }
         }
         if self.rng.random_bool(0.4) {
@@ -152,6 +166,10 @@ impl Pair<'_> {
         let visit = self.some_visit();
         if let Ok(answer) = both!(self, visit(&queue(), visit.clone())) {
             self.keep(&answer);
+            let turned_away = answer.kind == VisitKind::Full;
+            if let Some(session) = visit.join.filter(|_| turned_away || answer.kind == VisitKind::NeedsPreTicket) {
+                self.pre_tickets.push(self.tickets.first_visit(&answer, session, turned_away));
+            }
         }
     }
 
@@ -159,7 +177,27 @@ impl Pair<'_> {
         let ticket = if self.rng.random_bool(0.7) { self.some_ticket() } else { None };
         let join = if self.rng.random_bool(0.8) { Some(self.some_session()) } else { None };
         let read_only = ticket.is_some() && self.rng.random_bool(0.2);
-        Visit { ticket, join, read_only, witness: self.some_witness() }
+        let witness = self.some_witness();
+        let latest = self.pre_tickets.len().saturating_sub(12);
+        let redeem = self.pre_tickets[latest..].choose(&mut self.rng).copied();
+        if let Some(pre_ticket) = redeem.filter(|_| ticket.is_none() && self.rng.random_bool(0.7)) {
+            return Visit { witness, client: self.some_client(), ..Visit::redeeming(pre_ticket) };
+        }
+        let (client, pre_tickets_issued) = (self.some_client(), self.rng.random_range(0..3));
+        Visit { ticket, join, read_only, client, witness, pre_tickets_issued, ..Visit::default() }
+    }
+
+    /// One of a few addresses of a few networks, most of which share no cell.
+    fn some_client(&mut self) -> JoinClient {
+        let digest = |number: u32| PrefixDigest::of_rows([number.wrapping_mul(2_654_435_761), number]);
+        let address = self.rng.random_range(0..12);
+        let prefixes = ClientDigests { address: digest(address), network: digest(100 + address / 4) };
+        let classes = [NetworkClass::Trusted, NetworkClass::Shared, NetworkClass::Suspicious, NetworkClass::Blocked];
+        JoinClient {
+            prefixes: Some(prefixes).filter(|_| self.rng.random_bool(0.8)),
+            class: Some(self.pick(&classes)).filter(|_| self.rng.random_bool(0.2)),
+            extra_hops: self.rng.random_bool(0.1),
+        }
     }
 
     /// Mostly of a process that could serve all the time.
@@ -223,6 +261,8 @@ impl Pair<'_> {
     async fn lose(&mut self) {
         self.server.command("FLUSHALL");
         self.memory.restore(MemorySnapshot::default());
+        // The copies of an earlier state are gone, too.
+        self.kept = None;
         if self.rng.random_bool(0.2) {
             self.visit().await;
         }
@@ -252,6 +292,9 @@ impl Pair<'_> {
             self.server.command(&format!("DEL {key}"));
             self.server.command(&format!("COPY {key}:kept {key}"));
         }
+        // The memory store does not save what it knows about joins.
+        self.server.command(&format!("DEL {}", key("joins")));
+        self.server.command(&format!("HDEL {} joins join_bucket", key("state")));
     }
 
     pub(crate) fn pass_seconds(&mut self, any_of: &[u64]) {
@@ -277,7 +320,7 @@ impl Pair<'_> {
     }
 
     pub(crate) async fn join_crowd(&mut self, number: u32) {
-        let visit = Visit::joining(session(1000 + number));
+        let visit = Visit { client: self.some_client(), ..Visit::joining(session(1000 + number)) };
         both!(self, visit(&queue(), visit.clone())).ok();
     }
 
@@ -334,6 +377,7 @@ pub(crate) async fn pair<'a>(server: &'a Server, seed: u64, first: &serde_json::
         clock,
         tickets: Tickets::new(),
         held: Vec::new(),
+        pre_tickets: Vec::new(),
         kept: None,
         census: None,
         rng: SmallRng::seed_from_u64(seed),

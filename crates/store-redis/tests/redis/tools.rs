@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
-use vestibule_core::{KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, ShownEstimate, Ticket, TicketSigner};
+use vestibule_core::{
+    FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, QueueId, SessionId, ShownEstimate, Ticket,
+    TicketOrigin, TicketSigner,
+};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -23,6 +26,8 @@ pub(crate) fn settings(fields: &Value) -> Settings {
     let mut document = json!({
         "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
         "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+        // Only tests of pre-tickets use them.
+        "protection": { "pre_ticket_from": "none" },
     });
     for (name, value) in fields.as_object().unwrap() {
         document[name] = value.clone();
@@ -52,8 +57,18 @@ impl Tickets {
         let place = answer.place.unwrap();
         let told =
             ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
-        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, told, None).unwrap();
+        let token = self
+            .0
+            .sign_with_estimate(&queue(), answer.epoch, answer.now, &place, told, TicketOrigin::default())
+            .unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
+    }
+
+    /// The pre-ticket of a first visit at this time that a gate would issue.
+    pub(crate) fn first_visit(&self, answer: &VisitAnswer, session: SessionId, preserved: bool) -> PreTicket {
+        let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: None, preserved };
+        let token = self.0.sign_first_visit(&queue(), &visit).unwrap();
+        self.0.verify_pre_ticket(&queue(), token.as_bytes(), None).unwrap()
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
 use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required,
-    sale_keys_from_env, variable,
+    ClientRules, ConfigError, Directory, EnvError, InvalidClientAddressSource, NetworkLists, NetworkListsError,
+    StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required, sale_keys_from_env, variable,
 };
 use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
@@ -29,6 +29,8 @@ const PASS_KEYS: &str = "VESTIBULE_PASS_KEYS";
 const THEMES: &str = "VESTIBULE_THEMES";
 const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
 const RECHECK: &str = "VESTIBULE_THEMES_RECHECK";
+const CLIENT_ADDRESS: &str = "VESTIBULE_CLIENT_ADDRESS";
+const NETWORKS: &str = "VESTIBULE_NETWORKS";
 const STREAM_URL: &str = "VESTIBULE_STREAM_URL";
 
 /// The configuration of a function.
@@ -45,6 +47,8 @@ pub struct GateConfig {
     pub themes: ThemesConfig,
     /// `VESTIBULE_TRUSTED_PROXIES`: 0 to [`TRUSTED_PROXIES_MAX`], 1 if it is not set.
     pub trusted_proxies: usize,
+    /// `VESTIBULE_CLIENT_ADDRESS`, `VESTIBULE_NETWORKS`.
+    pub clients: ClientRules,
     /// `VESTIBULE_CONNECT_TIMEOUT` and `VESTIBULE_READ_TIMEOUT`, in seconds; the others as they are.
     pub proxy: ProxyLimits,
     /// `VESTIBULE_ADMIN_URL`: where browsers reach the dashboard, for the operator overlay.
@@ -89,6 +93,7 @@ impl GateConfig {
             themes: themes_from_env()?,
             trusted_proxies: number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?
                 as usize,
+            clients: client_rules_from_env()?,
             proxy: ProxyLimits {
                 connect_timeout: seconds("VESTIBULE_CONNECT_TIMEOUT", CONNECT_TIMEOUT, defaults.connect_timeout)?,
                 read_timeout: seconds("VESTIBULE_READ_TIMEOUT", READ_TIMEOUT, defaults.read_timeout)?,
@@ -114,6 +119,7 @@ impl GateConfig {
             passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
             store_timeout: self.store.timeout,
             trusted_proxies: self.trusted_proxies,
+            clients: self.clients,
             proxy: Proxy::new(self.proxy)?,
             admin_url: self.admin_url,
             streams: Streams::off(),
@@ -125,6 +131,19 @@ impl GateConfig {
 fn admin_url() -> Result<Option<AdminUrl>, EnvError> {
     let parsed = variable(ADMIN_URL).map(|text| text.parse()).transpose();
     parsed.map_err(|error: InvalidAdminUrl| EnvError::new(ADMIN_URL, error.to_string()))
+}
+
+fn client_rules_from_env() -> Result<ClientRules, EnvError> {
+    let source = variable(CLIENT_ADDRESS).map(|text| text.parse()).transpose();
+    let networks = variable(NETWORKS).map(NetworkLists::open).transpose();
+    Ok(ClientRules {
+        source: source
+            .map_err(|error: InvalidClientAddressSource| EnvError::new(CLIENT_ADDRESS, error.to_string()))?
+            .unwrap_or_default(),
+        networks: networks
+            .map_err(|error: NetworkListsError| EnvError::new(NETWORKS, error.to_string()))?
+            .unwrap_or_default(),
+    })
 }
 
 /// The page's policy allows its own host only, and the script appends the queue.

@@ -11,10 +11,12 @@ use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decid
 use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
+use crate::client::join_client;
 use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
 use crate::idle::passes_without_store;
+use crate::invitation::{answer_link, visit_by_header};
 use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
 use crate::respond::{Answer, Reply, finish, respond};
@@ -92,12 +94,17 @@ async fn bypass_preflight(gate: &Gate, info: &mut RequestInfo, queue: Arc<Queue>
 }
 
 async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, request: Request) -> Answer {
+    let page_status = StatusCode::from_u16(queue.settings.queue_status).unwrap_or(StatusCode::OK);
+    if let Some(answer) = answer_link(gate, info, &queue, page_status).await {
+        return answer;
+    }
     let visit = decide_visit(gate, info, queue).await;
     if visit.passes {
         return hand_over(gate, info, visit, request).await;
     }
+    let status = StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK);
     let reply = if info.is_navigation() {
-        Reply::QueuePage(StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK))
+        Reply::page_of(&visit, status)
     } else {
         Reply::Status(StatusCode::TOO_MANY_REQUESTS)
     };
@@ -113,6 +120,12 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
     if passes_without_store(gate, &queue.settings) {
         return between_events(gate, queue, None);
     }
+    let client = join_client(gate, info, &queue.settings);
+    if info.is_navigation()
+        && let Some(result) = visit_by_header(gate, info, &queue, client, &info.path_and_query()).await
+    {
+        return result;
+    }
     let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
-    visit(gate, queue, credential, intent, Some(info.path_and_query())).await
+    visit(gate, queue, credential, intent, client, Some(info.path_and_query())).await
 }

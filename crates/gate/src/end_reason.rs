@@ -5,12 +5,14 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{EndReason, MICROS_PER_SECOND, Ticket};
 
 /// `None` without a ticket, while its session exists, if the ticket may restore it later, and if the visitor could not
-/// join again because the line is full.
+/// join again because the line is full or they have no invitation.
 pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<EndReason> {
     let ticket = ticket?;
-    let has_ended = match &answer.place {
-        Some(place) => place.session != ticket.session(),
-        None => answer.kind != VisitKind::Full && answer.mode.accepts_joins(),
+    let has_ended = if let Some(place) = &answer.place {
+        place.session != ticket.session()
+    } else {
+        let cannot_join = matches!(answer.kind, VisitKind::Full | VisitKind::InvitationRequired);
+        !cannot_join && answer.mode.accepts_joins()
     };
     if !has_ended {
         return None;

@@ -83,6 +83,12 @@ fn with_pass(origin: &Origin, info: &RequestInfo, pass: &str) -> String {
 
 async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Origin, mut request: Request) -> Answer {
     request.headers_mut().clone_from(&info.headers);
+    if info.presented.is_some()
+        && let Ok(target) = info.path_and_query().parse()
+    {
+        // The origin does not see the code of an invitation.
+        *request.uri_mut() = target;
+    }
     let buffer = ResponseBuffer::of(request.extensions());
     let upgrades = asks_for_upgrade(&request);
     if buffer.is_function() && upgrades {
@@ -186,12 +192,21 @@ pub(crate) fn bypass_reason(visit: &VisitResult) -> Option<&'static str> {
 mod tests {
     use http::{Extensions, HeaderMap, Method};
 
+    use vestibule_runtime::ClientAddressSource;
+
     use super::*;
 
     #[test]
     fn a_pass_in_the_query_leaves_the_address_unchanged() {
         let info = |uri: &'static str| {
-            RequestInfo::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0)
+            RequestInfo::of(
+                &Method::GET,
+                &Uri::from_static(uri),
+                HeaderMap::new(),
+                &Extensions::new(),
+                0,
+                &ClientAddressSource::default(),
+            )
         };
         let origin: Origin = "https://www.example.com".parse().unwrap();
         for (uri, location) in [

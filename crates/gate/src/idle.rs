@@ -14,6 +14,10 @@ use crate::state::Gate;
 /// Time before the next lobby from which the store is asked again, in seconds.
 const ASKED_BEFORE: u64 = 30;
 
+/// Seconds for which the store's answer is used while the value of a beacon is missing: visitors ask as soon as a page has learned
+/// that it was recorded.
+const BEACON_USED_FOR: u64 = 5;
+
 /// The store's last answers about scheduled queues. After an event, only the store knows whether somebody still waits.
 #[derive(Default)]
 pub(crate) struct LastAnswers(Mutex<HashMap<QueueId, LastAnswer>>);
@@ -45,8 +49,10 @@ impl LastAnswers {
 
     /// Whether the store has just confirmed that these settings are in force.
     pub(crate) fn confirms(&self, settings: &Settings, now: Micros) -> bool {
+        let awaits_beacon = settings.line.events.planned().any(|event| event.awaits_beacon(now));
+        let used_for = if awaits_beacon { BEACON_USED_FOR } else { IDLE_USED_FOR };
         settings.line.mode == Mode::Scheduled
-            && self.last(settings).is_some_and(|last| now < last.at.add_seconds(IDLE_USED_FOR))
+            && self.last(settings).is_some_and(|last| now < last.at.add_seconds(used_for))
     }
 
     /// The end of the idle time in which requests bypass the queue at `now`; `None` if the queue is not known to be idle.

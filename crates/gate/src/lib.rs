@@ -17,6 +17,7 @@
 //! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
 mod admin_url;
+mod client;
 mod compression;
 mod config;
 mod cors;
@@ -26,11 +27,14 @@ mod endpoints;
 mod error;
 mod handover;
 mod idle;
+mod invitation;
 mod line_document;
 mod lobby;
 mod log_rate_limiter;
+mod network;
 mod own_headers;
 mod page;
+mod page_cache;
 mod pass;
 mod request;
 mod respond;
@@ -38,6 +42,7 @@ mod response_buffer;
 mod state;
 mod streams;
 mod tunnel;
+mod two_step;
 mod visit;
 mod visitor_status;
 mod witness;

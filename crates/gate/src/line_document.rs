@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use vestibule_core::fields::Field as _;
 use vestibule_core::line::{LineView, Phase, Stats};
-use vestibule_core::settings::{EventOrder, HOST_GAP, OperatorMessage, Settings};
+use vestibule_core::settings::{BeaconRound, Event, EventOrder, HOST_GAP, OperatorMessage, Settings};
 use vestibule_core::{EventId, EventStatus, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, WaitSeconds};
 use vestibule_estimate::newcomer_wait;
 use vestibule_runtime::Queue;
@@ -123,6 +123,7 @@ struct LineEvent {
     starts_in: f64,
     /// When the draw took place; `null` before.
     drawn_at: Option<u64>,
+    /// `null` for an event in order of arrival, and while the value of the beacon is missing.
     draw_ends_in: Option<f64>,
     /// Lobby tickets that were issued; `null` for an event in order of arrival.
     lobby_tickets: Option<u64>,
@@ -137,7 +138,6 @@ impl LineEvent {
         let EventStatus { id, name, phase, order, starts_at, ends_at, starts_in, draw_ends_in, .. } =
             EventStatus::of(settings, now, stats.waiting > 0)?;
         let drawn_at = event.drawn_at().filter(|drawn_at| *drawn_at <= now);
-        let draw = keys.draw(&settings.id, event).filter(|_| phase != Phase::Idle);
         Some(Self {
             id,
             name: named(&name),
@@ -150,13 +150,7 @@ impl LineEvent {
             drawn_at: drawn_at.map(Micros::seconds),
             draw_ends_in,
             lobby_tickets: (order == EventOrder::Draw).then_some(stats.lobby_tickets),
-            draw: draw.map(|draw| LineDraw {
-                key: event.key.clone().unwrap_or_default(),
-                salt: event.salt.clone().unwrap_or_default(),
-                commitment: draw.commitment(),
-                secret: drawn_at.map(|_| draw.secret()),
-                seed: drawn_at.map(|_| draw.seed()),
-            }),
+            draw: LineDraw::of(settings, event, now, keys).filter(|_| phase != Phase::Idle),
         })
     }
 }
@@ -167,8 +161,51 @@ struct LineDraw {
     key: String,
     salt: String,
     commitment: Hex32,
+    /// `null` for a draw without a beacon.
+    beacon: Option<LineBeacon>,
     secret: Option<Hex32>,
     seed: Option<Hex32>,
+}
+
+impl LineDraw {
+    fn of(settings: &Settings, event: &Event, now: Micros, keys: &SaleKeys) -> Option<Self> {
+        let commitment = keys.commitment(&settings.id, event)?;
+        let is_drawn = event.drawn_at().is_some_and(|drawn_at| drawn_at <= now);
+        let draw = keys.draw(&settings.id, event).filter(|_| is_drawn);
+        Some(Self {
+            key: event.key.clone().unwrap_or_default(),
+            salt: event.salt.clone().unwrap_or_default(),
+            commitment,
+            beacon: LineBeacon::of(event),
+            secret: draw.map(|draw| draw.secret()),
+            seed: draw.map(|draw| draw.seed()),
+        })
+    }
+}
+
+/// The beacon of a draw: the round that is named in advance, and its value once it is recorded.
+#[derive(Serialize)]
+struct LineBeacon {
+    chain: &'static str,
+    round: u64,
+    /// When the round is published.
+    at: u64,
+    randomness: Option<Hex32>,
+    signature: Option<String>,
+}
+
+impl LineBeacon {
+    fn of(event: &Event) -> Option<Self> {
+        let BeaconRound { beacon, round, published_at } = event.beacon_round()?;
+        let value = event.beacon_value.as_ref();
+        Some(Self {
+            chain: beacon.chain(),
+            round,
+            at: published_at.seconds(),
+            randomness: value.map(|value| value.randomness),
+            signature: value.map(|value| value.signature.clone()),
+        })
+    }
 }
 
 /// The next session to be admitted.

@@ -7,7 +7,8 @@ use tracing::error;
 use vestibule_core::line::{LobbyEntry, Mode, VisitAnswer};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{
-    EventStatus, LobbyTicket, Micros, SessionId, Ticket, VisitorState, VisitorStatus, lobby_after, support_code,
+    EventStatus, LobbyTicket, Micros, SessionId, Ticket, VisitorState, VisitorStatus, beacon_after, lobby_after,
+    support_code,
 };
 use vestibule_runtime::{Outcome, Queue};
 
@@ -29,12 +30,15 @@ pub(crate) enum LobbyTicketValue {
 /// What a lobby ticket is worth at `now` by these settings.
 pub(crate) fn value_of(gate: &Gate, settings: &Settings, ticket: &LobbyTicket, now: Micros) -> LobbyTicketValue {
     let Some(event) = event_of(settings, ticket) else { return LobbyTicketValue::Void };
-    let Some(drawn_at) = event.drawn_at().filter(|drawn_at| *drawn_at <= now) else { return LobbyTicketValue::InLobby };
+    let Some(drawn_at) = event.drawn_at().filter(|drawn_at| *drawn_at <= now) else {
+        return if event.missed_beacon(now) { LobbyTicketValue::Void } else { LobbyTicketValue::InLobby };
+    };
     if now >= drawn_at.add_seconds(settings.line.hold_ttl) {
         return LobbyTicketValue::Void;
     }
     if let Some(draw) = gate.sale_keys.draw(&settings.id, event) {
-        return LobbyTicketValue::Drawn(ticket.drawn(&draw, drawn_at));
+        let head_start = ticket.batch().map_or(0, |batch| settings.head_start_of(batch));
+        return LobbyTicketValue::Drawn(ticket.drawn_ahead(&draw, drawn_at, head_start));
     }
     // Another gate knows the key; a ticket is never lost because this one does not.
     if let Some(suppressed) = gate.unknown_sale_keys.allow() {
@@ -58,6 +62,7 @@ pub(crate) fn in_lobby(queue: Arc<Queue>, ticket: &LobbyTicket, mode: Mode, now:
     VisitResult {
         visitor_status,
         ticket: None,
+        pre_ticket: None,
         admitted: None,
         passes: false,
         now,
@@ -90,8 +95,13 @@ pub(crate) fn lobby_ticket(gate: &Gate, settings: &Settings, entry: &LobbyEntry)
 /// The status of a visitor in the lobby.
 pub(crate) fn lobby_status(settings: &Settings, session: Option<SessionId>, now: Micros) -> VisitorStatus {
     let event = EventStatus::of(settings, now, true);
-    let draw_seconds = settings.line.phase(now, true).and_then(|current| current.event).map_or(0, Event::draw_seconds);
+    let current = settings.line.phase(now, true).and_then(|current| current.event);
     let starts_in = event.as_ref().map(|event| event.starts_in);
+    let poll_after = if current.is_some_and(|event| event.awaits_beacon(now)) {
+        beacon_after(now)
+    } else {
+        lobby_after(starts_in, current.map_or(0, Event::draw_seconds), now)
+    };
     VisitorStatus {
         queue: settings.id.clone(),
         session,
@@ -104,11 +114,12 @@ pub(crate) fn lobby_status(settings: &Settings, session: Option<SessionId>, now:
         wait_seconds: None,
         joined_at: None,
         expires_in: None,
-        poll_after: lobby_after(starts_in, draw_seconds, now),
+        poll_after,
         enter_url: None,
         revision: Some(settings.line.revision),
         message: None,
         event,
+        join: None,
     }
 }
 

@@ -3,10 +3,12 @@
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::invitation::WRONG_COOKIE;
 use crate::request::LANGUAGE_COOKIE;
 
 /// Prefixes of the names of the gate's cookies.
-const COOKIE_PREFIXES: [&[u8]; 3] = [b"vestibule_", b"__Host-vestibule_", LANGUAGE_COOKIE.as_bytes()];
+const COOKIE_PREFIXES: [&[u8]; 4] =
+    [b"vestibule_", b"__Host-vestibule_", LANGUAGE_COOKIE.as_bytes(), WRONG_COOKIE.as_bytes()];
 /// Prefix of the names of the gate's headers.
 const HEADER_PREFIX: &str = "x-vestibule-";
 

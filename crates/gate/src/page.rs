@@ -2,14 +2,17 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
-use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
+use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::{ErrorPage, PageView, Themes};
 
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
+use crate::invitation::{clear_wrong, other_parameters};
+use crate::page_cache::PageKey;
 use crate::request::RequestInfo;
 use crate::respond::set_private_cache;
 use crate::state::Gate;
@@ -20,12 +23,20 @@ const RELOAD_MIN: u64 = 10;
 
 /// The queue page in the visitor's language and the brand's theme.
 pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, status: StatusCode) -> Response {
+    if is_of_first_visit(result) {
+        return first_page(gate, info, result, status).await;
+    }
     let queue = &result.queue;
     let nonce = nonce();
     let entered = VisitorStatus { enter_url: Some(info.path_and_query()), ..result.visitor_status.clone() };
     let (asset_base, logo) = assets(gate, queue).await;
     let (queue_name, brand_name) = names(info, queue);
+    let code_wrong = info.code_was_wrong();
+    let asks_for_code = code_wrong || entered.state == VisitorState::InvitationRequired;
+    let code_fields = if asks_for_code { other_parameters(info.query.as_deref()) } else { Vec::new() };
     let view = PageView {
+        code_wrong,
+        code_fields: &code_fields,
         kept_seconds: kept(gate, info, result),
         logo: logo.as_deref(),
         queue_name: &queue_name,
@@ -34,7 +45,48 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
         ..view(info, result, &entered, &nonce, &asset_base)
     };
     let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
-    html(info, status, &nonce, body)
+    let mut response = html(info, status, &nonce, body);
+    if code_wrong {
+        clear_wrong(response.headers_mut(), info.origin.https);
+    }
+    response
+}
+
+/// Whether the visitor sees what all newcomers see who need a pre-ticket: nothing of a session or an earlier one.
+fn is_of_first_visit(result: &VisitResult) -> bool {
+    let status = &result.visitor_status;
+    status.join.is_some() && status.session.is_none() && status.reason.is_none()
+}
+
+/// The queue page of a first visit.
+async fn first_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, status: StatusCode) -> Response {
+    let queue = &result.queue;
+    // Numbers of the line change all the time, and the page does not show them.
+    let bare = VisitorStatus { waiting: None, active: None, ..result.visitor_status.clone() };
+    let key = PageKey {
+        queue: queue.settings.id.clone(),
+        revision: queue.settings.line.revision,
+        state: bare.state.as_str(),
+        host: info.host.clone(),
+        language: info.languages().page,
+        message: bare.message.clone(),
+    };
+    let render = async || {
+        let (asset_base, logo) = assets(gate, queue).await;
+        let (queue_name, brand_name) = names(info, queue);
+        let view = PageView {
+            logo: logo.as_deref(),
+            queue_name: &queue_name,
+            brand_name: &brand_name,
+            stream_url: gate.stream_url.as_deref(),
+            ..view(info, result, &bare, "", &asset_base)
+        };
+        gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await
+    };
+    let page = gate.first_pages.page(key, render).await;
+    let gzipped = page.gzipped.clone().filter(|_| accepts_gzip(&info.headers));
+    let is_gzipped = gzipped.is_some();
+    html_response(status, &page.style_sources, gzipped.unwrap_or_else(|| page.body.clone()), is_gzipped)
 }
 
 /// The page in place of a response of the origin. It reloads itself, which renews the visitor's session.
@@ -52,7 +104,11 @@ pub(crate) async fn error_page(
     let line = &queue.settings.line;
     let session_left = result.admitted.map(|_| result.visitor_status.expires_in.unwrap_or(line.active_ttl));
     let view = PageView {
-        refresh_seconds: if info.method == Method::GET { ErrorPage::RETRY_SECONDS } else { 0 },
+        refresh_seconds: match info.method {
+            Method::GET if page.is_rejection() => result.visitor_status.poll_after,
+            Method::GET => ErrorPage::RETRY_SECONDS,
+            _ => 0,
+        },
         kept_seconds: session_left,
         logo: logo.as_deref(),
         queue_name: &queue_name,
@@ -86,10 +142,17 @@ fn view<'a>(
         language: info.languages().page,
         nonce,
         asset_base,
-        refresh_seconds: refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl),
+        refresh_seconds: match visitor_status.join {
+            Some(JoinStep::Redeem { retry_after }) => retry_after,
+            Some(JoinStep::RetryLater { .. }) | None => {
+                refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl)
+            }
+        },
         hold_seconds: settings.line.hold_ttl,
         kept_seconds: None,
         stream_url: None,
+        code_wrong: false,
+        code_fields: &[],
     }
 }
 
@@ -142,22 +205,25 @@ fn nonce() -> String {
 }
 
 fn html(info: &RequestInfo, status: StatusCode, nonce: &str, body: String) -> Response {
-    let policy = format!(
-        "default-src 'none'; style-src 'nonce-{nonce}' 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; \
-         font-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    );
     // The fastest level: pages are small, and browsers without JavaScript poll with them.
     let compressed = accepts_gzip(&info.headers).then(|| gzip(body.as_bytes(), Compression::fast())).flatten();
-    let mut response = match compressed {
-        Some(bytes) => {
-            let mut response = Body::from(bytes).into_response();
-            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            response
-        }
-        None => Body::from(body).into_response(),
-    };
+    let is_gzipped = compressed.is_some();
+    let body = compressed.map_or_else(|| body.into(), Bytes::from);
+    html_response(status, &format!("'nonce-{nonce}'"), body, is_gzipped)
+}
+
+/// A page whose inline styles have these sources.
+fn html_response(status: StatusCode, style_sources: &str, body: Bytes, is_gzipped: bool) -> Response {
+    let policy = format!(
+        "default-src 'none'; style-src {style_sources} 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         font-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    );
+    let mut response = Body::from(body).into_response();
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    if is_gzipped {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     set_private_cache(headers);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding, accept-language, cookie"));

@@ -9,10 +9,12 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestAttributes, normalise_host};
-use vestibule_core::{LobbyTicket, Micros, QueueId, Ticket, TicketError, TicketSigner};
-use vestibule_runtime::{Queue, RequestOrigin, request_origin};
+use vestibule_core::{LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
+use vestibule_runtime::{ClientAddressSource, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
+use crate::invitation::{self, PresentedCode};
+use crate::network::network_of;
 use crate::respond::ticket_cookies;
 use crate::state::Gate;
 
@@ -52,6 +54,8 @@ pub(crate) struct RequestInfo {
     pub(crate) origin: RequestOrigin,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) headers: HeaderMap,
+    /// The code of an invitation, which is neither in the query nor in the headers any more.
+    pub(crate) presented: Option<PresentedCode>,
 }
 
 /// Takes the headers out of the request; a forwarded request gets them back.
@@ -60,7 +64,7 @@ impl FromRequestParts<Gate> for RequestInfo {
 
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
         let headers = std::mem::take(&mut parts.headers);
-        Ok(Self::of(&parts.method, &parts.uri, headers, &parts.extensions, gate.trusted_proxies))
+        Ok(Self::of(&parts.method, &parts.uri, headers, &parts.extensions, gate.trusted_proxies, &gate.clients.source))
     }
 }
 
@@ -71,20 +75,35 @@ impl RequestInfo {
         headers: HeaderMap,
         extensions: &Extensions,
         trusted_proxies: usize,
+        source: &ClientAddressSource,
     ) -> Self {
         let peer = peer_address(extensions);
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
         let authority = authority.or_else(|| text(&headers, header::HOST).map(str::to_owned)).unwrap_or_default();
-        Self {
+        let mut info = Self {
             host: normalise_host(&authority),
             authority,
             method: method.clone(),
             path: uri.path().to_owned(),
             query: uri.query().map(str::to_owned),
-            origin: request_origin(&headers, peer, trusted_proxies),
+            origin: request_origin(&headers, peer, trusted_proxies, source),
             peer,
             headers,
-        }
+            presented: None,
+        };
+        info.take_code();
+        info
+    }
+
+    /// Takes the code of an invitation out of the query and the headers.
+    pub(crate) fn take_code(&mut self) {
+        let taken = invitation::take(&mut self.query, &mut self.headers);
+        self.presented = taken.or(self.presented.take());
+    }
+
+    /// Whether the code that the visitor presented last was wrong.
+    pub(crate) fn code_was_wrong(&self) -> bool {
+        invitation::says_wrong(self.cookie(invitation::WRONG_COOKIE).as_deref())
     }
 
     pub(crate) fn header(&self, name: impl AsHeaderName) -> Option<&str> {
@@ -194,7 +213,7 @@ impl RequestInfo {
         self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// The ticket of this queue in the request or the lobby ticket, whichever is later.
+    /// The ticket of this queue in the request or the lobby ticket, whichever is later; otherwise the pre-ticket.
     pub(crate) fn credential(&self, queue: &Queue, signer: &TicketSigner) -> Credential {
         let epoch = queue.settings.line.epoch;
         match (self.ticket(queue, signer), self.lobby_ticket(queue, signer)) {
@@ -203,8 +222,19 @@ impl RequestInfo {
                 Credential::Ticket(ticket)
             }
             (_, Some(lobby)) => Credential::Lobby(lobby),
-            (ticket, None) => ticket.map_or(Credential::None, Credential::Ticket),
+            (Some(ticket), None) if ticket.epoch() == epoch => Credential::Ticket(ticket),
+            (ticket, None) => {
+                let other = || ticket.map_or(Credential::None, Credential::Ticket);
+                self.pre_ticket(queue, signer).map_or_else(other, Credential::PreTicket)
+            }
         }
+    }
+
+    /// The pre-ticket of this queue in the request.
+    fn pre_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<PreTicket> {
+        let network = self.origin.address.and_then(network_of);
+        let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, network.as_deref());
+        self.best_token(queue, verify, |pre_ticket| (pre_ticket.epoch(), pre_ticket.first_visit()))
     }
 
     /// The ticket of this queue in the request.
@@ -258,6 +288,8 @@ pub(crate) enum Credential {
     Ticket(Ticket),
     /// A lobby ticket.
     Lobby(LobbyTicket),
+    /// A pre-ticket: a first visit joined nobody.
+    PreTicket(PreTicket),
 }
 
 impl Credential {
@@ -295,7 +327,7 @@ mod tests {
         for (name, value) in headers {
             map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
+        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0, &ClientAddressSource::default())
     }
 
     #[test]

@@ -12,10 +12,12 @@ use vestibule_themes::ErrorPage;
 use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::error::GateError;
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
+use crate::invitation::set_wrong;
 use crate::page::{error_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
+use crate::two_step::sign_offer;
 use crate::visit::{NewTicket, VisitResult};
 
 /// Headers other than `Cache-Control` that tell shared caches how long to keep a response.
@@ -48,6 +50,8 @@ pub(crate) enum Reply {
     Forwarded(Response, ResponseBuffer),
     /// 302 to this address.
     Redirect(String),
+    /// The same after a wrong invitation code, which the page at that address reports.
+    WrongCode(String),
     /// The queue page.
     QueuePage(StatusCode),
     /// A page in place of the response of the origin.
@@ -60,6 +64,15 @@ pub(crate) enum Reply {
     Empty(StatusCode),
     /// Problem details.
     Error(GateError),
+}
+
+impl Reply {
+    /// The page for a visitor who is not admitted: the queue page with this status, or the page of a rejection.
+    pub(crate) fn page_of(visit: &VisitResult, status: StatusCode) -> Self {
+        visit
+            .rejection_page()
+            .map_or(Self::QueuePage(status), |page| Self::ErrorPage(StatusCode::TOO_MANY_REQUESTS, page))
+    }
 }
 
 /// How the pass of an admitted visitor is delivered.
@@ -90,6 +103,9 @@ impl Answer {
 /// Writes the response to a visitor.
 pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> Response {
     let Answer { mut visit, reply, pass, cors } = answer;
+    if visit.pre_ticket.is_some() {
+        visit.ticket = sign_offer(gate, info, &visit);
+    }
     let languages = || info.languages().tags;
     let passes = visit.passes;
     complete_status(&mut visit.visitor_status, &visit.queue.settings, passes, info.host.as_deref(), languages);
@@ -135,16 +151,18 @@ pub(crate) fn complete_status<'a>(
 async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, reply: Reply) -> Response {
     let (mut response, retry_after) = match reply {
         Reply::Forwarded(response, _) => (response, None),
-        Reply::Redirect(location) => {
-            let mut response = StatusCode::FOUND.into_response();
-            if let Ok(location) = HeaderValue::try_from(location) {
-                response.headers_mut().insert(header::LOCATION, location);
-            }
+        Reply::Redirect(location) => (found(location), None),
+        Reply::WrongCode(location) => {
+            let mut response = found(location);
+            set_wrong(response.headers_mut(), info.origin.https);
             (response, None)
         }
         Reply::QueuePage(status) => (queue_page(gate, info, visit, status).await, Some(visit.retry_after())),
         Reply::ErrorPage(status, page) => {
-            let retry_after = page.retries().then(|| HeaderValue::from(ErrorPage::RETRY_SECONDS));
+            let retry_after = match page {
+                page if page.is_rejection() => Some(visit.retry_after()),
+                page => page.retries().then(|| HeaderValue::from(ErrorPage::RETRY_SECONDS)),
+            };
             (error_page(gate, info, visit, status, page).await, retry_after)
         }
         Reply::Status(status) => (status_json(status, visit), Some(visit.retry_after())),
@@ -160,6 +178,14 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
     response
 }
 
+fn found(location: String) -> Response {
+    let mut response = StatusCode::FOUND.into_response();
+    if let Ok(location) = HeaderValue::try_from(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
 fn status_json(status: StatusCode, visit: &VisitResult) -> Response {
     let mut response = (status, Json(&visit.visitor_status)).into_response();
     let policy = HeaderValue::from_static("same-site");
@@ -170,8 +196,9 @@ fn status_json(status: StatusCode, visit: &VisitResult) -> Response {
 fn check_denied(visit: &VisitResult, address: String) -> Response {
     let mut response = status_json(StatusCode::UNAUTHORIZED, visit);
     // The proxy hands a new ticket on to the gate that shows the page, so that the visitor joins once. A visitor who came
-    // with a ticket sends it again, and the ticket of a cookie is never shown in a header.
-    let ticket = visit.ticket.as_ref().filter(|_| !visit.known);
+    // with a ticket sends it again, and the ticket of a cookie is never shown in a header. A pre-ticket is for the visitor to
+    // bring: it proves nothing if the proxy does.
+    let ticket = visit.ticket.as_ref().filter(|_| !visit.known && visit.pre_ticket.is_none());
     if let Some(ticket) = ticket.and_then(|ticket| HeaderValue::try_from(&ticket.token).ok()) {
         response.headers_mut().insert(TICKET_HEADER, ticket);
     }

@@ -8,15 +8,17 @@ use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::Proxy;
-use vestibule_runtime::{Directory, StoreClock};
+use vestibule_runtime::{ClientRules, Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::admin_url::AdminUrl;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;
 use crate::log_rate_limiter::LogRateLimiter;
+use crate::page_cache::PageCache;
 use crate::pass::PassCache;
 use crate::streams::Streams;
+use crate::two_step::PreTickets;
 use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.
@@ -42,6 +44,8 @@ pub struct GateParts {
     pub store_timeout: Duration,
     /// Number of trusted proxies in front of the gate; 0 to 16.
     pub trusted_proxies: usize,
+    /// How requests are attributed to clients.
+    pub clients: ClientRules,
     /// Forwards requests of admitted visitors for the `proxy` handover.
     pub proxy: Proxy,
     /// Where browsers reach the dashboard, for the operator overlay.
@@ -66,6 +70,7 @@ pub struct GateState {
     pub(crate) passes: PassCache,
     pub(crate) store_timeout: Duration,
     pub(crate) trusted_proxies: usize,
+    pub(crate) clients: ClientRules,
     pub(crate) proxy: Proxy,
     pub(crate) admin_url: Option<AdminUrl>,
     pub(crate) streams: Streams,
@@ -74,6 +79,8 @@ pub struct GateState {
     pub(crate) witnesses: Witnesses,
     pub(crate) line_documents: LineDocuments,
     pub(crate) last_answers: LastAnswers,
+    pub(crate) pre_tickets: PreTickets,
+    pub(crate) first_pages: PageCache,
     pub(crate) sale_keys: SaleKeys,
     pub(crate) unknown_sale_keys: LogRateLimiter,
     pub(crate) store_failures: LogRateLimiter,
@@ -93,6 +100,7 @@ impl Gate {
             passes: PassCache::new(parts.passes),
             store_timeout: parts.store_timeout,
             trusted_proxies: parts.trusted_proxies,
+            clients: parts.clients,
             proxy: parts.proxy,
             admin_url: parts.admin_url,
             streams: parts.streams,
@@ -101,6 +109,8 @@ impl Gate {
             witnesses: Witnesses::new(),
             line_documents: LineDocuments::default(),
             last_answers: LastAnswers::default(),
+            pre_tickets: PreTickets::default(),
+            first_pages: PageCache::default(),
             sale_keys: parts.sale_keys,
             unknown_sale_keys: LogRateLimiter::new(),
             store_failures: LogRateLimiter::new(),

@@ -5,17 +5,22 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{LobbyEntry, Mode, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{JoinClient, LobbyEntry, Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
-use vestibule_core::{LobbyTicket, Micros, SessionId, ShownEstimate, StoreError, Ticket, VisitorState, VisitorStatus};
+use vestibule_core::{
+    JoinStep, LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
+    VisitorStatus,
+};
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Decision, Outcome, Queue};
+use vestibule_themes::ErrorPage;
 
 use crate::end_reason::end_reason;
 use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
 use crate::request::Credential;
 use crate::state::Gate;
+use crate::two_step::{PreTicketOffer, answer_without_store, offer_after, offer_without_answer};
 use crate::visitor_status::{unavailable, visitor_status};
 
 /// What a visit may do.
@@ -28,8 +33,22 @@ pub(crate) enum VisitIntent {
     /// A page view: a visitor whose ticket does not hold a position joins, under the session that follows from the ticket, or a
     /// random one.
     Join,
-    /// The same under this session.
-    JoinAs(SessionId),
+    /// The same under this session of the lobby, or a random one if it has ended.
+    JoinAs(InvitedSession),
+    /// Joins under this session of an invitation, or not at all.
+    JoinInvited(InvitedSession),
+    /// The same with a pre-ticket, under its session.
+    Redeem(PreTicket),
+}
+
+/// A session that is known before it joins, and may join where access is restricted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InvitedSession {
+    pub(crate) session: SessionId,
+    /// The batch of its code.
+    pub(crate) batch: Option<u16>,
+    /// Head start in microseconds.
+    pub(crate) head_start: u64,
 }
 
 impl VisitIntent {
@@ -39,8 +58,22 @@ impl VisitIntent {
         match self {
             Self::Read | Self::Renew => None,
             Self::Join => Some(ticket.map_or_else(SessionId::random, next)),
-            Self::JoinAs(session) => Some(session),
+            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited.session),
+            Self::Redeem(pre_ticket) => Some(pre_ticket.session()),
         }
+    }
+
+    /// The session that joins with an invitation, or from the lobby.
+    const fn invited(self) -> Option<InvitedSession> {
+        match self {
+            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited),
+            Self::Read | Self::Renew | Self::Join | Self::Redeem(_) => None,
+        }
+    }
+
+    /// The pre-ticket that is redeemed.
+    const fn pre_ticket(self) -> Option<PreTicket> {
+        if let Self::Redeem(pre_ticket) = self { Some(pre_ticket) } else { None }
     }
 }
 
@@ -51,6 +84,8 @@ pub(crate) struct VisitResult {
     pub(crate) visitor_status: VisitorStatus,
     /// The new ticket; `None` without a session or a store call.
     pub(crate) ticket: Option<NewTicket>,
+    /// The pre-ticket that the answer carries in place of a ticket.
+    pub(crate) pre_ticket: Option<PreTicketOffer>,
     /// The slot of the session, if it is active.
     pub(crate) admitted: Option<Slot>,
     /// Whether this request passes.
@@ -81,6 +116,10 @@ pub(crate) struct StoreAnswer {
     pub(crate) answer: VisitAnswer,
     /// The entry of a newcomer to the lobby.
     lobby_entry: Option<LobbyEntry>,
+    /// The session of the visit that was invited.
+    invited: Option<InvitedSession>,
+    /// The pre-ticket of a newcomer who did not join.
+    offer: Option<PreTicketOffer>,
 }
 
 /// Admits a fresh ticket of an active session without asking the store (`recheck_after`).
@@ -110,6 +149,7 @@ fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros,
         queue: queue.clone(),
         visitor_status,
         ticket: None,
+        pre_ticket: None,
         admitted: Some(slot),
         passes: true,
         now,
@@ -126,13 +166,24 @@ pub(crate) async fn visit(
     queue: Arc<Queue>,
     credential: Credential,
     intent: VisitIntent,
+    client: JoinClient,
     enter_url: Option<String>,
 ) -> VisitResult {
     let deadline = StoreDeadline::of(gate);
     match credential {
-        Credential::None => visit_line(gate, queue, None, intent, enter_url, &deadline).await,
-        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, enter_url, &deadline).await,
-        Credential::Lobby(ticket) => visit_from_lobby(gate, queue, &ticket, intent, enter_url, &deadline).await,
+        Credential::None => {
+            let answer = if intent == VisitIntent::Join { answer_without_store(gate, &queue) } else { None };
+            match answer {
+                Some(answer) => answer,
+                None => visit_line(gate, queue, None, intent, client, enter_url, &deadline).await,
+            }
+        }
+        Credential::PreTicket(pre_ticket) => {
+            let intent = if intent == VisitIntent::Join { VisitIntent::Redeem(pre_ticket) } else { intent };
+            visit_line(gate, queue, None, intent, client, enter_url, &deadline).await
+        }
+        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, enter_url, &deadline).await,
+        Credential::Lobby(ticket) => visit_from_lobby(gate, queue, &ticket, intent, client, enter_url, &deadline).await,
     }
 }
 
@@ -143,6 +194,7 @@ async fn visit_from_lobby(
     mut queue: Arc<Queue>,
     ticket: &LobbyTicket,
     intent: VisitIntent,
+    client: JoinClient,
     enter_url: Option<String>,
     deadline: &StoreDeadline,
 ) -> VisitResult {
@@ -151,40 +203,50 @@ async fn visit_from_lobby(
     let is_known = gate.clock.has_synced() && gate.last_answers.confirms(&queue.settings, now);
     // A ticket that seems void may be newer than the settings that this process knows.
     if !is_known || matches!(lobby::value_of(gate, &queue.settings, ticket, now), LobbyTicketValue::Void) {
-        match visit_store(gate, &queue, None, VisitIntent::Renew, deadline).await {
+        match visit_store(gate, &queue, None, VisitIntent::Renew, client, deadline).await {
             Ok(found) => (queue, now, mode) = (found.queue, found.answer.now, found.answer.mode),
             Err(error) => log_store_failure(gate, &queue, &error),
         }
     }
     match lobby::value_of(gate, &queue.settings, ticket, now) {
-        LobbyTicketValue::Void => visit_line(gate, queue, None, intent, enter_url, deadline).await,
-        LobbyTicketValue::Drawn(drawn) => visit_line(gate, queue, Some(drawn), intent, enter_url, deadline).await,
+        LobbyTicketValue::Void => visit_line(gate, queue, None, intent, client, enter_url, deadline).await,
+        LobbyTicketValue::Drawn(drawn) => {
+            visit_line(gate, queue, Some(drawn), intent, client, enter_url, deadline).await
+        }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown if mode == Mode::Bypass => {
-            visit_line(gate, queue, None, VisitIntent::Renew, enter_url, deadline).await
+            visit_line(gate, queue, None, VisitIntent::Renew, client, enter_url, deadline).await
         }
         // The operator opened the line before the draw.
         LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent == VisitIntent::Join => {
-            visit_line(gate, queue, None, VisitIntent::JoinAs(ticket.session()), enter_url, deadline).await
+            let batch = ticket.batch();
+            let head_start = batch.map_or(0, |batch| queue.settings.head_start_of(batch));
+            let intent = VisitIntent::JoinAs(InvitedSession { session: ticket.session(), batch, head_start });
+            visit_line(gate, queue, None, intent, client, enter_url, deadline).await
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
     }
 }
 
-async fn visit_line(
+/// Visits the queue with a ticket or none.
+pub(crate) async fn visit_line(
     gate: &Gate,
     queue: Arc<Queue>,
     ticket: Option<Ticket>,
     intent: VisitIntent,
+    client: JoinClient,
     enter_url: Option<String>,
     deadline: &StoreDeadline,
 ) -> VisitResult {
-    let answer = visit_store(gate, &queue, ticket.as_ref(), intent, deadline).await;
+    let answer = visit_store(gate, &queue, ticket.as_ref(), intent, client, deadline).await;
     let store_time = Some(deadline.elapsed());
     let result = match answer {
         Ok(found) => from_store_answer(gate, found, ticket.as_ref(), enter_url),
         Err(error) => {
             log_store_failure(gate, &queue, &error);
-            store_failed(gate, &queue, ticket.as_ref())
+            let result = store_failed(gate, &queue, ticket.as_ref());
+            let session = intent.new_session(None).filter(|_| ticket.is_none() && !result.passes);
+            let offer = offer_without_answer(gate, &queue.settings, intent.pre_ticket().as_ref(), session);
+            VisitResult { pre_ticket: offer, ..result }
         }
     };
     VisitResult { store_time, ..result }
@@ -202,22 +264,40 @@ pub(crate) async fn visit_store(
     queue: &Arc<Queue>,
     ticket: Option<&Ticket>,
     intent: VisitIntent,
+    client: JoinClient,
     deadline: &StoreDeadline,
 ) -> Result<StoreAnswer, StoreError> {
     let id = &queue.settings.id;
     let join = intent.new_session(ticket);
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-    let visit = Visit { ticket: ticket.cloned(), join, read_only: intent == VisitIntent::Read, witness };
-    let answer = deadline.limit(call_store(gate, queue, visit)).await;
-    match &answer {
-        Ok((answer, _)) => gate.witnesses.served(id, answer),
-        Err(_) => gate.witnesses.failed(id),
+    let invited = intent.invited();
+    let pre_tickets_issued = gate.pre_tickets.take_issued(id);
+    let visit = Visit {
+        ticket: ticket.cloned(),
+        join,
+        head_start: invited.map(|invited| invited.head_start),
+        read_only: intent == VisitIntent::Read,
+        client,
+        redeem: intent.pre_ticket(),
+        pre_tickets_issued,
+        witness,
+    };
+    let retries = !matches!(intent, VisitIntent::JoinInvited(_) | VisitIntent::Redeem(_));
+    let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
+    if let Ok((answer, _)) = &answer {
+        gate.witnesses.served(id, answer);
+    } else {
+        gate.witnesses.failed(id);
+        // If the store has counted them after all, they are counted twice.
+        gate.pre_tickets.add_issued(id, pre_tickets_issued);
     }
     let (answer, lobby_entry) = answer?;
     gate.clock.observe(answer.now);
+    let offer = offer_after(&queue.settings, &visit, &answer);
     if answer.revision == queue.settings.line.revision {
         gate.last_answers.observe(&queue.settings, &answer);
-        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry });
+        gate.pre_tickets.observe(&queue.settings, &answer);
+        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry, invited, offer });
     }
     let current = match deadline.limit(gate.directory.reload(id)).await {
         Ok(current) => current,
@@ -228,7 +308,7 @@ pub(crate) async fn visit_store(
             None
         }
     };
-    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry })
+    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, offer })
 }
 
 /// The time limit of all store calls of a request together.
@@ -256,11 +336,12 @@ impl StoreDeadline {
     }
 }
 
-/// Calls the store, and again if the queue is missing in the store or the next session of the ticket has ended too.
+/// Calls the store, and again if the queue is missing in the store or, with `retries`, the session that would join has ended.
 async fn call_store(
     gate: &Gate,
     queue: &Arc<Queue>,
     mut visit: Visit,
+    retries: bool,
 ) -> Result<(VisitAnswer, Option<LobbyEntry>), StoreError> {
     let id = &queue.settings.id;
     let mut answer = gate.visits.visit(id, visit.clone()).await;
@@ -269,10 +350,10 @@ async fn call_store(
     }
     let answer = answer?;
     let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
-    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() {
+    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() || !retries {
         return Ok((answer, answer.lobby_entry(&visit)));
     }
-    visit.join = Some(SessionId::random());
+    (visit.join, visit.head_start, visit.pre_tickets_issued) = (Some(SessionId::random()), None, 0);
     let answer = gate.visits.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))
 }
@@ -283,11 +364,14 @@ fn from_store_answer(
     ticket: Option<&Ticket>,
     enter_url: Option<String>,
 ) -> VisitResult {
-    let StoreAnswer { queue, answer, lobby_entry } = found;
+    let StoreAnswer { queue, answer, lobby_entry, invited, offer } = found;
     let answer = &answer;
+    let invited =
+        |session| invited.filter(|invited| session == Some(invited.session)).and_then(|invited| invited.batch);
+    let lobby_entry = lobby_entry.map(|entry| entry.in_batch(invited(Some(entry.session()))));
     let (mut status, wait) = visitor_status(&queue.settings, answer, ticket, enter_url);
     status.reason = end_reason(&queue.settings, answer, ticket);
-    if lobby::is_lobby(answer) {
+    if lobby::is_lobby(answer) && answer.kind != VisitKind::InvitationRequired {
         let bearer = ticket.filter(|ticket| ticket.is_new_from_lobby()).map(Ticket::session);
         let session = bearer.or(lobby_entry.map(|entry| entry.session()));
         status = lobby::lobby_status(&queue.settings, session, answer.now);
@@ -301,8 +385,9 @@ fn from_store_answer(
         debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
     }
     let of_session = ticket.filter(|ticket| status.session == Some(ticket.session()));
-    let event = of_session.and_then(Ticket::event);
-    let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, event);
+    let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
+    let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch };
+    let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);
     let signed = answer.place.as_ref().and_then(sign).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
         let line = &queue.settings.line;
@@ -317,6 +402,7 @@ fn from_store_answer(
         queue,
         visitor_status: status,
         ticket: signed,
+        pre_ticket: offer,
         admitted,
         passes,
         now: answer.now,
@@ -347,8 +433,11 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
         _ if admitted => Outcome::Admitted,
         (Mode::Closed | Mode::Scheduled, _) | (Mode::Draining, None) => Outcome::Closed,
         (_, Some(_)) => Outcome::Waiting,
+        _ if answer.kind == VisitKind::InvitationRequired => Outcome::InvitationRequired,
         _ if answer.kind == VisitKind::Full => Outcome::Full,
         _ if answer.kind == VisitKind::Lobby => Outcome::Lobby,
+        _ if answer.kind == VisitKind::NeedsPreTicket => Outcome::PreTicket,
+        _ if matches!(answer.kind, VisitKind::Rejected(_)) => Outcome::Rejected,
         (_, None) => Outcome::NotJoined,
     }
 }
@@ -362,6 +451,7 @@ pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
         queue,
         visitor_status,
         ticket: None,
+        pre_ticket: None,
         admitted: None,
         passes: true,
         now,
@@ -370,6 +460,11 @@ pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
         by_mode: false,
         store_time: None,
     }
+}
+
+/// A request that waits without a visit.
+pub(crate) fn not_visited(gate: &Gate, queue: Arc<Queue>, outcome: Outcome) -> VisitResult {
+    VisitResult { passes: false, outcome, ..bypassed(gate, queue) }
 }
 
 /// A request to a scheduled queue that passes between events without an answer of the store (rule 13.8).
@@ -404,6 +499,7 @@ pub(crate) fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Tick
         queue: queue.clone(),
         visitor_status,
         ticket: None,
+        pre_ticket: None,
         admitted: None,
         passes,
         now,
@@ -418,6 +514,24 @@ impl VisitResult {
     /// The decision for log and metrics.
     pub(crate) fn decision(&self) -> Decision {
         decision(self.outcome, &self.queue, self.visitor_status.session, self.store_time)
+    }
+
+    /// Why a limit rejected the newcomer.
+    pub(crate) const fn rejection(&self) -> Option<RejectionReason> {
+        match self.visitor_status.join {
+            Some(JoinStep::RetryLater { reason, .. }) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The page for a newcomer whose join a limit rejected. A full line has a queue page.
+    pub(crate) fn rejection_page(&self) -> Option<ErrorPage> {
+        match self.rejection()? {
+            RejectionReason::Blocked => Some(ErrorPage::JoinBlocked),
+            RejectionReason::Rate => Some(ErrorPage::JoinRate),
+            RejectionReason::Limit => Some(ErrorPage::JoinLimit),
+            RejectionReason::Full => None,
+        }
     }
 
     /// The value of `Retry-After`.

@@ -1,10 +1,10 @@
 //! The visitor status from an answer of the store.
 
-use vestibule_core::line::{LineRules, Mode, VisitAnswer, VisitKind};
+use vestibule_core::line::{LineRules, Mode, RejectionReason, VisitAnswer, VisitKind};
 use vestibule_core::settings::{HandoverKind, Settings};
 use vestibule_core::{
-    EventStatus, Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, draw_after, full_after,
-    poll_after, support_code,
+    EventStatus, JoinStep, Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, draw_after,
+    full_after, poll_after, rejected_after, support_code,
 };
 use vestibule_estimate::{WaitRange, expected_wait};
 
@@ -56,6 +56,7 @@ pub(crate) fn visitor_status(
         _ if admitted => VisitorState::Admitted,
         Mode::Closed | Mode::Scheduled => VisitorState::Closed,
         Mode::Draining if place.is_none() => VisitorState::Closed,
+        _ if answer.kind == VisitKind::InvitationRequired => VisitorState::InvitationRequired,
         _ if answer.kind == VisitKind::Full => VisitorState::Full,
         // In the lobby, sessions from before it wait; everyone else gets the status of the lobby.
         Mode::Paused | Mode::Lobby => VisitorState::Paused,
@@ -85,15 +86,27 @@ pub(crate) fn visitor_status(
     let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
     let event = EventStatus::of(settings, answer.now, answer.waiting > 0);
     let is_drawn = ticket.is_some_and(|ticket| waits_on(ticket, answer) && ticket.event().is_some());
-    if state == VisitorState::Full {
+    if matches!(state, VisitorState::Full | VisitorState::InvitationRequired) {
         ask_after = full_after(answer.now);
     } else if is_drawing && !admitted {
-        let draw_ends_in = event.as_ref().and_then(|event| event.draw_ends_in).unwrap_or_default();
+        let draw_ends_in = event.as_ref().and_then(|event| event.draw_ends_in);
         ask_after = draw_after(draw_ends_in, settings.line.waiting_ttl, left, answer.now);
     }
     if place.is_some_and(|place| !place.confirmed) {
         ask_after = ask_after.min(confirm_after(answer.now));
     }
+    match answer.kind {
+        VisitKind::NeedsPreTicket => ask_after = JoinStep::REDEEM_AFTER,
+        VisitKind::Rejected(rejection) => ask_after = rejected_after(rejection.retry_after, answer.now),
+        _ => {}
+    }
+    let retry_later = |reason| Some(JoinStep::RetryLater { retry_after: ask_after, reason });
+    let join = match answer.kind {
+        VisitKind::NeedsPreTicket => Some(JoinStep::redeem()),
+        VisitKind::Rejected(rejection) => retry_later(rejection.reason),
+        VisitKind::Full => retry_later(RejectionReason::Full),
+        _ => None,
+    };
     let visitor_status = VisitorStatus {
         queue: settings.id.clone(),
         session: place.map(|place| place.session),
@@ -112,6 +125,7 @@ pub(crate) fn visitor_status(
         revision: Some(answer.revision),
         message: None,
         event,
+        join,
     };
     (visitor_status, wait)
 }
@@ -137,6 +151,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Mic
         revision: None,
         message: None,
         event: EventStatus::of(settings, now, waiting.is_some()),
+        join: None,
     }
 }
 
@@ -144,7 +159,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Mic
 mod tests {
     use serde_json::json;
     use vestibule_core::line::{Pace, SessionState, StayCounts};
-    use vestibule_core::{KeyList, SessionId, ShownEstimate, TicketSigner};
+    use vestibule_core::{KeyList, SessionId, ShownEstimate, TicketOrigin, TicketSigner};
 
     use super::*;
 
@@ -187,7 +202,9 @@ mod tests {
     fn ticket_signed(seconds: u64, shown: ShownEstimate) -> Ticket {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
         let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
-        let ticket = signer.sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown, None).unwrap();
+        let ticket = signer
+            .sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown, TicketOrigin::default())
+            .unwrap();
         signer.verify(&queue, ticket.as_bytes()).unwrap()
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -97,6 +98,16 @@ impl HttpClient {
         response.unwrap_or(Err(HttpError::Timeout(self.timeout)))
     }
 
+    /// Sends a request and returns the response without waiting for its body, which has no limits: for server-sent events.
+    ///
+    /// # Errors
+    /// No connection, or no head of a response within the time limit.
+    pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ResponseBody>, HttpError> {
+        let response = timeout(self.timeout, self.client.request(request.map(Full::new))).await;
+        let response = response.map_err(|_| HttpError::Timeout(self.timeout))?.map_err(HttpError::Connection)?;
+        Ok(response.map(|body| ResponseBody(BoxBody::new(body.map_err(Into::into)))))
+    }
+
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let response = self.client.request(request.map(Full::new)).await.map_err(HttpError::Connection)?;
         let (head, body) = response.into_parts();
@@ -108,6 +119,26 @@ impl HttpClient {
             }
         })?;
         Ok(Response::from_parts(head, body.to_bytes()))
+    }
+}
+
+/// The body of a response that is read as it arrives. Dropping it closes the connection.
+#[derive(Debug)]
+pub struct ResponseBody(BoxBody<Bytes, Box<dyn Error + Send + Sync>>);
+
+impl ResponseBody {
+    /// The next bytes; `None` at the end of the body. Cancel safe.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
+        while let Some(frame) = self.0.frame().await {
+            // Other frames are trailers.
+            if let Ok(bytes) = frame.map_err(HttpError::Incomplete)?.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -163,6 +194,29 @@ mod tests {
             let error = respond(bytes, closes).await.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn opened_response_is_read_as_it_arrives() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let (more, mut asked) = tokio::sync::mpsc::channel::<&[u8]>(1);
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").await.unwrap();
+            while let Some(bytes) = asked.recv().await {
+                stream.write_all(bytes).await.unwrap();
+            }
+        });
+        let client = HttpClient::new(Options { response_max: 1, ..Options::default() }).unwrap();
+        let mut response = client.open(Request::get(uri).body(Bytes::new()).unwrap()).await.unwrap();
+        for bytes in [&b"one"[..], b"two"] {
+            more.send(bytes).await.unwrap();
+            assert_eq!(response.body_mut().next().await.unwrap().unwrap(), bytes);
+        }
+        drop(more);
+        assert!(response.body_mut().next().await.unwrap().is_none());
     }
 
     #[tokio::test]

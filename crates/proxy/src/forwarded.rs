@@ -1,10 +1,12 @@
 //! What the caller says about a request.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 
 use http::HeaderMap;
 
-use crate::upgrade::TunnelEnd;
+/// Closes an upgraded connection when it resolves.
+pub type TunnelEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The visitor's side of a request, and what the caller adds.
 pub struct Forwarded<'a> {

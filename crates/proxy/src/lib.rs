@@ -15,9 +15,9 @@ mod upgrade;
 mod tests;
 
 pub use error::ProxyError;
-pub use forwarded::Forwarded;
+pub use forwarded::{Forwarded, TunnelEnd};
 pub use limits::ProxyLimits;
 pub use proxy::Proxy;
 pub use response_body::error_of_truncated;
-pub use upgrade::{TunnelEnd, asks_for_upgrade};
+pub use upgrade::asks_for_upgrade;
 pub use vestibule_tls::TlsError;

@@ -1,7 +1,6 @@
 //! Upgraded connections, such as web sockets.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +19,8 @@ use tokio::{
     time::timeout,
 };
 
+use crate::forwarded::TunnelEnd;
 use crate::headers::{prepare_response, tokens};
-
-/// Closes an upgraded connection when it resolves.
-pub type TunnelEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An upgrade that the visitor requests.
 pub(super) struct Upgrade {

@@ -1,11 +1,16 @@
 //! The client address and the scheme of a request, from the headers of trusted proxies.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 /// Maximum number of trusted proxies.
 pub const TRUSTED_PROXIES_MAX: usize = 16;
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED: &str = "forwarded";
+/// The header of `CloudFront` with address and port.
+const VIEWER_ADDRESS: &str = "cloudfront-viewer-address";
 
 /// Where a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,31 +19,111 @@ pub struct RequestOrigin {
     pub address: Option<IpAddr>,
     /// Whether the visitor uses https.
     pub https: bool,
+    /// Whether the request came through more proxies than are trusted, according to its headers. The visitor can cause this.
+    pub extra_hops: bool,
 }
 
-/// Reads `X-Forwarded-For` and `X-Forwarded-Proto` behind `trusted` proxies. Each of them appends the address of its peer, so
+/// Which header of a trusted proxy states the visitor's address: `VESTIBULE_CLIENT_ADDRESS`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ClientAddressSource {
+    /// `X-Forwarded-For`, to which each proxy appends its peer.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239), to which each proxy appends an element.
+    Forwarded,
+    /// A header that one of the trusted proxies sets, such as `CF-Connecting-IP`. Its value is one address.
+    Header(HeaderName),
+}
+
+/// A value of `VESTIBULE_CLIENT_ADDRESS` that is not the name of a header.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be \"x-forwarded-for\", \"forwarded\" or the name of a header that a trusted proxy sets, such as \"cf-connecting-ip\""
+)]
+pub struct InvalidClientAddressSource;
+
+impl FromStr for ClientAddressSource {
+    type Err = InvalidClientAddressSource;
+
+    fn from_str(name: &str) -> Result<Self, InvalidClientAddressSource> {
+        match name.to_ascii_lowercase().as_str() {
+            X_FORWARDED_FOR => Ok(Self::XForwardedFor),
+            FORWARDED => Ok(Self::Forwarded),
+            name => name.parse().map(Self::Header).map_err(|_| InvalidClientAddressSource),
+        }
+    }
+}
+
+/// Reads the client address and `X-Forwarded-Proto` behind `trusted` proxies. Each of them appends the address of its peer, so
 /// the visitor's address is the `trusted`-th from the end, whatever the visitor sent in the header. Without trusted proxies it
 /// is the address of the peer.
 #[must_use]
-pub fn request_origin(headers: &HeaderMap, peer: Option<IpAddr>, trusted: usize) -> RequestOrigin {
+pub fn request_origin(
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+    trusted: usize,
+    source: &ClientAddressSource,
+) -> RequestOrigin {
     if trusted == 0 {
-        return RequestOrigin { address: peer.map(|peer| peer.to_canonical()), https: false };
+        let extra_hops = headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED);
+        return RequestOrigin { address: peer.map(|peer| peer.to_canonical()), https: false, extra_hops };
     }
-    let listed: Vec<&str> = all_values(headers, "x-forwarded-for").collect();
-    let address = listed.len().checked_sub(trusted).and_then(|index| parse_address(listed[index]));
+    let (listed, is_count_known): (Vec<&str>, bool) = match source {
+        ClientAddressSource::XForwardedFor => (all_values(headers, X_FORWARDED_FOR).collect(), true),
+        ClientAddressSource::Forwarded => (forwarded_for(headers), true),
+        ClientAddressSource::Header(name) => {
+            (headers.get(name).and_then(|value| value.to_str().ok()).into_iter().collect(), false)
+        }
+    };
+    let address = match source {
+        ClientAddressSource::Header(name) => listed.first().and_then(|text| address_in(name, text)),
+        _ => listed.len().checked_sub(trusted).and_then(|index| parse_address(listed[index])),
+    };
     let https =
         all_values(headers, "x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
-    RequestOrigin { address, https }
+    RequestOrigin { address, https, extra_hops: is_count_known && listed.len() > trusted }
+}
+
+/// The `for` of each element of `Forwarded`, in order; empty for an element without one.
+fn forwarded_for(headers: &HeaderMap) -> Vec<&str> {
+    let lines = headers.get_all(FORWARDED).into_iter().map(|value| value.to_str().unwrap_or_default());
+    let elements = lines.flat_map(|line| split_unquoted(line, ','));
+    let node = |element| {
+        let pairs = split_unquoted(element, ';').into_iter().filter_map(|pair| pair.split_once('='));
+        let found = pairs.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+        found.map_or("", |(_, value)| value.trim().trim_matches('"'))
+    };
+    elements.map(node).collect()
+}
+
+/// The parts of a text between separators that are not in quotation marks. Addresses contain no escapes.
+fn split_unquoted(text: &str, separator: char) -> Vec<&str> {
+    let mut quoted = false;
+    text.split(|character| {
+        quoted ^= character == '"';
+        character == separator && !quoted
+    })
+    .collect()
+}
+
+/// The address in a header of one proxy. That of `CloudFront` always ends with a port, also after an IPv6 address without brackets.
+fn address_in(name: &HeaderName, text: &str) -> Option<IpAddr> {
+    if name == VIEWER_ADDRESS {
+        let (address, _) = text.rsplit_once(':')?;
+        return parse_address(address);
+    }
+    parse_address(text.trim())
 }
 
 fn all_values<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
     headers.get_all(name).into_iter().flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(str::trim)
 }
 
-/// Some proxies append a port to the address.
+/// Some proxies append a port to the address, or write an IPv6 address in brackets.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip());
-    text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
 /// The network that counts as one client: an IPv4 address or an IPv6 /64 network. `None` for this machine, where a web
@@ -61,7 +146,58 @@ mod tests {
         for value in forwarded {
             headers.append("x-forwarded-for", value.parse().unwrap());
         }
-        request_origin(&headers, "192.0.2.1".parse().ok(), trusted).address.map(|address| address.to_string())
+        address_from("x-forwarded-for", &headers, trusted)
+    }
+
+    fn address_from(source: &str, headers: &HeaderMap, trusted: usize) -> Option<String> {
+        let origin = request_origin(headers, "192.0.2.1".parse().ok(), trusted, &source.parse().unwrap());
+        origin.address.map(|address| address.to_string())
+    }
+
+    fn header(name: &'static str, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(HeaderName::from_static(name), value.parse().unwrap())])
+    }
+
+    #[test]
+    fn forwarded_elements_name_the_client() {
+        let forwarded = |value, trusted| address_from("Forwarded", &header("forwarded", value), trusted);
+        assert_eq!(forwarded("for=203.0.113.9;proto=https;by=192.0.2.7", 1).as_deref(), Some("203.0.113.9"));
+        assert_eq!(
+            forwarded("for=10.0.0.1, proto=http; For=\"[2001:db8::1]:4711\", for=192.0.2.7", 2).as_deref(),
+            Some("2001:db8::1")
+        );
+        assert_eq!(forwarded("for=\"203.0.113.9, 10.0.0.1\"", 1), None, "a quoted comma separates nothing");
+        assert_eq!(forwarded("for=_hidden", 1), None);
+        assert_eq!(forwarded("for=unknown", 1), None);
+        assert_eq!(forwarded("proto=https", 1), None);
+        assert_eq!(forwarded("for=203.0.113.9", 2), None);
+        assert_eq!(forwarded("for=203.0.113.9", 0).as_deref(), Some("192.0.2.1"));
+    }
+
+    #[test]
+    fn header_of_a_proxy_names_the_client() {
+        let cloudflare =
+            |trusted| address_from("CF-Connecting-IP", &header("cf-connecting-ip", "203.0.113.9"), trusted);
+        assert_eq!(cloudflare(2).as_deref(), Some("203.0.113.9"));
+        assert_eq!(cloudflare(0).as_deref(), Some("192.0.2.1"), "no proxy is trusted");
+        let viewer = |value| address_from("cloudfront-viewer-address", &header("cloudfront-viewer-address", value), 1);
+        assert_eq!(viewer("203.0.113.9:46532").as_deref(), Some("203.0.113.9"));
+        assert_eq!(viewer("2001:db8::17:46532").as_deref(), Some("2001:db8::17"));
+        assert_eq!(viewer("203.0.113.9"), None);
+        assert_eq!(address_from("true-client-ip", &HeaderMap::new(), 1), None);
+        assert_eq!("no header".parse::<ClientAddressSource>(), Err(InvalidClientAddressSource));
+    }
+
+    #[test]
+    fn more_entries_than_proxies_are_extra_hops() {
+        let extra = |source: &str, headers: HeaderMap, trusted| {
+            request_origin(&headers, None, trusted, &source.parse().unwrap()).extra_hops
+        };
+        let list = || header("x-forwarded-for", "203.0.113.9, 198.51.100.2");
+        assert_eq!([0, 1, 2, 3].map(|trusted| extra("x-forwarded-for", list(), trusted)), [true, true, false, false]);
+        assert!(!extra("x-forwarded-for", HeaderMap::new(), 0));
+        assert!(extra("forwarded", header("forwarded", "for=203.0.113.9, for=198.51.100.2"), 1));
+        assert!(!extra("cf-connecting-ip", list(), 1), "it does not say how many proxies there are");
     }
 
     #[test]
@@ -72,7 +208,8 @@ mod tests {
         assert_eq!(address(&["203.0.113.9"], 2), None, "fewer entries than proxies: no trusted address");
         assert_eq!(address(&["::ffff:203.0.113.9"], 1).as_deref(), Some("203.0.113.9"));
         assert_eq!(address(&["[::ffff:203.0.113.9]:443"], 1).as_deref(), Some("203.0.113.9"));
-        let dual_stack = request_origin(&HeaderMap::new(), "::ffff:192.0.2.1".parse().ok(), 0);
+        let dual_stack =
+            request_origin(&HeaderMap::new(), "::ffff:192.0.2.1".parse().ok(), 0, &ClientAddressSource::XForwardedFor);
         assert_eq!(dual_stack.address, "192.0.2.1".parse().ok());
         assert_eq!(address(&["garbage"], 1), None);
         assert_eq!(address(&[], 1), None);

@@ -17,8 +17,14 @@ pub enum Outcome {
     Closed,
     /// The line is full, and the visitor has no session.
     Full,
+    /// Needs an invitation to join, or presented a code that is not valid.
+    InvitationRequired,
     /// Is in the lobby of an event with a draw.
     Lobby,
+    /// Needs a pre-ticket to join, and got one.
+    PreTicket,
+    /// Did not join: a limit rejected it.
+    Rejected,
     /// Passed without a session: by a rule, by mode `bypass`, or as a forwarded preflight.
     Bypassed,
     /// Has no session and did not join: not a page view.
@@ -35,13 +41,16 @@ pub enum Outcome {
 
 impl Outcome {
     /// All outcomes.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Admitted,
         Self::Rechecked,
         Self::Waiting,
         Self::Closed,
         Self::Full,
+        Self::InvitationRequired,
         Self::Lobby,
+        Self::PreTicket,
+        Self::Rejected,
         Self::Bypassed,
         Self::NotJoined,
         Self::Unavailable,
@@ -59,7 +68,10 @@ impl Outcome {
             Self::Waiting => "waiting",
             Self::Closed => "closed",
             Self::Full => "full",
+            Self::InvitationRequired => "invitation_required",
             Self::Lobby => "lobby",
+            Self::PreTicket => "pre_ticket",
+            Self::Rejected => "rejected",
             Self::Bypassed => "bypassed",
             Self::NotJoined => "not_joined",
             Self::Unavailable => "unavailable",

@@ -6,30 +6,39 @@
 //! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
 //!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
 //! - [`stored_settings`]: what a settings document is compared with.
+//! - [`record_beacon`]: records the value of the beacon of a draw.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
 //! - [`StreamCounts`]: the streams of a process, for the gate and the metrics.
 //! - [`log_requests`]: one line per request, and the request ID in every other line.
 //! - [`Problem`]: errors as problem details (RFC 9457).
 //! - [`request_origin`], [`client_network`]: the client address and scheme, behind trusted proxies.
+//! - [`ClientRules`]: which header states the client address, and lists of networks.
 //! - [`init_telemetry`]: logging, with levels per module.
 //!
 //! Try it: `cargo test -p vestibule-runtime`.
 
+mod beacon;
 mod client_address;
+mod client_rules;
 mod clock;
 mod config;
 mod decision;
 mod directory;
 mod env;
 mod log_format;
+mod network_lists;
 mod problem;
 mod request_log;
 mod stored_settings;
 mod stream_counts;
 mod telemetry;
 
-pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin};
+pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
+pub use client_address::{
+    ClientAddressSource, InvalidClientAddressSource, RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin,
+};
+pub use client_rules::ClientRules;
 pub use clock::StoreClock;
 pub use config::{
     ConfigError, Stores, open_store, open_store_and_records, parse_keys, parse_sale_keys, sale_keys_from_env,
@@ -37,6 +46,7 @@ pub use config::{
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use network_lists::{NetworkLists, NetworkListsError, Networks};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
 pub use stored_settings::stored_settings;

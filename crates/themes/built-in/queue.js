@@ -20,7 +20,7 @@
   const digits = { numberingSystem: 'latn' };
   const numbers = new Intl.NumberFormat(page.lang, digits);
   const plurals = new Intl.PluralRules(page.lang);
-  const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000;
+  const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000, COOKIES_S = 10;
   const ENTER_MS = 1500, ANNOUNCE_MS = 60000, STEADY_MS = 30000;
   // The end of a turn is shown with seconds if it is this near.
   const SECONDS_MS = 300000, SOUND_LATE_MS = 1000;
@@ -159,10 +159,13 @@
   };
   actions.tick = tick;
   const drawSeconds = ({ starts_in: start, draw_ends_in: end }) => Math.max(0, Math.round(end - start));
+  // The end of a draw is unknown until its beacon is recorded. Visitors who have joined the line meanwhile have a presence.
+  const awaitsBeacon = ({ event, expires_in: left }) => isDrawn({ event }) && event.draw_ends_in == null && left == null;
   // A status of the lobby as it is now.
   const later = (status) => {
-    const left = Math.floor(startsAt - performance.now()) / 1000;
-    return { ...status, event: { ...status.event, starts_in: left, draw_ends_in: left + drawSeconds(status.event) } };
+    const left = Math.floor(startsAt - performance.now()) / 1000, { event } = status;
+    const end = event.draw_ends_in == null ? null : left + drawSeconds(event);
+    return { ...status, event: { ...event, starts_in: left, draw_ends_in: end } };
   };
   // Heading, lead and countdown: all that changes between two polls, and on a page that only counts down.
   const renderEvent = (status) => {
@@ -195,6 +198,7 @@
     }
     if (state === 'left' || state === 'expired') return texts[state];
     if (state === 'unavailable' && !session) return texts.newcomer;
+    if (status.join) return { heading: texts.newcomer.heading, lead: texts.pre_ticket };
     if (state === 'paused' && isInLobby(status)) return { heading: texts.heading[state], lead: texts.draw.paused };
     const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
@@ -405,17 +409,38 @@
     }
     stopped = true;
     closeStream();
-    show('cookies-blocked', true);
-    write('live', all('cookies-blocked')[0]?.textContent ?? '');
+    blocked(true);
   };
 
-  // A closed queue and a full line have pages without a position.
-  const isApart = (state) => state === 'closed' || state === 'full';
+  const blocked = (on) => {
+    show('cookies-blocked', on);
+    if (on) write('live', all('cookies-blocked')[0]?.textContent ?? '');
+  };
+  // A first visit has no session: it joins when it comes back with its pre-ticket. Whoever gets a second one may keep no cookies.
+  let firstVisits = page.join ? 1 : 0;
+  const comeBack = (status) => {
+    render(status);
+    if (++firstVisits === 2) blocked(true);
+  };
+  // The session of this page, which had none before.
+  const adopt = ({ session, support_code: code }) => {
+    page.session = session;
+    page.status_url += `&session=${session}`;
+    write('support-code', code ?? '');
+    show('support', !!code);
+    if (firstVisits > 1) blocked(false);
+    firstVisits = 0;
+  };
+
+  // These states have pages without a position.
+  const isApart = (state) => ['closed', 'full', 'invitation_required'].includes(state);
   const settle = (status) => {
     const { state, session } = status;
     write('message', status.message ?? '');
     if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
     if (isApart(state)) return void renderEvent(status);
+    if (status.join && !page.session) return comeBack(status);
+    if (session && !page.session) adopt(status);
     if (['waiting', 'paused', 'lobby'].includes(state) && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
     render(status);
@@ -456,15 +481,18 @@
   };
 
   // In the lobby, everything that can change is in the line document, which costs the queue nothing. The status is requested
-  // soon after the page was loaded, since cookies may be blocked, and at a random time in the first part of the draw.
-  const LOBBY_MIN = 20, LOBBY_MAX = 240, CONFIRM_MS = 2000, spread = Math.random() * 2 / 3;
+  // soon after the page was loaded, since cookies may be blocked, and at a random time in the first part of the draw. With a
+  // beacon it is requested once the line document has another revision, which has the value.
+  const LOBBY_MIN = 20, LOBBY_MAX = 240, LOBBY_LAST_MS = 10000, CONFIRM_MS = 2000, spread = Math.random() * 2 / 3;
   let waitsFor = null;
   const startSoon = () => startsAt - performance.now() <= LOBBY_MIN * 1250;
   const joinsIn = () => startsAt + spread * 1000 * drawSeconds(counted.event) - performance.now();
   const lobbyDelay = () => {
-    if (startSoon()) return Math.max(0, joinsIn());
-    const quarter = (startsAt - performance.now()) / 4000;
-    return Math.min(LOBBY_MAX, Math.max(LOBBY_MIN, quarter)) * (1000 - Math.random() * 250);
+    const left = startsAt - performance.now(), early = 1000 - Math.random() * 250;
+    if (!startSoon()) return Math.min(LOBBY_MAX, Math.max(LOBBY_MIN, left / 4000)) * early;
+    // Once more before the start, which may be postponed.
+    if (left > LOBBY_LAST_MS) return left * (0.5 + Math.random() / 4);
+    return Math.max(0, awaitsBeacon(counted) ? Math.max(0, left) + LOBBY_MIN * early : joinsIn());
   };
   // Whether the line document confirms what the visitor sees in the lobby. It may come from a cache and so be older.
   const isCurrent = async (seen) => {
@@ -487,7 +515,7 @@
     if (busy || stopped || leaving) return;
     busy = true;
     polledAt = Date.now();
-    const isSame = waitsFor && joinsIn() > 0 && await isCurrent(waitsFor);
+    const isSame = waitsFor && (awaitsBeacon(waitsFor) || joinsIn() > 0) && await isCurrent(waitsFor);
     let { status, delay } = isSame ? {} : await ask();
     busy = false;
     if (leaving) return;
@@ -497,9 +525,10 @@
       offline(false);
       return after('poll', lobbyDelay());
     }
-    if (status) waitsFor = status.state === 'lobby' ? upcoming(status) && status : null;
+    if (status) waitsFor = status.state === 'lobby' && (upcoming(status) || awaitsBeacon(status)) ? status : null;
     take(status);
     if (waitsFor) delay = lobbyDelay() / 1000;
+    if (firstVisits > 1) delay = Math.max(delay, COOKIES_S);
     if (!status) {
       const backoff = Math.min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** failures++);
       delay = Math.max(delay, backoff * (0.5 + Math.random() / 2));
@@ -598,8 +627,10 @@
     show('leave', page.session && !['unavailable', 'closed', 'lobby'].includes(page.state) && !isInLobby(page));
     for (const name of ['notify', 'notify-state']) show(name, page.session && page.state !== 'closed');
     // A stream does not wait as long as the next poll may, and a visitor of the lobby learns soon that cookies are blocked.
-    const isSoon = page.state === 'lobby' ? upcoming(page) && !startSoon() : mayStream(page);
-    const first = isSoon ? Math.min(page.poll_after * 1000, CONFIRM_MS * (1 + Math.random())) : page.poll_after * 1000;
-    after('poll', returned ? POLL_GAP_MS : first);
+    const lobby = page.state === 'lobby' && upcoming(page);
+    if (lobby && startSoon()) waitsFor = page;
+    const isSoon = lobby || mayStream(page), interval = page.poll_after * 1000;
+    const first = isSoon ? Math.min(interval, CONFIRM_MS * (1 + Math.random())) : interval;
+    after('poll', page.join ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
   }
 })();

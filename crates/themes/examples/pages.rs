@@ -53,6 +53,7 @@ fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> 
         revision: None,
         message: None,
         event: None,
+        join: None,
     })
 }
 
@@ -70,5 +71,7 @@ fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
         hold_seconds: 600,
         kept_seconds: None,
         stream_url: None,
+        code_wrong: false,
+        code_fields: &[],
     }
 }

@@ -39,6 +39,7 @@ pub(crate) struct Event {
 
 /// All variables. A variable without a value is none, which renders as nothing.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "templates read them one by one")]
 pub(crate) struct Context {
     lang: &'static str,
     dir: &'static str,
@@ -67,12 +68,16 @@ pub(crate) struct Context {
     reload_notice: &'static str,
     order_notice: &'static str,
     line_url: String,
+    asks_for_code: bool,
+    code_wrong: bool,
+    code_fields: Vec<(String, String)>,
     position_kept: Option<String>,
     session_kept: Option<String>,
     reason: Option<&'static str>,
     message: Option<String>,
     offline_notice: String,
     no_script_notice: String,
+    needs_cookies: bool,
     enter_url: String,
     enter_label: String,
     support_code: Option<String>,
@@ -120,11 +125,15 @@ impl Context {
             reload_notice: notes.reload,
             order_notice: notes.order,
             line_url: view.line_url(),
+            asks_for_code: view.code_wrong || visitor_status.state == VisitorState::InvitationRequired,
+            code_wrong: view.code_wrong,
+            code_fields: view.code_fields.to_vec(),
             position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),
             message: visitor_status.message.clone(),
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
             offline_notice: notes.offline,
             no_script_notice: texts.no_script_notice.count(language, view.refresh_seconds),
+            needs_cookies: visitor_status.join.is_some(),
             enter_url: view.enter_url().to_owned(),
             enter_label: fill(&texts.continue_to, &[("brand", view.brand())]),
             refresh_seconds: view.refresh_seconds,
@@ -144,7 +153,11 @@ impl Context {
             title: heading.clone(),
             lead,
             session_kept: view.kept_seconds.map(|seconds| session_kept.count(view.language, minutes(seconds))),
-            refresh_seconds: plain.refresh_seconds.min(view.refresh_seconds),
+            refresh_seconds: if page.is_rejection() {
+                view.refresh_seconds
+            } else {
+                plain.refresh_seconds.min(view.refresh_seconds)
+            },
             ..Self::branded(view, &heading)
         }
     }
@@ -157,6 +170,9 @@ impl Context {
             ErrorPage::NoQueue => &texts.error_page.no_queue,
             ErrorPage::Unavailable => &texts.error_page.unavailable,
             ErrorPage::ResponseTooLarge { .. } => &texts.error_page.response_too_large,
+            ErrorPage::JoinBlocked => &texts.error_page.join_blocked,
+            ErrorPage::JoinRate => &texts.error_page.join_rate,
+            ErrorPage::JoinLimit => &texts.error_page.join_limit,
         };
         let lead = match page {
             ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
@@ -214,12 +230,16 @@ impl Context {
             reload_notice: "",
             order_notice: "",
             line_url: String::new(),
+            asks_for_code: false,
+            code_wrong: false,
+            code_fields: Vec::new(),
             position_kept: None,
             session_kept: None,
             reason: None,
             message: None,
             offline_notice: String::new(),
             no_script_notice: String::new(),
+            needs_cookies: false,
             enter_url: String::new(),
             enter_label: String::new(),
             support_code: None,
@@ -258,6 +278,7 @@ fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'
     let heading = texts.heading.of(visitor_status.state);
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
         (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
+        _ if visitor_status.join.is_some() => (&texts.newcomer.heading, &texts.pre_ticket),
         (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
         (VisitorState::Paused, ..) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
         (state, ..) => (heading, texts.lead.of(state)),

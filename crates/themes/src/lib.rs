@@ -13,7 +13,7 @@
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
 //! # let visitor_status = VisitorStatus { queue: "acme-tour".parse()?, session: None, support_code: None,
 //! #     state: VisitorState::Waiting, reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
-//! #     poll_after: 5, enter_url: None, revision: None, message: None, event: None };
+//! #     poll_after: 5, enter_url: None, revision: None, message: None, event: None, join: None };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
 //!     visitor_status: &visitor_status,
@@ -28,6 +28,8 @@
 //!     hold_seconds: 600,
 //!     kept_seconds: None,
 //!     stream_url: None,
+//!     code_wrong: false,
+//!     code_fields: &[],
 //! }).await;
 //! assert!(page.contains(r#"<html lang="cy""#) && page.contains(">42<"));
 //! # Ok(())

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use serde::Serialize;
-use vestibule_core::{EventStatus, QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::{EventStatus, JoinStep, QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
 use crate::context::{NEXT_BELOW, hold_notices};
@@ -60,6 +60,7 @@ struct Data<'a> {
     event: Option<&'a EventStatus>,
     revision: Option<u64>,
     poll_after: u64,
+    join: Option<JoinStep>,
     enter_url: &'a str,
     status_url: String,
     stream_url: Option<String>,
@@ -86,6 +87,7 @@ struct DataTexts<'a> {
     behind_none: &'a str,
     next: &'a str,
     newcomer: &'a PageText,
+    pre_ticket: &'a str,
     left: &'a PageText,
     reserved: &'a str,
     expired: &'a PageText,
@@ -127,6 +129,7 @@ impl<'a> Data<'a> {
             poll_after,
             event,
             revision,
+            join,
             ..
         } = view.visitor_status;
         let status = format!("{BASE_PATH}/status?queue={queue}");
@@ -142,6 +145,7 @@ impl<'a> Data<'a> {
             event: event.as_ref(),
             revision: *revision,
             poll_after: *poll_after,
+            join: *join,
             enter_url: view.enter_url(),
             status_url: session.map_or(status.clone(), |session| format!("{status}&session={session}")),
             stream_url: view.stream_url.map(|path| format!("{path}?queue={queue}")),
@@ -163,6 +167,7 @@ impl<'a> Data<'a> {
                 behind_none: &texts.behind_none,
                 next: &texts.next,
                 newcomer: &texts.newcomer,
+                pre_ticket: &texts.pre_ticket,
                 left: &texts.left,
                 reserved: &texts.reserved,
                 expired: &texts.expired,

@@ -21,6 +21,7 @@ pub(crate) struct StateTexts {
     lobby: String,
     closed: String,
     full: String,
+    invitation_required: String,
     unavailable: String,
 }
 
@@ -33,6 +34,7 @@ impl StateTexts {
             VisitorState::Lobby => &self.lobby,
             VisitorState::Closed => &self.closed,
             VisitorState::Full => &self.full,
+            VisitorState::InvitationRequired => &self.invitation_required,
             VisitorState::Unavailable => &self.unavailable,
         }
     }
@@ -103,6 +105,15 @@ impl ReasonTexts {
     }
 }
 
+/// The form for an invitation code.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CodeTexts {
+    label: String,
+    submit: String,
+    wrong: String,
+}
+
 /// Heading and lead of a page or a state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -169,6 +180,9 @@ pub(crate) struct ErrorPageTexts {
     pub(crate) no_queue: PageText,
     pub(crate) unavailable: PageText,
     pub(crate) response_too_large: PageText,
+    pub(crate) join_blocked: PageText,
+    pub(crate) join_rate: PageText,
+    pub(crate) join_limit: PageText,
 }
 
 /// All texts of one language.
@@ -183,6 +197,7 @@ pub(crate) struct Texts {
     pub(crate) reserved: String,
     pub(crate) expired: PageText,
     pub(crate) reason: ReasonTexts,
+    pub(crate) code: CodeTexts,
     pub(crate) event: EventTexts,
     pub(crate) draw: DrawTexts,
     pub(crate) position_label: String,
@@ -211,6 +226,8 @@ pub(crate) struct Texts {
     pub(crate) notify_on: String,
     pub(crate) notify_unsupported: String,
     pub(crate) offline_notice: Plural,
+    pub(crate) pre_ticket: String,
+    pub(crate) allow_cookies: String,
     pub(crate) cookies_blocked: String,
     pub(crate) no_script_notice: Plural,
     pub(crate) session_kept: Plural,

@@ -82,7 +82,7 @@ fn render_error(
 
 /// A visitor status in each state, once with everything and once with nothing in it.
 fn samples() -> Option<Vec<VisitorStatus>> {
-    use VisitorState::{Admitted, Closed, Full, Lobby, Paused, Unavailable, Waiting};
+    use VisitorState::{Admitted, Closed, Full, InvitationRequired, Lobby, Paused, Unavailable, Waiting};
     let bare = VisitorStatus {
         queue: "sample".parse().ok()?,
         session: None,
@@ -100,6 +100,7 @@ fn samples() -> Option<Vec<VisitorStatus>> {
         revision: None,
         message: None,
         event: None,
+        join: None,
     };
     let full = VisitorStatus {
         session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
@@ -125,7 +126,12 @@ fn samples() -> Option<Vec<VisitorStatus>> {
         ..bare.clone()
     };
     let each = |state| [VisitorStatus { state, ..bare.clone() }, VisitorStatus { state, ..full.clone() }];
-    Some([Waiting, Admitted, Paused, Lobby, Closed, Full, Unavailable].into_iter().flat_map(each).collect())
+    Some(
+        [Waiting, Admitted, Paused, Lobby, Closed, Full, InvitationRequired, Unavailable]
+            .into_iter()
+            .flat_map(each)
+            .collect(),
+    )
 }
 
 fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
@@ -142,5 +148,7 @@ fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'
         hold_seconds: 600,
         kept_seconds: visitor_status.session.map(|_| 600),
         stream_url: None,
+        code_wrong: false,
+        code_fields: &[],
     }
 }

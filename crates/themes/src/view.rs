@@ -35,6 +35,10 @@ pub struct PageView<'a> {
     pub kept_seconds: Option<u64>,
     /// Path of the stream endpoint; `None` if the page only polls.
     pub stream_url: Option<&'a str>,
+    /// Whether the invitation code that the visitor presented last was wrong.
+    pub code_wrong: bool,
+    /// Names and values of the parameters of the address, which the form for an invitation code sends again.
+    pub code_fields: &'a [(String, String)],
 }
 
 impl PageView<'_> {
@@ -82,19 +86,39 @@ pub enum ErrorPage {
         /// The limit in MiB.
         limit_mib: u32,
     },
+    /// The visitor's network is blocked; status 429. Retries automatically.
+    JoinBlocked,
+    /// More visitors join than the queue allows per second; status 429. Retries automatically.
+    JoinRate,
+    /// Too many visitors joined from the visitor's address or network; status 429. Retries automatically.
+    JoinLimit,
 }
 
 impl ErrorPage {
     /// All error pages.
-    pub const ALL: [Self; 5] =
-        [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::ResponseTooLarge { limit_mib: 1 }];
+    pub const ALL: [Self; 8] = [
+        Self::OriginDown,
+        Self::OriginSlow,
+        Self::NoQueue,
+        Self::Unavailable,
+        Self::ResponseTooLarge { limit_mib: 1 },
+        Self::JoinBlocked,
+        Self::JoinRate,
+        Self::JoinLimit,
+    ];
     /// Seconds after which a page that retries reloads, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
 
     /// Whether the page reloads automatically.
     #[must_use]
     pub const fn retries(self) -> bool {
-        matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable)
+        matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable) || self.is_rejection()
+    }
+
+    /// Whether the page tells a newcomer that a limit rejected the join. It reloads when the visitor may try again.
+    #[must_use]
+    pub const fn is_rejection(self) -> bool {
+        matches!(self, Self::JoinBlocked | Self::JoinRate | Self::JoinLimit)
     }
 
     /// Its name in file names: `no_queue`.
@@ -106,6 +130,9 @@ impl ErrorPage {
             Self::NoQueue => "no_queue",
             Self::Unavailable => "unavailable",
             Self::ResponseTooLarge { .. } => "response_too_large",
+            Self::JoinBlocked => "join_blocked",
+            Self::JoinRate => "join_rate",
+            Self::JoinLimit => "join_limit",
         }
     }
 }

@@ -11,6 +11,7 @@ use vestibule_runtime::Queue;
 use super::QueryParams;
 use crate::decide::{QueueMatch, decide_visit, match_queue};
 use crate::error::GateError;
+use crate::invitation::{PresentedCode, answer_link};
 use crate::page::unavailable_page;
 use crate::request::RequestInfo;
 use crate::respond::{Answer, PassDelivery, Reply, respond, set_location};
@@ -34,7 +35,15 @@ pub(crate) async fn check(
     let visit = match match_queue(&gate, &info).await {
         Ok(QueueMatch::Bypassed(queue)) => bypassed(&gate, queue),
         Ok(QueueMatch::Queued(queue)) if is_forwarded_preflight(&info, &queue) => bypassed(&gate, queue),
-        Ok(QueueMatch::Queued(queue)) => decide_visit(&gate, &info, queue).await,
+        Ok(QueueMatch::Queued(queue)) => {
+            // The proxy passes the response on, also one with another address.
+            if params.page
+                && let Some(answer) = answer_link(&gate, &info, &queue, StatusCode::UNAUTHORIZED).await
+            {
+                return Ok(respond(&gate, &info, answer).await);
+            }
+            decide_visit(&gate, &info, queue).await
+        }
         Err(GateError::QueuesNotLoaded) => return Ok(queues_not_loaded(&info, params.page)),
         Err(error) => return Err(error),
     };
@@ -73,6 +82,7 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     let (original, forwarded) = (original.as_ref().map(place), forwarded.as_ref().map(place));
     let place = require_equal("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
     (info.path, info.query) = place.unwrap_or_else(|| ("/".to_owned(), None));
+    info.take_code();
     // It would become a part of the host in the address.
     if !info.path.starts_with('/') {
         return Err(GateError::InvalidRequest("forwarded path"));
@@ -147,5 +157,9 @@ fn queues_not_loaded(info: &RequestInfo, page: bool) -> Response {
 }
 
 fn address(info: &RequestInfo) -> String {
-    format!("{}://{}{}", info.scheme(), info.authority, info.path_and_query())
+    // The gate takes the code of an invitation when it shows the page.
+    let code = info.presented.as_ref().filter(|code| code.is_in_address()).map(PresentedCode::as_pair);
+    let separator = if info.query.is_some() { "&" } else { "?" };
+    let code = code.map(|code| format!("{separator}{code}")).unwrap_or_default();
+    format!("{}://{}{}{code}", info.scheme(), info.authority, info.path_and_query())
 }

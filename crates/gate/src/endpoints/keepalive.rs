@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use vestibule_core::line::JoinClient;
 
 use super::EndpointRequest;
 use crate::respond::{Answer, PassDelivery, Reply, respond};
@@ -13,7 +14,8 @@ use crate::visit::{VisitIntent, visit};
 pub(crate) async fn keepalive(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let credential = request.credential(&gate);
     let enter_url = request.enter_url();
-    let visit = visit(&gate, request.queue, credential, VisitIntent::Renew, Some(enter_url)).await;
+    let visit =
+        visit(&gate, request.queue, credential, VisitIntent::Renew, JoinClient::default(), Some(enter_url)).await;
     let answer = Answer::new(visit, Reply::Status(StatusCode::OK));
     respond(&gate, &request.info, answer.with_pass(PassDelivery::Cookie).with_cors(request.cors_origin)).await
 }

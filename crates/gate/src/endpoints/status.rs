@@ -3,8 +3,11 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::{Method, StatusCode};
+use vestibule_core::line::RejectionReason;
 
 use super::EndpointRequest;
+use crate::client::join_client;
+use crate::invitation::visit_by_header;
 use crate::respond::{Answer, Reply, respond};
 use crate::state::Gate;
 use crate::visit::{VisitIntent, visit};
@@ -16,7 +19,17 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let reads_only = info.method == Method::HEAD || info.is_prefetch() || info.is_embedded_elsewhere();
     let intent = if lost_cookie || reads_only { VisitIntent::Renew } else { VisitIntent::Join };
     let enter_url = request.enter_url();
-    let visit = visit(&gate, request.queue, credential, intent, Some(enter_url)).await;
-    let answer = Answer::new(visit, Reply::Status(StatusCode::OK)).with_cors(request.cors_origin);
+    let client = join_client(&gate, info, &request.queue.settings);
+    let invited = match intent {
+        VisitIntent::Join => visit_by_header(&gate, info, &request.queue, client, &enter_url).await,
+        _ => None,
+    };
+    let visit = match invited {
+        Some(visit) => visit,
+        None => visit(&gate, request.queue, credential, intent, client, Some(enter_url)).await,
+    };
+    let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);
+    let status = if is_rejected { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
+    let answer = Answer::new(visit, Reply::Status(status)).with_cors(request.cors_origin);
     respond(&gate, &request.info, answer).await
 }

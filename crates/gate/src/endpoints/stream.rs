@@ -16,8 +16,8 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
-use vestibule_core::line::{Mode, VisitAnswer};
-use vestibule_core::{EventStatus, SessionId, Ticket, VisitorState, VisitorStatus};
+use vestibule_core::line::{JoinClient, Mode, VisitAnswer};
+use vestibule_core::{EventStatus, SessionId, Ticket, TicketOrigin, VisitorState, VisitorStatus};
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::WaitText;
@@ -57,8 +57,15 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
         let decision = decision(Outcome::Endpoint, &queue, None, None);
         return finish(StatusCode::NO_CONTENT.into_response(), Some(cors_origin), decision);
     };
-    let visit =
-        visit(&gate, queue, Credential::Ticket(ticket.clone()), VisitIntent::Renew, Some(enter_url.clone())).await;
+    let visit = visit(
+        &gate,
+        queue,
+        Credential::Ticket(ticket.clone()),
+        VisitIntent::Renew,
+        JoinClient::default(),
+        Some(enter_url.clone()),
+    )
+    .await;
     if !is_told(&visit) {
         let answer = Answer::new(visit, Reply::Empty(StatusCode::NO_CONTENT)).with_cors(cors_origin);
         return respond(&gate, &info, answer).await;
@@ -211,7 +218,9 @@ impl VisitorStream {
             return None;
         };
         self.queue = queue;
-        let answer = visit_store(gate, &self.queue, ticket, VisitIntent::Read, &StoreDeadline::of(gate)).await;
+        let answer =
+            visit_store(gate, &self.queue, ticket, VisitIntent::Read, JoinClient::default(), &StoreDeadline::of(gate))
+                .await;
         let (mut status, told) = match answer {
             Ok(StoreAnswer { queue, answer, .. }) => {
                 let has_line = answer.mode.accepts_joins() || answer.mode.admits() || answer.mode == Mode::Lobby;
@@ -251,8 +260,9 @@ impl VisitorStream {
     fn remember(&mut self, answer: &VisitAnswer, status: &VisitorStatus, wait: Option<WaitRange>) {
         let (tickets, queue, shown) =
             (&self.gate.tickets, &status.queue, shown_estimate(answer, Some(&self.ticket), status, wait));
-        let (place, event) = (answer.place.as_ref(), self.ticket.event());
-        let sign = |place| tickets.sign_with_estimate(queue, answer.epoch, answer.now, place, shown, event);
+        let origin = TicketOrigin { event: self.ticket.event(), batch: self.ticket.batch() };
+        let place = answer.place.as_ref();
+        let sign = |place| tickets.sign_with_estimate(queue, answer.epoch, answer.now, place, shown, origin);
         let token = place.and_then(sign);
         if let Some(ticket) = token.and_then(|token| tickets.verify(queue, token.as_bytes()).ok()) {
             self.ticket = ticket;
@@ -287,7 +297,7 @@ mod tests {
     use vestibule_core::store::VisitStore as _;
     use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SaleKeys, TicketSigner};
     use vestibule_proxy::{Proxy, ProxyLimits};
-    use vestibule_runtime::Directory;
+    use vestibule_runtime::{ClientRules, Directory};
     use vestibule_store_memory::MemoryStore;
     use vestibule_themes::Themes;
 
@@ -299,6 +309,7 @@ mod tests {
     async fn open_stream(settings: serde_json::Value) -> (Gate, axum::body::BodyDataStream) {
         let mut document = json!({
             "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 0, "handover": { "kind": "check" },
+            "protection": { "pre_ticket_from": "none" },
         });
         document.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
         let settings = Settings::from_value(&document).unwrap();
@@ -316,6 +327,7 @@ mod tests {
             admin_url: None,
             store_timeout: Duration::from_secs(1),
             trusted_proxies: 0,
+            clients: ClientRules::default(),
             proxy: Proxy::new(ProxyLimits::default()).unwrap(),
             streams: Streams::new(StreamLimits { total: 10, per_network: 10 }),
             stream_url: None,

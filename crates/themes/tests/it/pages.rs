@@ -53,7 +53,8 @@ fn every_state_is_shown_in_every_language() {
 fn waiting_visitor_sees_position_wait_and_behind() {
     let visitor_status = visitor_status(VisitorState::Waiting);
     let page = page(&view(&visitor_status));
-    let code = format!("<code>{}</code>", visitor_status.support_code.as_ref().unwrap());
+    let code =
+        format!("<code data-vestibule=\"support-code\">{}</code>", visitor_status.support_code.as_ref().unwrap());
     for told in [
         ">1,234</p>",
         ">about 4 to 6 minutes<",

@@ -5,13 +5,14 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Language, PageView};
 
-pub(crate) const STATES: [VisitorState; 7] = [
+pub(crate) const STATES: [VisitorState; 8] = [
     VisitorState::Waiting,
     VisitorState::Admitted,
     VisitorState::Paused,
     VisitorState::Lobby,
     VisitorState::Closed,
     VisitorState::Full,
+    VisitorState::InvitationRequired,
     VisitorState::Unavailable,
 ];
 
@@ -33,6 +34,7 @@ pub(crate) fn visitor_status(state: VisitorState) -> VisitorStatus {
         revision: None,
         message: None,
         event: None,
+        join: None,
     }
 }
 
@@ -70,5 +72,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         hold_seconds: 600,
         kept_seconds: None,
         stream_url: None,
+        code_wrong: false,
+        code_fields: &[],
     }
 }

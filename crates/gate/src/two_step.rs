@@ -1,0 +1,238 @@
+//! Two-step admission (rule 23): pre-tickets for newcomers who can't join yet, and what this process knows about whether its queues
+//! require them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use vestibule_core::line::{Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
+use vestibule_core::settings::{Access, Settings};
+use vestibule_core::{
+    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, VisitorState, VisitorStatus,
+};
+use vestibule_runtime::{Outcome, Queue};
+
+use crate::network::network_of;
+use crate::request::RequestInfo;
+use crate::state::Gate;
+use crate::visit::{NewTicket, VisitResult};
+use crate::visitor_status::unavailable;
+
+/// For how long after an answer of the store newcomers get pre-tickets without asking the store, in microseconds.
+const REQUIRED_FOR: u64 = MICROS_PER_SECOND;
+
+/// What this process knows about its queues.
+#[derive(Default)]
+pub(crate) struct PreTickets(RwLock<HashMap<QueueId, Arc<Known>>>);
+
+/// What this process knows about one queue. The numbers may be of different answers, as the next answer corrects them.
+#[derive(Default)]
+struct Known {
+    /// Until when a pre-ticket is required, by the store's clock; 0 if it is not.
+    required_until: AtomicU64,
+    waiting: AtomicU64,
+    active: AtomicU64,
+    /// Pre-tickets that were issued since the last visit.
+    issued: AtomicU64,
+}
+
+impl PreTickets {
+    fn of(&self, queue: &QueueId) -> Arc<Known> {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(queue) {
+            return known.clone();
+        }
+        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(queue.clone()).or_default().clone()
+    }
+
+    /// Learns from an answer of the store by these settings.
+    pub(crate) fn observe(&self, settings: &Settings, answer: &VisitAnswer) {
+        let known = self.of(&settings.id);
+        let is_required = answer.requires_pre_ticket(&settings.line);
+        let until = if is_required { answer.now.0 + REQUIRED_FOR } else { 0 };
+        known.waiting.store(answer.waiting, Ordering::Relaxed);
+        known.active.store(answer.active, Ordering::Relaxed);
+        known.required_until.store(until, Ordering::Relaxed);
+    }
+
+    /// Numbers of waiting and active sessions if a pre-ticket is required at `now`: the store said so within the last second.
+    fn required(&self, queue: &QueueId, now: Micros) -> Option<(u64, u64)> {
+        let known = self.of(queue);
+        let until = known.required_until.load(Ordering::Relaxed);
+        // After a step back of the clock, the store is asked.
+        let is_required = now.0 < until && until <= now.0 + REQUIRED_FOR;
+        is_required.then(|| (known.waiting.load(Ordering::Relaxed), known.active.load(Ordering::Relaxed)))
+    }
+
+    /// Number of pre-tickets that were issued since the last visit, for the next one.
+    pub(crate) fn take_issued(&self, queue: &QueueId) -> u64 {
+        self.of(queue).issued.swap(0, Ordering::Relaxed)
+    }
+
+    /// Counts pre-tickets: one that was issued, or those of a visit that failed.
+    pub(crate) fn add_issued(&self, queue: &QueueId, count: u64) {
+        self.of(queue).issued.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// A pre-ticket that an answer carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PreTicketOffer {
+    /// That of a first visit.
+    First {
+        epoch: u64,
+        session: SessionId,
+        at: Micros,
+        /// Whether the visitor was turned away.
+        preserved: bool,
+    },
+    /// One that the visitor has, with a preserved arrival.
+    Preserved(PreTicket),
+}
+
+/// The pre-ticket after this answer to a newcomer: one is required, or the line is full.
+pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
+    let first = |session, preserved| PreTicketOffer::First { epoch: answer.epoch, session, at: answer.now, preserved };
+    match answer.kind {
+        // The session of a pre-ticket has ended; it never joins under another id.
+        VisitKind::NeedsPreTicket if visit.redeem.is_some() => Some(first(SessionId::random(), false)),
+        VisitKind::NeedsPreTicket => Some(first(visit.join?, false)),
+        VisitKind::Full if settings.line.protection.pre_ticket_from.is_some() => {
+            turned_away(visit.redeem.as_ref(), first(visit.join?, true))
+        }
+        VisitKind::Rejected(rejection)
+            if rejection.reason != RejectionReason::Blocked && settings.line.protection.pre_ticket_from.is_some() =>
+        {
+            turned_away(visit.redeem.as_ref(), first(visit.join?, true))
+        }
+        _ => None,
+    }
+}
+
+/// The pre-ticket of a newcomer who is turned away: the one that was sent, or `first`. `None` if its arrival is preserved already.
+fn turned_away(sent: Option<&PreTicket>, first: PreTicketOffer) -> Option<PreTicketOffer> {
+    match sent {
+        Some(pre_ticket) if pre_ticket.is_preserved() => None,
+        Some(pre_ticket) => Some(PreTicketOffer::Preserved(pre_ticket.preserve())),
+        None => Some(first),
+    }
+}
+
+/// The pre-ticket of a newcomer while the store does not answer. Without the store's clock there is none.
+pub(crate) fn offer_without_answer(
+    gate: &Gate,
+    settings: &Settings,
+    sent: Option<&PreTicket>,
+    session: Option<SessionId>,
+) -> Option<PreTicketOffer> {
+    let is_issued = settings.line.protection.pre_ticket_from.is_some() && gate.clock.has_synced();
+    let session = session.filter(|_| is_issued)?;
+    let first = PreTicketOffer::First { epoch: settings.line.epoch, session, at: gate.clock.now(), preserved: true };
+    turned_away(sent, first)
+}
+
+/// The answer to a newcomer who needs a pre-ticket, if the store said so within the last second: then it is not asked.
+pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
+    let settings = &queue.settings;
+    let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
+    if settings.line.protection.pre_ticket_from.is_none() || is_restricted || !gate.clock.has_synced() {
+        return None;
+    }
+    let now = gate.clock.now();
+    let (waiting, active) = gate.pre_tickets.required(&settings.id, now)?;
+    let mode = settings.line.effective_mode(now, true);
+    let offer =
+        PreTicketOffer::First { epoch: settings.line.epoch, session: SessionId::random(), at: now, preserved: false };
+    Some(VisitResult {
+        queue: queue.clone(),
+        visitor_status: VisitorStatus {
+            state: if mode == Mode::Paused { VisitorState::Paused } else { VisitorState::Waiting },
+            waiting: Some(waiting),
+            active: Some(active),
+            poll_after: JoinStep::REDEEM_AFTER,
+            revision: Some(settings.line.revision),
+            join: Some(JoinStep::redeem()),
+            ..unavailable(settings, None, now)
+        },
+        ticket: None,
+        pre_ticket: Some(offer),
+        admitted: None,
+        passes: false,
+        now,
+        known: false,
+        outcome: Outcome::PreTicket,
+        by_mode: false,
+        store_time: None,
+    })
+}
+
+/// Signs the pre-ticket of an answer.
+pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> Option<NewTicket> {
+    let settings = &visit.queue.settings;
+    let network = info.origin.address.and_then(network_of);
+    let network = network.as_deref();
+    let token = match visit.pre_ticket.as_ref()? {
+        PreTicketOffer::First { epoch, session, at, preserved } => {
+            gate.pre_tickets.add_issued(&settings.id, 1);
+            let first = FirstVisit { epoch: *epoch, session: *session, at: *at, network, preserved: *preserved };
+            gate.tickets.sign_first_visit(&settings.id, &first)
+        }
+        PreTicketOffer::Preserved(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
+    };
+    Some(NewTicket { token: token?, max_age: settings.line.hold_ttl })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::line::Line;
+
+    use super::*;
+
+    const NOW: Micros = Micros(1_700_000_000_000_000);
+
+    fn settings() -> Settings {
+        Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 2, "handover": { "kind": "check" },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn required_pre_tickets_are_known_for_a_second() {
+        let (pre_tickets, settings) = (PreTickets::default(), settings());
+        let mut line = Line::new(settings.line.clone(), NOW, false);
+        let required = |micros: u64| pre_tickets.required(&settings.id, Micros(NOW.0 + micros));
+        assert_eq!(required(0), None, "nothing is known yet");
+        pre_tickets.observe(&settings, &line.visit(NOW, &Visit::default()));
+        assert_eq!(required(0), None, "no slot is in use");
+        pre_tickets.observe(&settings, &line.visit(NOW, &Visit::joining(SessionId::random())));
+        assert_eq!([required(0), required(999_999), required(1_000_000)], [Some((0, 1)), Some((0, 1)), None]);
+        let before = Micros(NOW.0 - 1);
+        assert_eq!(pre_tickets.required(&settings.id, before), None, "the clock stepped back");
+    }
+
+    #[test]
+    fn issued_pre_tickets_are_counted_once() {
+        let (pre_tickets, queue) = (PreTickets::default(), settings().id);
+        for _ in 0..3 {
+            pre_tickets.add_issued(&queue, 1);
+        }
+        assert_eq!([pre_tickets.take_issued(&queue), pre_tickets.take_issued(&queue)], [3, 0]);
+    }
+
+    #[test]
+    fn turned_away_newcomers_keep_their_first_visit() {
+        let settings = settings();
+        let mut line = Line::new(settings.line.clone(), NOW, false);
+        let visit = Visit::joining(SessionId::random());
+        let answer = VisitAnswer { kind: VisitKind::Full, ..line.visit(NOW, &Visit::default()) };
+        let session = visit.join.unwrap();
+        let first = PreTicketOffer::First { epoch: 1, session, at: NOW, preserved: true };
+        assert_eq!(offer_after(&settings, &visit, &answer), Some(first));
+        let mut never = settings;
+        never.line.protection.pre_ticket_from = None;
+        assert_eq!(offer_after(&never, &visit, &answer), None, "the queue uses no pre-tickets");
+        let keepalive = Visit::default();
+        assert_eq!(offer_after(&never, &keepalive, &answer), None);
+    }
+}

@@ -73,6 +73,8 @@ pub enum Via {
     CommandLine,
     /// The settings file, at startup or reload.
     SettingsFile,
+    /// The value of a beacon, which `vestibule serve` recorded.
+    Beacon,
 }
 
 /// Whether an action was completed.

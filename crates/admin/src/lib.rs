@@ -53,7 +53,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
 pub use access::RequireTotp;
-pub use api::settings::{ImportPlan, PlannedChange};
+pub use api::settings::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 pub use audit::{Via, audit_queue, audit_tenant};
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};

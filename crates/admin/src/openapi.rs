@@ -14,7 +14,9 @@ use utoipa::openapi::{
 use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
-use vestibule_core::settings::{Event, Handover, NamedValue, Rule, Settings, Tenant};
+use vestibule_core::settings::{
+    BeaconValue, Event, Handover, InvitationBatch, NamedValue, NetworkListNames, Protection, Rule, Settings, Tenant,
+};
 
 use crate::access::COOKIE;
 use crate::api;
@@ -111,13 +113,17 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 7] {
+fn parts() -> [(&'static str, Value); 11] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
     [
         part::<Handover>(Usage::Part),
+        part::<Protection>(Usage::Part),
+        part::<NetworkListNames>(Usage::Part),
         part::<Event>(Usage::Part),
+        part::<InvitationBatch>(Usage::Part),
+        part::<BeaconValue>(Usage::Part),
         part::<Rule>(Usage::Part),
         part::<NamedValue>(Usage::Part),
         part::<DraftTemplate>(Usage::Part),

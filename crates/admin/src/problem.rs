@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::settings::{FieldError, Settings};
-use vestibule_core::{Message, StoreError};
+use vestibule_core::{Message, StoreError, Timestamp};
 
 use crate::codes::Code;
 use crate::message;
@@ -57,6 +57,18 @@ pub(crate) enum Problem {
     EventLocked(Vec<FieldError>),
     /// The lobby of an event has not opened, or the event is suspended.
     NoReport,
+    /// The sale key of a batch of invitations, which is not known here.
+    InvitationKeyMissing(String),
+    /// The event has no beacon, or is suspended.
+    NoBeacon,
+    /// The value of the beacon was recorded before.
+    BeaconRecorded,
+    /// The round that the event names, and the time in which it can be recorded.
+    BeaconRound {
+        round: u64,
+        at: Timestamp,
+        ends_at: Timestamp,
+    },
     /// Seconds until the draw of an event is complete and visitors can be admitted.
     DrawInProgress(u64),
     RoutingConflict(Vec<FieldError>),
@@ -222,6 +234,15 @@ impl Problem {
             Self::ValidationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ValidationFailed.into()),
             Self::EventLocked(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::EventLocked.into()),
             Self::NoReport => (StatusCode::CONFLICT, Code::NoReport.into()),
+            Self::InvitationKeyMissing(key) => {
+                (StatusCode::CONFLICT, Code::InvitationKeyMissing.with("key", key.as_str()))
+            }
+            Self::NoBeacon => (StatusCode::CONFLICT, Code::NoBeacon.into()),
+            Self::BeaconRecorded => (StatusCode::CONFLICT, Code::BeaconRecorded.into()),
+            Self::BeaconRound { round, at, ends_at } => {
+                let named = Code::BeaconRound.with("round", *round).with("at", at.to_string());
+                (StatusCode::UNPROCESSABLE_ENTITY, named.with("ends_at", ends_at.to_string()))
+            }
             Self::DrawInProgress(seconds) => (StatusCode::CONFLICT, Code::DrawInProgress.with("seconds", *seconds)),
             Self::RoutingConflict(_) => (StatusCode::CONFLICT, Code::RoutingConflict.into()),
             Self::QueuesOutside(_) => (StatusCode::CONFLICT, Code::QueuesOutside.into()),

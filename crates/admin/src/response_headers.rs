@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderValue, header};
-use vestibule_runtime::request_origin;
+use vestibule_runtime::{ClientAddressSource, request_origin};
 
 use crate::request_id::{REQUEST_ID, RequestId};
 use crate::state::Admin;
@@ -19,7 +19,7 @@ pub(crate) struct FramedBySites;
 /// Sets the request ID and the security headers. Over https that includes HSTS: the cookie of a sign-in must never be sent
 /// over plain http.
 pub(crate) async fn set_security_headers(State(admin): State<Admin>, mut request: Request, next: Next) -> Response {
-    let https = request_origin(request.headers(), None, admin.trusted_proxies).https;
+    let https = request_origin(request.headers(), None, admin.trusted_proxies, &ClientAddressSource::default()).https;
     let id = RequestId::of(request.headers());
     request.extensions_mut().insert(id.clone());
     let mut response = next.run(request).await;

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::line::Stats;
-use vestibule_core::settings::{Event, Mode, Settings};
+use vestibule_core::settings::{Event, EventOrder, Mode, Settings};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
 use vestibule_estimate::{QuotaForecast, newcomer_wait, quota_forecast, wait_estimate};
 use vestibule_records::history::{Step, rates, samples};
@@ -90,8 +90,11 @@ pub(crate) struct EventStats {
     ends_at: Option<u64>,
     /// Seconds until the start, negative afterwards.
     starts_in: Option<f64>,
-    /// When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival.
+    /// When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival, and
+    /// while the value of the beacon is missing.
     draw_ends_at: Option<u64>,
+    /// Whether the draw waits for the value of its beacon, so that nobody is admitted.
+    awaits_beacon: bool,
     /// Lobby tickets that were issued for the event; `null` for an event in order of arrival.
     lobby_tickets: Option<u64>,
 }
@@ -111,7 +114,8 @@ impl EventStats {
             ends_at: event.map(|event| event.ends_at.seconds()),
             starts_in: event.map(|event| event.starts_in(stats.now)),
             draw_ends_at: event.and_then(Event::draw_ends_at).map(Micros::seconds),
-            lobby_tickets: event.and_then(Event::draw_ends_at).map(|_| stats.lobby_tickets),
+            awaits_beacon: event.is_some_and(|event| event.awaits_beacon(stats.now)),
+            lobby_tickets: event.filter(|event| event.order == EventOrder::Draw).map(|_| stats.lobby_tickets),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The order of tables and their members, as in the docs. Others follow by name.
-const ORDER: [&str; 44] = [
+const ORDER: [&str; 56] = [
     "tenants",
     "queues",
     "id",
@@ -22,12 +22,23 @@ const ORDER: [&str; 44] = [
     "admissions_per_minute",
     "admissions_every",
     "max_waiting",
+    "access",
     "waiting_ttl",
     "active_ttl",
     "claim_ttl",
     "hold_ttl",
     "max_session",
     "recheck_after",
+    "protection",
+    "pre_ticket_from",
+    "pre_ticket_max_age",
+    "per_address",
+    "per_network",
+    "on_exceed",
+    "joins_per_second",
+    "counters",
+    "lists",
+    "networks",
     "handover",
     "kind",
     "origin",
@@ -38,6 +49,7 @@ const ORDER: [&str; 44] = [
     "cookie_domain",
     "epoch",
     "events",
+    "invitations",
     "lobby_at",
     "starts_at",
     "ends_at",
@@ -89,12 +101,19 @@ fn is_tables(value: &Value) -> bool {
     value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
 }
 
+/// A name as a key: networks need quotation marks.
+fn key(name: &str) -> String {
+    let is_bare = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if is_bare { name.to_owned() } else { Value::from(name).to_string() }
+}
+
 fn inline(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
             let members = ordered(map).into_iter().filter(|(_, value)| !value.is_null());
-            let members: Vec<String> = members.map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            let members: Vec<String> =
+                members.map(|(name, value)| format!("{} = {}", key(name), inline(value))).collect();
             format!("{{ {} }}", members.join(", "))
         }
         // A string of JSON is one of TOML but for this one character, which TOML wants escaped.
@@ -115,6 +134,7 @@ mod tests {
             "queues": [{
                 "id": "acme-tour", "handover": { "kind": "redirect", "origin": "https://x.example" },
                 "hosts": ["a.example", "b.example"], "quota": 5,
+                "protection": { "networks": { "203.0.113.0/24": "blocked" } },
                 "rules": [{ "action": "queue", "path": ["/a"], "cookie": { "name": "n", "value": "v" } }],
             }, { "id": "b", "rules": [] }],
         });
@@ -127,6 +147,7 @@ name = \"Acme \\\"1\\\"\"
 id = \"acme-tour\"
 hosts = [\"a.example\", \"b.example\"]
 quota = 5
+protection = { networks = { \"203.0.113.0/24\" = \"blocked\" } }
 handover = { kind = \"redirect\", origin = \"https://x.example\" }
 
 [[queues.rules]]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use vestibule_core::line::{Counters, LineRules, Phase, Stats, Waits, phase};
-use vestibule_core::settings::{Event, Settings};
+use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{EventId, Micros, QueueId, StoreError};
 
 use crate::store::{LogName, RecordStore};
@@ -59,6 +59,9 @@ struct Snapshot {
     at: Micros,
     /// When the state began, and with it the counters.
     state_since: Micros,
+    /// Lobby tickets that were issued for the event.
+    #[serde(default)]
+    lobby_tickets: u64,
     #[serde(flatten)]
     totals: Totals,
 }
@@ -66,7 +69,13 @@ struct Snapshot {
 impl Snapshot {
     fn of(stats: &Stats) -> Self {
         let totals = Totals { counters: stats.counters, waits: stats.waits };
-        Self { at: stats.now, state_since: stats.state_since, totals }
+        Self { at: stats.now, state_since: stats.state_since, lobby_tickets: 0, totals }
+    }
+
+    /// The statistics count the lobby tickets of the current event only.
+    fn of_event(rules: &LineRules, event: &Event, stats: &Stats) -> Self {
+        let is_current = current(rules, stats).is_some_and(|current| current.id == event.id);
+        Self { lobby_tickets: if is_current { stats.lobby_tickets } else { 0 }, ..Self::of(stats) }
     }
 }
 
@@ -146,7 +155,8 @@ pub async fn record_turning_points(
                 continue;
             }
             let planned_at = planned_at(event, point);
-            let entry = Entry { event: event.id.clone(), point, planned_at, snapshot: Snapshot::of(stats) };
+            let snapshot = Snapshot::of_event(rules, event, stats);
+            let entry = Entry { event: event.id.clone(), point, planned_at, snapshot };
             let text = serde_json::to_string(&entry).map_err(|error| StoreError::Corrupt(error.to_string()))?;
             records.append(&LogName::EventSnapshots(settings.id.clone()), &text).await?;
             written += 1;
@@ -171,6 +181,8 @@ pub struct Report {
     /// Whether the numbers are all of the time: `false` if the state of the queue began in it, or if the first snapshot
     /// was taken late.
     pub complete: bool,
+    /// Lobby tickets that were issued for the event; `None` for an event in order of arrival and for a queue.
+    pub lobby_tickets: Option<u64>,
     /// The numbers.
     pub totals: Totals,
 }
@@ -179,8 +191,8 @@ impl Report {
     /// The report of a queue since its state began.
     #[must_use]
     pub fn since_state_began(stats: &Stats) -> Self {
-        let Snapshot { at, state_since, totals } = Snapshot::of(stats);
-        Self { from: state_since, to: at, complete: true, totals }
+        let Snapshot { at, state_since, totals, .. } = Snapshot::of(stats);
+        Self { from: state_since, to: at, complete: true, lobby_tickets: None, totals }
     }
 
     /// The report of an event up to its end, or up to now. `None` before its lobby opens, and for a suspended event.
@@ -189,17 +201,18 @@ impl Report {
     /// Returns the store's error.
     pub async fn of_event(
         records: &dyn RecordStore,
-        queue: &QueueId,
+        settings: &Settings,
         event: &Event,
         stats: &Stats,
     ) -> Result<Option<Self>, StoreError> {
+        let (queue, rules) = (&settings.id, &settings.line);
         let lobby_at = event.lobby_at().micros();
         if event.suspended || stats.now < lobby_at {
             return Ok(None);
         }
         let log = LogName::EventSnapshots(queue.clone());
         let entries = entries(records, queue, log.max_entries()).await?;
-        Ok(Some(report(event, &entries, &Snapshot::of(stats))))
+        Ok(Some(report(event, &entries, &Snapshot::of_event(rules, event, stats))))
     }
 }
 
@@ -223,7 +236,10 @@ fn report(event: &Event, entries: &[Entry], present: &Snapshot) -> Report {
         totals = totals.plus(&after.totals.since(&base));
     }
     let from = if began_in_it { first.state_since } else { first.at };
-    Report { from, to: last.at, complete, totals }
+    // The tickets of an event are counted from zero, and anew after a loss of data.
+    let lobby_tickets = snapshots.iter().map(|snapshot| snapshot.lobby_tickets).max();
+    let lobby_tickets = lobby_tickets.filter(|_| event.order == EventOrder::Draw);
+    Report { from, to: last.at, complete, lobby_tickets, totals }
 }
 
 #[cfg(test)]
@@ -249,7 +265,7 @@ mod tests {
         let mut totals = Totals { counters: Counters { joined, ..Counters::default() }, ..Totals::default() };
         totals.waits.buckets[0] = joined;
         let at = |seconds| Micros(0).add_seconds(LOBBY + seconds);
-        Snapshot { at: at(seconds), state_since: Micros(0).add_seconds(since), totals }
+        Snapshot { at: at(seconds), state_since: Micros(0).add_seconds(since), lobby_tickets: 0, totals }
     }
 
     fn entry(point: TurningPoint, snapshot: Snapshot) -> Entry {
@@ -259,7 +275,7 @@ mod tests {
 
     /// What was counted, whether it is complete, and the times after the lobby opened.
     fn told(entries: &[Entry], present: Snapshot) -> (u64, bool, u64, u64) {
-        let Report { from, to, complete, totals } = report(&event(), entries, &present);
+        let Report { from, to, complete, totals, .. } = report(&event(), entries, &present);
         assert_eq!(totals.counters.joined, totals.waits.buckets[0]);
         (totals.counters.joined, complete, from.seconds() - LOBBY, to.seconds() - LOBBY)
     }
@@ -308,11 +324,27 @@ mod tests {
     }
 
     #[test]
+    fn lobby_tickets_are_the_most_that_were_counted() {
+        let event = Event { order: EventOrder::Draw, ..event() };
+        let with = |lobby_tickets, of: Snapshot| Snapshot { lobby_tickets, ..of };
+        let entries = [
+            entry(TurningPoint::Lobby, with(0, snapshot(0, 5, 100))),
+            entry(TurningPoint::Start, with(70, snapshot(600, 5, 100))),
+            entry(TurningPoint::End, with(3, snapshot(1200, LOBBY + 900, 8))),
+        ];
+        let present = with(0, snapshot(1300, LOBBY + 900, 9));
+        assert_eq!(report(&event, &entries, &present).lobby_tickets, Some(70));
+        assert_eq!(report(&event, &entries[..1], &with(12, present)).lobby_tickets, Some(12), "up to now");
+        assert_eq!(report(&self::event(), &entries, &present).lobby_tickets, None, "in order of arrival");
+    }
+
+    #[test]
     fn snapshots_are_read_leniently() {
         let entry = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
         let mut stored = serde_json::to_value(&entry).unwrap();
         stored["from_a_newer_version"] = 1.into();
         stored["counters"].as_object_mut().unwrap().remove("away");
+        stored.as_object_mut().unwrap().remove("lobby_tickets");
         assert_eq!(serde_json::from_value::<Entry>(stored).unwrap(), entry);
     }
 }

@@ -175,13 +175,16 @@ pub(crate) async fn release(
     Ok(Json(answer))
 }
 
+/// Seconds after which to try again while the value of a beacon is missing.
+const BEACON_RETRY: f64 = 60.0;
+
 /// Rule 13.9: while the order of an event is drawn, the store admits nobody.
 pub(crate) fn no_draw_in_progress(settings: &Settings, stats: &Stats) -> Result<(), Problem> {
     if stats.mode != Mode::Draw {
         return Ok(());
     }
     let current = settings.line.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
-    let left = current.and_then(|event| event.draw_ends_in(stats.now)).unwrap_or_default();
+    let left = current.and_then(|event| event.draw_ends_in(stats.now)).unwrap_or(BEACON_RETRY);
     Err(Problem::DrawInProgress(left.max(1.0).ceil() as u64))
 }
 

@@ -72,6 +72,8 @@ impl<'a> Sample<'a> {
             hold_seconds: 600,
             kept_seconds: None,
             stream_url: None,
+            code_wrong: false,
+            code_fields: &[],
         };
         Ok(match draft {
             Some(draft) => draft.page(&view).await,
@@ -92,11 +94,12 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
 /// A visitor in the middle of the line, or an admitted one.
 fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<VisitorStatus, Problem> {
     let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
+    let has_session = !matches!(state, VisitorState::Full | VisitorState::InvitationRequired);
     let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
     Ok(VisitorStatus {
         queue,
-        session: (state != VisitorState::Full).then_some(SessionId::from_bytes([0x5a; 14])),
-        support_code: (state != VisitorState::Full).then(|| "7QK2-M0XV".to_owned()),
+        session: has_session.then_some(SessionId::from_bytes([0x5a; 14])),
+        support_code: has_session.then(|| "7QK2-M0XV".to_owned()),
         state,
         reason: None,
         position: in_line.then_some(1234),
@@ -110,6 +113,7 @@ fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<V
         revision: None,
         message: None,
         event: event.as_ref().map(|event| event_status(event, state)).transpose()?,
+        join: None,
     })
 }
 

@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use vestibule_core::fields::Omissible;
 use vestibule_core::{TenantId, fields};
 use vestibule_records::{EphemeralKey, EphemeralKind};
-use vestibule_runtime::request_origin;
+use vestibule_runtime::{ClientAddressSource, request_origin};
 
 use crate::PREFIX;
 use crate::access::{
@@ -109,7 +109,7 @@ impl FromRequestParts<Admin> for ClientInfo {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
         let peer = parts.extensions.get::<PeerAddress>().and_then(|peer| peer.0);
-        let origin = request_origin(&parts.headers, peer, admin.trusted_proxies);
+        let origin = request_origin(&parts.headers, peer, admin.trusted_proxies, &ClientAddressSource::default());
         let request = RequestId::in_extensions(&parts.extensions);
         Ok(Self { address: origin.address, https: origin.https, request })
     }

@@ -1,6 +1,8 @@
 //! Queues.
 
-mod events;
+mod beacon;
+pub(crate) mod events;
+mod invitations;
 mod report;
 pub(crate) mod service;
 mod url_test;
@@ -19,7 +21,7 @@ use vestibule_core::fields::{Bounded, Omissible, Text};
 use vestibule_core::settings::{FieldChange, Settings, differences, late_lobbies};
 use vestibule_core::{QueueId, TenantId, fields};
 
-use self::events::confirm_void_tickets;
+use self::events::confirm_lobby_changes;
 use self::service::{IfMatch, Patched, change, create, draft, find_editable, find_visible, patched};
 use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
@@ -38,8 +40,10 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(get_queue, update_queue, remove_queue))
         .routes(routes!(clone_queue))
         .routes(routes!(events::get_event))
+        .routes(routes!(beacon::record_beacon_value))
         .routes(routes!(report::get_event_report))
         .routes(routes!(report::get_queue_report))
+        .routes(routes!(invitations::get_invitation_codes))
         .routes(routes!(url_test::test_url))
 }
 
@@ -173,6 +177,7 @@ pub(crate) async fn clone_queue(
     if let Some(map) = document.as_object_mut() {
         map.remove("epoch");
     }
+    forget_recorded_beacons(&mut document);
     merge(&mut document, &Value::Object(patch));
     let Value::Object(document) = document else { return Err(Problem::InvalidBody(Code::NotAnObject.into())) };
     let settings = draft(&admin, &principal, document, Some(&original)).await?;
@@ -199,6 +204,15 @@ pub(crate) async fn get_queue(
     Ok(QueueSettings(settings))
 }
 
+/// Removes what the server has recorded about beacons: a clone has draws of its own.
+fn forget_recorded_beacons(document: &mut Value) {
+    let events = document.get_mut("events").and_then(Value::as_array_mut).into_iter().flatten();
+    for event in events.filter_map(Value::as_object_mut) {
+        event.remove("beacon_value");
+        event.remove("beacon_removed_at");
+    }
+}
+
 /// The settings, or with `validate=true` what would be written.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
@@ -211,7 +225,7 @@ pub(crate) enum Changed {
 ///
 /// Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
 /// since that revision, nothing is written and the response contains the current settings. Removing or suspending an event
-/// with lobby tickets needs a confirmation. With `validate=true` nothing is written.
+/// with lobby tickets, or removing its beacon, needs a confirmation. With `validate=true` nothing is written.
 #[utoipa::path(patch, path = "/queues/{queue}", tag = "queues",
     request_body(content = QueuePatch, content_type = "application/merge-patch+json"),
     params(("queue" = String, Path, description = "ID of the queue"),
@@ -241,7 +255,7 @@ pub(crate) async fn update_queue(
     if !validate {
         if patch.get("events").is_some() {
             let after = patched(&admin, &principal, &current, &patch).await?.settings;
-            confirm_void_tickets(&admin, &principal, &headers, &current, &after).await?;
+            confirm_lobby_changes(&admin, &principal, &headers, &current, &after).await?;
         }
         let settings = change(&admin, &principal, current, if_match, &patch, "queue.update").await?;
         return Ok(([(ETAG, etag(settings.line.revision))], Json(Changed::Settings(QueueSettings(settings)))));

@@ -41,6 +41,8 @@ pub(crate) struct QueueReport {
     /// Whether everything since the lobby opened is counted. `false` if the store lost data in that time, if the
     /// queue was created or reset in it, or if the first counts were taken more than a minute after the lobby opened.
     complete: bool,
+    /// Lobby tickets that were issued, after a loss of data the most that were counted; `null` for an event in order of arrival, and for a queue.
+    lobby_tickets: Option<u64>,
     /// Visitors who joined the line.
     joined: u64,
     /// Visitors whose browser returned the ticket; programs without cookies never do.
@@ -80,6 +82,7 @@ impl QueueReport {
             from: Timestamp::of(report.from).to_string(),
             to: Timestamp::of(report.to).to_string(),
             complete: report.complete,
+            lobby_tickets: report.lobby_tickets,
             joined: counters.joined,
             confirmed: counters.confirmed,
             admitted: counters.admitted + counters.released,
@@ -109,7 +112,8 @@ impl QueueReport {
             ("left", self.left),
             ("ended", self.ended),
         ];
-        let counts = counts.map(|(metric, count)| (metric, count.to_string()));
+        let lobby = self.lobby_tickets.map(|tickets| ("lobby_tickets", tickets));
+        let counts = lobby.into_iter().chain(counts).map(|(metric, count)| (metric, count.to_string()));
         let rows = texts.into_iter().chain(counts).map(|(metric, value)| [metric.to_owned(), value]);
         let bounds = waits.iter().map(|WaitCount { le, count }| {
             let le = le.map_or_else(|| "inf".to_owned(), |le| le.to_string());
@@ -139,7 +143,7 @@ pub(crate) async fn get_event_report(
     let settings = find_visible(&admin, &principal, &queue).await?;
     let event = find_event(&settings, &event)?;
     let stats = admin.store.stats(&settings.id).await?;
-    let report = Report::of_event(&*admin.records, &settings.id, event, &stats).await?.ok_or(Problem::NoReport)?;
+    let report = Report::of_event(&*admin.records, &settings, event, &stats).await?.ok_or(Problem::NoReport)?;
     Ok(QueueReport::new(settings.id.as_str(), Some(event.id.as_str()), &report).in_format(query.format))
 }
 

@@ -4,8 +4,8 @@ use http::{HeaderMap, header};
 use serde_json::{Map, Value};
 use tracing::debug;
 use vestibule_core::settings::{
-    FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, differences, locked_event_changes,
-    routing_conflicts,
+    FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
+    invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
 };
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 use vestibule_records::{EphemeralKey, EphemeralKind, event_report};
@@ -109,6 +109,7 @@ pub(crate) async fn draft(
         body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     }
     let mut settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
+    refuse_invented(None, &settings)?;
     // A copy is drawn by a secret of its own.
     complete(admin, None, &mut settings)?;
     principal.can_edit(&settings.tenant).map_err(|problem| match problem {
@@ -125,15 +126,23 @@ pub(crate) async fn draft(
     Ok(settings)
 }
 
-/// Completes the draws of events.
+/// Refuses values of beacons that the server did not record. Only an import can bring them.
+fn refuse_invented(before: Option<&Settings>, settings: &Settings) -> Result<(), Problem> {
+    let invented = invented_beacon_values(before.map(|before| &before.line), &settings.line);
+    if invented.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(invented)) }
+}
+
+/// Completes the draws of events and the keys of invitations.
 fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -> Result<(), Problem> {
-    let errors = complete_draws(
+    let mut errors = complete_draws(
         &settings.id,
         before.map(|before| &before.line),
         &mut settings.line,
         &admin.sale_keys,
         SaltPolicy::Unpredictable,
     );
+    let held = before.map_or(&[][..], |before| &before.invitations);
+    errors.extend(complete_invitations(held, &mut settings.invitations, &admin.sale_keys));
     if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
@@ -201,14 +210,18 @@ pub(crate) async fn patched(
     }
     let mut settings = Settings::from_value(&after).map_err(Problem::ValidationFailed)?;
     settings.unknown_fields.clone_from(&current.unknown_fields);
+    refuse_invented(Some(current), &settings)?;
     complete(admin, Some(current), &mut settings)?;
-    let changes = differences(&before, &settings.to_value());
-    if changes.iter().any(|change| change.field == "events") {
-        let locked = locked_event_changes(&current.line, &settings.line, admin.now().await?);
+    if settings.line.events != current.line.events {
+        let now = admin.now().await?;
+        keep_open_lobbies(&current.line, &mut settings.line, now);
+        let locked = locked_event_changes(&current.line, &settings.line, now);
         if !locked.is_empty() {
             return Err(Problem::EventLocked(locked));
         }
+        settle_removed_beacons(&current.line, &mut settings.line, now);
     }
+    let changes = differences(&before, &settings.to_value());
     let delegated = ["hosts", "handover", "cookie_domain", "theme"];
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
         allowed(admin, principal, &settings, Some(current)).await?;

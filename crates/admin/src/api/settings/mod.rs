@@ -18,9 +18,9 @@ use vestibule_core::settings::{
 };
 use vestibule_core::{PutMode, PutOutcome, StoreError, fields, word_field};
 
-pub use self::plan::{ImportPlan, PlannedChange};
+pub use self::plan::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 
-use self::plan::plan_import;
+use self::plan::{PlannedImport, plan_import};
 use crate::access::{Principal, Role};
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
@@ -144,13 +144,13 @@ pub(crate) async fn import_settings(
 ) -> Result<Json<ImportResult>, Problem> {
     principal.at_least(Role::Superuser)?;
     let document = parse_settings_document(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
-    let (stored, plan) = plan_import(&admin, document, remove).await?;
-    let shown = ImportPlan::from(&plan);
+    let PlannedImport { stored, mut plan, shown, consequences } = plan_import(&admin, document, remove).await?;
     if validate || plan.is_empty() {
         return Ok(Json(ImportResult { plan: shown, applied: false, skipped: Vec::new() }));
     }
     let subject = format!("settings.import {}", hash(&shown.subject()));
-    confirmed(&admin, &principal, &headers, &subject, || shown.effect()).await?;
+    confirmed(&admin, &principal, &headers, &subject, || shown.effect(consequences)).await?;
+    plan.settle_removed_beacons(&stored, admin.now().await?);
     let skipped = execute(&admin, &principal, &stored, plan).await?;
     Ok(Json(ImportResult { plan: shown, applied: true, skipped }))
 }

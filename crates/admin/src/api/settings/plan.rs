@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
-use vestibule_core::Message;
 use vestibule_core::settings::{
     Document, FieldChange, FieldError, KeptReason, Plan, PlanOptions, SaltPolicy, StoredSettings, Tenant, Unlisted,
 };
+use vestibule_core::{Message, Micros, Store, StoreError};
 
+use crate::api::queues::events::{consequence, joined};
 use crate::codes::Code;
 use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
@@ -26,6 +27,20 @@ pub struct ImportPlan {
     pub removed: Vec<String>,
     /// Queues that the document does not contain and that stay.
     pub kept: Vec<String>,
+    /// What happens to visitors of a lobby.
+    #[serde(default)]
+    pub lobbies: Vec<PlannedLobby>,
+}
+
+/// A lobby that a plan affects: its event is removed or suspended, or loses its beacon.
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedLobby {
+    /// The ID of the queue.
+    pub queue: String,
+    /// The ID of the event.
+    pub event: String,
+    /// What happens, in English.
+    pub consequence: String,
 }
 
 /// A planned change.
@@ -52,6 +67,7 @@ impl From<&Plan> for ImportPlan {
             queues: plan.queues.iter().map(|it| change(&it.settings.id, it.replaces.is_none(), &it.changes)).collect(),
             removed: plan.removed.iter().map(ToString::to_string).collect(),
             kept: plan.kept_because(KeptReason::NotListed).map(ToString::to_string).collect(),
+            lobbies: Vec::new(),
         }
     }
 }
@@ -69,10 +85,12 @@ impl ImportPlan {
         self.subject() == other.subject()
     }
 
-    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time, and the salts of
-    /// their draws, which depend on the epoch.
+    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time, the salts of
+    /// their draws, which depend on the epoch, and the numbers of visitors.
     pub(super) fn subject(&self) -> String {
         let mut plan = json!(self);
+        let lobbies = self.lobbies.iter().map(|lobby| json!([lobby.queue, lobby.event]));
+        plan["lobbies"] = lobbies.collect();
         for queue in plan["queues"].as_array_mut().into_iter().flatten().filter(|it| it["created"] == true) {
             if let Some(changes) = queue["changes"].as_array_mut() {
                 changes.retain(|change| change["field"] != "epoch");
@@ -85,8 +103,12 @@ impl ImportPlan {
         plan.to_string()
     }
 
-    /// The plan in a sentence.
-    pub(super) fn effect(&self) -> Message {
+    /// The plan in a sentence, and what it does to lobbies.
+    pub(super) fn effect(&self, consequences: Vec<Message>) -> Message {
+        joined([self.summary()].into_iter().chain(consequences)).unwrap_or_else(|| self.summary())
+    }
+
+    fn summary(&self) -> Message {
         let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();
         let (tenants, queues) = (created(&self.tenants), created(&self.queues));
         let created = Code::WillImport.with("new_tenants", tenants).with("new_queues", queues);
@@ -95,12 +117,20 @@ impl ImportPlan {
     }
 }
 
-/// Compares a document with the stored settings. Returns both.
-pub(super) async fn plan_import(
-    admin: &Admin,
-    document: Document,
-    remove: bool,
-) -> Result<(StoredSettings, Plan), Problem> {
+/// An import that was not confirmed yet.
+pub(super) struct PlannedImport {
+    /// The settings before.
+    pub(super) stored: StoredSettings,
+    /// The plan to be executed.
+    pub(super) plan: Plan,
+    /// The plan as it is shown.
+    pub(super) shown: ImportPlan,
+    /// What it does to lobbies.
+    pub(super) consequences: Vec<Message>,
+}
+
+/// Compares a document with the stored settings.
+pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool) -> Result<PlannedImport, Problem> {
     admin.directory.refresh().await?;
     // Without an epoch in the document, a new queue starts with the current time, in case there was a queue with this ID.
     let now = admin.now().await?;
@@ -117,6 +147,7 @@ pub(super) async fn plan_import(
         &PlanOptions {
             unlisted,
             first_epoch,
+            now: Some(now),
             last_applied: None,
             sale_keys: Some(&admin.sale_keys),
             salts: SaltPolicy::Unpredictable,
@@ -138,7 +169,32 @@ pub(super) async fn plan_import(
     if !conflicts.is_empty() {
         return Err(Problem::RoutingConflict(conflicts));
     }
-    Ok((stored, plan))
+    let mut shown = ImportPlan::from(&plan);
+    let planned = planned_lobbies(&*admin.store, &stored, &plan, now).await?;
+    let (lobbies, consequences) = planned.into_iter().unzip();
+    shown.lobbies = lobbies;
+    Ok(PlannedImport { stored, plan, shown, consequences })
+}
+
+/// The lobbies that a plan affects at `now` and that have visitors, each with what happens to it.
+///
+/// # Errors
+/// The store's.
+pub async fn planned_lobbies(
+    store: &dyn Store,
+    stored: &StoredSettings,
+    plan: &Plan,
+    now: Micros,
+) -> Result<Vec<(PlannedLobby, Message)>, StoreError> {
+    let mut planned = Vec::new();
+    for (before, change) in plan.affected_lobbies(stored, now) {
+        let stats = store.stats(&before.id).await?;
+        if let Some(message) = consequence(before, &stats, &change) {
+            let (queue, event) = (before.id.to_string(), change.event.id.to_string());
+            planned.push((PlannedLobby { queue, event, consequence: message.to_string() }, message));
+        }
+    }
+    Ok(planned)
 }
 
 /// Rejects queues with themes of other tenants.
@@ -161,7 +217,13 @@ mod tests {
     fn plan(created: bool, fields: &[&str]) -> ImportPlan {
         let change = |field: &&str| FieldChange { field: (*field).to_owned(), from: json!(null), to: json!(1) };
         let queue = PlannedChange { id: "tour".to_owned(), created, changes: fields.iter().map(change).collect() };
-        ImportPlan { tenants: Vec::new(), queues: vec![queue], removed: Vec::new(), kept: Vec::new() }
+        ImportPlan {
+            tenants: Vec::new(),
+            queues: vec![queue],
+            removed: Vec::new(),
+            kept: Vec::new(),
+            lobbies: Vec::new(),
+        }
     }
 
     #[test]

@@ -11,13 +11,14 @@ use crate::state::Admin;
 use crate::themes::all_visible;
 
 /// The states of a page.
-pub(super) const STATES: [VisitorState; 7] = [
+pub(super) const STATES: [VisitorState; 8] = [
     VisitorState::Waiting,
     VisitorState::Admitted,
     VisitorState::Paused,
     VisitorState::Lobby,
     VisitorState::Closed,
     VisitorState::Full,
+    VisitorState::InvitationRequired,
     VisitorState::Unavailable,
 ];
 
@@ -28,7 +29,7 @@ pub(crate) struct ThemeList {
     themes: Vec<ThemeView>,
     /// States for previews.
     #[schema(value_type = Vec<String>)]
-    states: [&'static str; 7],
+    states: [&'static str; 8],
     /// Languages for previews.
     languages: Vec<&'static str>,
 }

@@ -54,6 +54,8 @@ metrics! {
         "Seconds between stepped admissions; absent without steps.";
     RECOVERING = GAUGE "vestibule_queue_recovering" QUEUE,
         "1 while the queue recovers lost state and admits nobody new.";
+    PRE_TICKET_REQUIRED = GAUGE "vestibule_queue_pre_ticket_required" QUEUE,
+        "1 while newcomers need a pre-ticket to join, else 0.";
     MODE = GAUGE "vestibule_queue_mode" &["tenant", "queue", "mode"],
         "1 for the current mode of the queue, 0 for the others.";
 
@@ -64,7 +66,9 @@ metrics! {
     LOBBY_TICKETS = COUNTER "vestibule_queue_lobby_tickets_total" QUEUE,
         "Lobby tickets issued for the current event of a scheduled queue.";
     SALE_KEY_MISSING = GAUGE "vestibule_queue_sale_key_missing" QUEUE,
-        "1 if this process does not know the sale key of the draw of the current or next event, else 0; absent without a draw.";
+        "1 if the gates do not know the sale key of the draw of the current or next event, else 0; absent without a draw.";
+    BEACON_MISSING = GAUGE "vestibule_queue_event_beacon_missing_seconds" QUEUE,
+        "Seconds since the round of the beacon was published that the draw of the current event waits for; absent unless its value is missing.";
 
     JOINED = COUNTER "vestibule_queue_joined_total" QUEUE, "Sessions that joined.";
     CONFIRMED = COUNTER "vestibule_queue_confirmed_total" QUEUE, "Sessions confirmed by a returned ticket.";
@@ -74,6 +78,15 @@ metrics! {
     LEFT = COUNTER "vestibule_queue_left_total" QUEUE, "Sessions ended by their visitor.";
     ENDED = COUNTER "vestibule_queue_ended_total" QUEUE, "Sessions ended by an operator or by max_session.";
     AWAY = COUNTER "vestibule_queue_away_total" QUEUE, "Waiting sessions whose page was closed.";
+    PRE_TICKETS_ISSUED = COUNTER "vestibule_queue_pre_tickets_issued_total" QUEUE, "Pre-tickets issued to first visits.";
+    PRE_TICKETS_REDEEMED = COUNTER "vestibule_queue_pre_tickets_redeemed_total" QUEUE,
+        "Sessions that joined by a pre-ticket.";
+    JOINS_REJECTED = COUNTER "vestibule_queue_joins_rejected_total" &["tenant", "queue", "reason"],
+        "Rejected joins by reason: blocked, full, rate or limit.";
+    JOINS_OVER_LIMIT = COUNTER "vestibule_queue_joins_over_limit_total" &["tenant", "queue", "scope"],
+        "Joins above per_address or per_network by scope: address or network. In mode monitor they are not rejected.";
+    CLIENT_ADDRESS_STATE = GAUGE "vestibule_queue_client_address_state" &["tenant", "queue", "state"],
+        "1 for the current state of client addresses, 0 for the others: ok, unusable or extra_proxy.";
     EXPIRED = COUNTER "vestibule_queue_expired_total" &["tenant", "queue", "state"],
         "Expired sessions by state: waiting or active.";
     WAIT = HISTOGRAM "vestibule_queue_wait_seconds" QUEUE, "Wait of admitted sessions in seconds.";

@@ -75,8 +75,14 @@ impl Metrics {
 
     /// Adds whether this process' gate knows the sale keys of the draws.
     #[must_use]
-    pub fn with_sale_keys(mut self, sale_keys: SaleKeys) -> Self {
-        self.scraper.sale_keys = Some(sale_keys);
+    pub fn with_sale_keys(self, sale_keys: &SaleKeys) -> Self {
+        self.with_sale_key_ids(sale_keys.ids().map(str::to_owned))
+    }
+
+    /// Adds whether the gates, which have the sale keys with these IDs, know those of the draws.
+    #[must_use]
+    pub fn with_sale_key_ids(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+        self.scraper.sale_key_ids = Some(ids.into_iter().collect());
         self
     }
 

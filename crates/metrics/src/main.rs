@@ -2,9 +2,13 @@
 
 use std::process::ExitCode;
 
+use vestibule_core::is_key_id;
 use vestibule_lambda::{function_main, run_function};
 use vestibule_metrics::{Metrics, MetricsToken, router};
-use vestibule_runtime::{StoreConfig, init_telemetry_from_env, open_store};
+use vestibule_runtime::{EnvError, StoreConfig, init_telemetry_from_env, open_store, variable};
+
+/// The IDs of the gates' sale keys, separated by commas. The keys themselves are not needed here.
+const SALE_KEY_IDS: &str = "VESTIBULE_SALE_KEY_IDS";
 
 fn main() -> ExitCode {
     function_main(run())
@@ -15,5 +19,14 @@ async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let token = MetricsToken::from_env()?;
     let store = StoreConfig::from_env()?;
     let store = open_store("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
-    run_function(router(Metrics::new(store), token)).await
+    let mut metrics = Metrics::new(store);
+    if let Some(ids) = variable(SALE_KEY_IDS) {
+        let ids: Vec<String> = ids.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect();
+        if !ids.iter().all(|id| is_key_id(id)) {
+            let expected = "must be IDs of sale keys, separated by commas".to_owned();
+            return Err(EnvError::new(SALE_KEY_IDS, expected).into());
+        }
+        metrics = metrics.with_sale_key_ids(ids);
+    }
+    run_function(router(metrics, token)).await
 }

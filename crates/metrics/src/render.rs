@@ -2,7 +2,7 @@
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::LastPurge;
-use vestibule_core::line::{Counters, Mode, Phase, Stats};
+use vestibule_core::line::{ClientAddressState, Counters, Mode, Phase, RejectionReason, Stats};
 
 use crate::catalog as all;
 use crate::catalog::Metric;
@@ -22,7 +22,7 @@ const MODES: [(Mode, &str); 6] = [
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
-const GAUGES: [Gauge; 9] = [
+const GAUGES: [Gauge; 10] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
     (&all::MAX_WAITING, |stats| Some(stats.rules.max_waiting? as f64)),
     (&all::ACTIVE, |stats| Some(stats.active as f64)),
@@ -32,10 +32,11 @@ const GAUGES: [Gauge; 9] = [
     (&all::ADMISSIONS_LIMIT, |stats| Some(stats.rules.admissions_per_minute? as f64 / 60.0)),
     (&all::ADMISSIONS_STEP, |stats| Some(stats.rules.admissions_every? as f64)),
     (&all::RECOVERING, |stats| Some(flag(stats.recovering))),
+    (&all::PRE_TICKET_REQUIRED, |stats| Some(flag(stats.requires_pre_ticket()))),
 ];
 
 type Counter = (&'static Metric, fn(&Counters) -> u64);
-const COUNTERS: [Counter; 8] = [
+const COUNTERS: [Counter; 10] = [
     (&all::JOINED, |counters| counters.joined),
     (&all::CONFIRMED, |counters| counters.confirmed),
     (&all::RETURNED, |counters| counters.returned),
@@ -44,6 +45,8 @@ const COUNTERS: [Counter; 8] = [
     (&all::LEFT, |counters| counters.left),
     (&all::ENDED, |counters| counters.ended),
     (&all::AWAY, |counters| counters.away),
+    (&all::PRE_TICKETS_ISSUED, |counters| counters.pre_tickets_issued),
+    (&all::PRE_TICKETS_REDEEMED, |counters| counters.pre_tickets_redeemed),
 ];
 
 type Field = (&'static Metric, fn(&LastPurge) -> f64);
@@ -78,11 +81,12 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         of_event(&all::EVENT_STARTS_IN, queues, |queue| queue.event_starts_in),
         of_event(&all::LOBBY_TICKETS, queues, |queue| Some(queue.lobby_tickets? as f64)),
         of_event(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
+        of_event(&all::BEACON_MISSING, queues, |queue| queue.beacon_missing_for),
     ]);
     families.extend(
         COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
     );
-    families.extend([expired(queues), waits(queues)]);
+    families.extend([rejected(queues), over_limit(queues), client_address(queues), expired(queues), waits(queues)]);
     families.extend(PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value))));
     families.into_iter().filter_map(MetricFamilyBuilder::finish).collect()
 }
@@ -168,6 +172,35 @@ fn of_event(
     for queue in queues {
         if let Some(value) = value(queue) {
             family.add(&[tenant(queue), queue.id.as_str()], value);
+        }
+    }
+    family
+}
+
+fn rejected(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::JOINS_REJECTED);
+    for (tenant, queue, stats) in readable(queues) {
+        for reason in RejectionReason::ALL {
+            family.add(&[tenant, queue, reason.as_str()], stats.limits.counters.rejected(reason) as f64);
+        }
+    }
+    family
+}
+
+fn over_limit(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::JOINS_OVER_LIMIT);
+    for (tenant, queue, stats) in readable(queues) {
+        family.add(&[tenant, queue, "address"], stats.limits.counters.over_address as f64);
+        family.add(&[tenant, queue, "network"], stats.limits.counters.over_network as f64);
+    }
+    family
+}
+
+fn client_address(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::CLIENT_ADDRESS_STATE);
+    for (tenant, queue, stats) in readable(queues) {
+        for state in ClientAddressState::ALL {
+            family.add(&[tenant, queue, state.as_str()], flag(stats.limits.client_address == state));
         }
     }
     family

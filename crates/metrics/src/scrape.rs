@@ -1,6 +1,6 @@
 //! Scrapes the store: its round-trip time, the stats of every queue and the last purge.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use vestibule_core::line::{LineRules, Stats};
-use vestibule_core::settings::{EventOrder, Settings};
-use vestibule_core::{LastPurge, Micros, QueueId, SaleKeys, Store, StoreError, TenantId};
+use vestibule_core::settings::{Event, EventOrder, Settings};
+use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
 
 /// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
 /// round trips, and no visitor's call waits behind more than these.
@@ -37,9 +37,11 @@ pub(crate) struct ScrapedQueue {
     pub(crate) event_starts_in: Option<f64>,
     /// Lobby tickets of that event; `None` unless its order is drawn.
     pub(crate) lobby_tickets: Option<u64>,
-    /// Whether this process does not know the sale key of that event; `None` unless its order is drawn, and in a process
-    /// that converts no lobby tickets.
+    /// Whether the gates do not know the sale key of that event; `None` unless its order is drawn, and in a process that does
+    /// not know which keys they have.
     pub(crate) sale_key_missing: Option<bool>,
+    /// Seconds since the round was published that the draw waits for; `None` unless a value is missing.
+    pub(crate) beacon_missing_for: Option<f64>,
 }
 
 /// The tenant and the rules of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
@@ -52,18 +54,24 @@ struct LastKnownQueue {
     rules: LineRules,
 }
 
+/// Seconds since the round was published that the draw of an event waits for.
+fn missing_for(event: &Event, now: Micros) -> Option<f64> {
+    let published_at = event.beacon_round().filter(|_| event.awaits_beacon(now))?.published_at.micros();
+    (published_at <= now).then(|| now.since(published_at) as f64 / MICROS_PER_SECOND as f64)
+}
+
 /// Scrapes the store.
 pub(crate) struct Scraper {
     store: Arc<dyn Store>,
-    /// The sale keys of the gate in this process; `None` without a gate.
-    pub(crate) sale_keys: Option<SaleKeys>,
+    /// The IDs of the sale keys of the gates; `None` if they are not known here.
+    pub(crate) sale_key_ids: Option<BTreeSet<String>>,
     /// What is known of each queue, so that its settings are read once. Holds the queues of the last scrape only.
     tenants: Mutex<HashMap<QueueId, LastKnownQueue>>,
 }
 
 impl Scraper {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, sale_keys: None, tenants: Mutex::default() }
+        Self { store, sale_key_ids: None, tenants: Mutex::default() }
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
@@ -115,11 +123,12 @@ impl Scraper {
                 let tenant = Some(known.tenant.clone());
                 let current = known.rules.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
                 let drawn = current.filter(|event| event.order == EventOrder::Draw);
-                let is_missing = |keys: &SaleKeys| Some(keys.draw(&queue, drawn?).is_none());
+                let key = drawn.map(|event| event.key.clone().unwrap_or_default());
                 let scraped = ScrapedQueue {
                     event_starts_in: current.map(|event| event.starts_in(stats.now)),
                     lobby_tickets: drawn.map(|_| stats.lobby_tickets),
-                    sale_key_missing: self.sale_keys.as_ref().and_then(is_missing),
+                    sale_key_missing: self.sale_key_ids.as_ref().and_then(|ids| Some(!ids.contains(&key?))),
+                    beacon_missing_for: drawn.and_then(|event| missing_for(event, stats.now)),
                     id: queue,
                     tenant,
                     stats: Some(stats),
@@ -139,6 +148,7 @@ impl Scraper {
                     event_starts_in: None,
                     lobby_tickets: None,
                     sale_key_missing: None,
+                    beacon_missing_for: None,
                 };
                 (scraped, known)
             }

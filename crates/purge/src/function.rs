@@ -173,6 +173,7 @@ mod tests {
         let records = Arc::new(MemoryRecords::new(Arc::clone(&clock)));
         let settings = Settings::from_value(&json!({
             "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "claim_ttl": 30,
+            "protection": { "pre_ticket_from": "none" },
         }));
         let settings = settings.unwrap();
         store.put_settings(&settings, PutMode::Always).await.unwrap();

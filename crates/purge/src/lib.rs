@@ -116,6 +116,7 @@ mod tests {
         for name in names {
             let settings = Settings::from_value(&serde_json::json!({
                 "id": name, "tenant": "t", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" },
+                "protection": { "pre_ticket_from": "none" },
             }));
             let settings = settings.unwrap();
             store.put_settings(&settings, PutMode::Always).await.unwrap();

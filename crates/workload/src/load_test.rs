@@ -1,17 +1,18 @@
 //! Runs a workload against a gate over HTTP, in real time.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::faults::{Fault, InjectedFault, inject_faults};
-use crate::http::{CookieJar, Exchange, Job, RequestPool, Target, TargetCheckError};
+use crate::http::{CookieJar, Exchange, Job, Received, RequestPool, StreamMessage, Target, TargetCheckError};
 use crate::observe::{Observation, Observer};
 use crate::request_stats::RequestStats;
 use crate::sim_time::SimTime;
-use crate::visitor::{Event, PlannedRequest, VisitorTrace};
+use crate::visitor::{Event, GateResponse, PlannedRequest, RequestKind, VisitorTrace};
 use crate::visitors::VirtualVisitors;
 use crate::workload::Workload;
 
@@ -118,6 +119,7 @@ impl LoadTest {
             pool,
             cookie_jars,
             backlog: VecDeque::new(),
+            streams: HashMap::new(),
             request_stats: RequestStats::default(),
         };
         let (ended, duration) = run.run(started, self.max_duration, self.max_requests, stop, &mut on_progress).await;
@@ -140,7 +142,23 @@ struct Run {
     cookie_jars: Vec<[CookieJar; 2]>,
     /// Due requests that wait for a connection.
     backlog: VecDeque<Job>,
+    /// The streams of visitors, those included whose request is in progress.
+    streams: HashMap<u32, OpenStream>,
     request_stats: RequestStats,
+}
+
+/// The stream of a visitor. Dropping it closes its connection.
+struct OpenStream {
+    number: u64,
+    task: AbortHandle,
+    /// Whether it is counted as open.
+    is_open: bool,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 impl Run {
@@ -156,7 +174,7 @@ impl Run {
         let mut stop = std::pin::pin!(stop);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut exchanges, mut reported) = (Vec::new(), 0);
+        let (mut received, mut reported) = (Vec::new(), 0);
         loop {
             let now = elapsed();
             self.fire_timers(now);
@@ -175,23 +193,41 @@ impl Run {
                 return (ended, now);
             }
             tokio::select! {
-                () = self.pool.receive(&mut exchanges) => {}
+                () = self.pool.receive(&mut received) => {}
                 _ = ticks.tick() => {}
                 () = &mut stop => return (EndReason::Stopped, elapsed()),
             }
-            for exchange in exchanges.drain(..) {
-                self.on_response(&exchange);
+            for received in received.drain(..) {
+                match received {
+                    Received::Exchange(exchange) => self.on_response(&exchange),
+                    Received::Stream { visitor, stream, at, message } => self.on_stream(visitor, stream, at, &message),
+                }
             }
         }
     }
 
     fn fire_timers(&mut self, now: SimTime) {
         while let Some((at, visitor)) = self.visitors.timers.pop_due(now) {
-            if self.visitors.is_due(visitor, at)
-                && let Some(request) = self.visitors.step(visitor, now, Event::Timer)
-            {
-                self.enqueue(visitor, request, at);
+            if self.visitors.is_due(visitor, at) {
+                self.step(visitor, now, Event::Timer, at);
             }
+        }
+    }
+
+    /// Steps a visitor, whose request is due at `due`. Closes the stream of a page that listens no more.
+    fn step(&mut self, visitor: u32, now: SimTime, event: Event<'_>, due: SimTime) {
+        let request = self.visitors.step(visitor, now, event);
+        if !self.visitors.get(visitor).is_listening() {
+            self.close_stream(visitor);
+        }
+        if let Some(request) = request {
+            self.enqueue(visitor, request, due);
+        }
+    }
+
+    fn close_stream(&mut self, visitor: u32) {
+        if let Some(closed) = self.streams.remove(&visitor) {
+            self.request_stats.streams.open -= u32::from(closed.is_open);
         }
     }
 
@@ -211,7 +247,57 @@ impl Run {
         while self.pool.has_capacity()
             && let Some(job) = self.backlog.pop_front()
         {
-            self.pool.send(job);
+            if job.request.kind == RequestKind::Stream {
+                self.open_stream(job);
+            } else {
+                self.pool.send(job);
+            }
+        }
+    }
+
+    fn open_stream(&mut self, job: Job) {
+        let visitor = job.visitor;
+        // The page may have closed it before it was opened.
+        if self.visitors.get(visitor).is_listening() {
+            self.close_stream(visitor);
+            let (number, task) = self.pool.open_stream(job);
+            self.streams.insert(visitor, OpenStream { number, task, is_open: false });
+        }
+    }
+
+    fn on_stream(&mut self, visitor: u32, number: u64, at: SimTime, message: &StreamMessage) {
+        if self.streams.get(&visitor).is_none_or(|stream| stream.number != number) {
+            return;
+        }
+        match message {
+            StreamMessage::Response(exchange) => {
+                if exchange.response == GateResponse::Stream {
+                    self.record_open(visitor, at);
+                }
+                self.on_response(exchange);
+            }
+            StreamMessage::Update(status) => {
+                self.request_stats.streams.updates += 1;
+                self.step(visitor, at, Event::Update(status), at);
+            }
+            StreamMessage::End(retry_ms) => {
+                self.close_stream(visitor);
+                self.step(visitor, at, Event::StreamEnd(*retry_ms), at);
+            }
+        }
+    }
+
+    fn record_open(&mut self, visitor: u32, at: SimTime) {
+        if let Some(stream) = self.streams.get_mut(&visitor) {
+            stream.is_open = true;
+        }
+        let stats = &mut self.request_stats.streams;
+        (stats.opened, stats.open) = (stats.opened + 1, stats.open + 1);
+        stats.peak_open = stats.peak_open.max(stats.open);
+        if let Some(ended_at) = self.visitors.get(visitor).stream_ended_at() {
+            stats.reopened += 1;
+            stats.reconnect.record(u64::from(at.0.saturating_sub(ended_at.0)) * 1000);
+            self.request_stats.second(at).reconnects += 1;
         }
     }
 
@@ -222,9 +308,17 @@ impl Run {
         if let Some(updated) = current.updated(&exchange.set_cookies) {
             *previous = std::mem::replace(current, updated);
         }
-        let event = Event::Response(&exchange.response, exchange.sent);
-        if let Some(request) = self.visitors.step(visitor, exchange.received, event) {
-            self.enqueue(visitor, request, exchange.received);
+        self.record_turn(exchange);
+        self.step(visitor, exchange.received, Event::Response(&exchange.response, exchange.sent), exchange.received);
+    }
+
+    /// The first response after a stream has shown the turn says how long the visitor was admitted before, by the store's clock.
+    fn record_turn(&mut self, exchange: &Exchange) {
+        let trace = self.visitors.get(exchange.job.visitor).trace();
+        if let (Some(shown), None, Some(admitted_for_us)) = (trace.turn_shown, trace.admitted, exchange.admitted_for_us)
+        {
+            let since_us = u64::from(exchange.sent.0.saturating_sub(shown.0)) * 1000;
+            self.request_stats.streams.turn_lag.record(admitted_for_us.saturating_sub(since_us));
         }
     }
 

@@ -26,8 +26,37 @@ pub struct RequestStats {
     pub requests: f64,
     /// Size of all requests, in bytes.
     pub sent_bytes: u64,
-    /// Size of all responses, in bytes.
+    /// Size of all responses, in bytes. Updates of streams are not included.
     pub received_bytes: u64,
+    /// Statistics of the streams.
+    pub streams: StreamStats,
+}
+
+/// Statistics of the streams.
+#[derive(Debug, Default)]
+pub struct StreamStats {
+    /// Number of streams that are open.
+    pub open: u32,
+    /// The most that were open at once.
+    pub peak_open: u32,
+    /// Number of statuses received.
+    pub updates: u64,
+    /// Number of streams that were opened.
+    pub opened: u64,
+    /// Number of streams that were opened again after one had ended.
+    pub reopened: u64,
+    /// Time from the end of a stream to the next one of the same visitor.
+    pub reconnect: Histogram,
+    /// Time from the admission of a visitor in the store to the update that shows it, at most.
+    pub turn_lag: Histogram,
+}
+
+impl StreamStats {
+    /// Whether any page opened a stream.
+    #[must_use]
+    pub const fn were_used(&self) -> bool {
+        self.opened > 0
+    }
 }
 
 /// One second.
@@ -37,6 +66,8 @@ pub struct Second {
     pub requests: f32,
     /// Requests that failed.
     pub failures: u32,
+    /// Streams that were opened again.
+    pub reconnects: u32,
     /// Maximum number of active visitors that the gate reported.
     pub reported_active: Option<u64>,
     /// Latency of the responses received.

@@ -48,6 +48,7 @@ pub fn summarize(
     figures.add("later_estimate_bias", later.map(|accuracy| accuracy.bias));
     let latency = request_stats.total_latency();
     add_requests(&mut figures, request_stats, &latency);
+    add_streams(&mut figures, request_stats, traces);
     let visitor_minutes: f64 = people().map(|trace| minutes(trace, duration)).sum();
     let requests: f64 = people().map(|trace| f64::from(trace.requests)).sum();
     figures.add("requests_per_visitor_minute", (visitor_minutes > 0.0).then(|| requests / visitor_minutes));
@@ -72,6 +73,8 @@ fn add_fairness(figures: &mut Figures, traces: &[VisitorTrace], completed: bool)
     figures.add("positions_lost", Some(lost as f64));
     figures.add("evicted", Some(people().filter(|trace| trace.evicted).count() as f64));
     let never = people().filter(|trace| trace.stayed_present() && trace.admitted.is_none()).count() as f64;
+    let drawn = people().filter(|trace| trace.number.is_some()).count() as f64;
+    figures.add("drawn_visitors", Some(drawn).filter(|drawn| *drawn > 0.0));
     figures.add("never_admitted", completed.then_some(never));
 }
 
@@ -100,6 +103,24 @@ fn add_requests(figures: &mut Figures, stats: &RequestStats, latency: &Histogram
     let bytes = (stats.sent_bytes + stats.received_bytes) as f64;
     let visitors = figures.value("visitors").unwrap_or(0.0);
     figures.add("bytes_per_visitor", (visitors > 0.0).then(|| bytes / visitors));
+}
+
+fn add_streams(figures: &mut Figures, stats: &RequestStats, traces: &[VisitorTrace]) {
+    let gave_up = traces.iter().filter(|trace| trace.gave_up_streams).count();
+    if !stats.streams.were_used() && gave_up == 0 {
+        return;
+    }
+    let streams = &stats.streams;
+    figures.add("streams_peak", Some(f64::from(streams.peak_open)));
+    figures.add("stream_updates", Some(streams.updates as f64));
+    figures.add("streams_opened", stats.streams.were_used().then_some(streams.opened as f64));
+    figures.add("streams_given_up", Some(gave_up as f64));
+    figures.add("stream_lag_p50_ms", streams.turn_lag.quantile_ms(0.5));
+    figures.add("stream_lag_p99_ms", streams.turn_lag.quantile_ms(0.99));
+    figures.add("stream_reconnect_p50_ms", streams.reconnect.quantile_ms(0.5));
+    figures.add("stream_reconnect_p99_ms", streams.reconnect.quantile_ms(0.99));
+    let peak = stats.seconds.iter().map(|second| second.reconnects).max();
+    figures.add("stream_reconnects_peak", peak.filter(|_| streams.reopened > 0).map(f64::from));
 }
 
 fn add_store(figures: &mut Figures, stats: &RequestStats, observed: &Observation, concurrency: &Concurrency) {

@@ -25,6 +25,16 @@ impl VirtualVisitors {
         Self { workload, visitors, timers, remaining }
     }
 
+    /// Lets the first `early` visitors come at any time in the first `seconds`, and the others that much later than they would.
+    pub(crate) fn delay(&mut self, seconds: f64, early: u32) {
+        self.timers = TimerQueue::default();
+        for (number, visitor) in self.visitors.iter_mut().enumerate() {
+            let number = number as u32;
+            visitor.delay(seconds, number < early);
+            self.timers.set(visitor.next_timer(), number);
+        }
+    }
+
     pub(crate) fn get(&self, number: u32) -> &Visitor {
         &self.visitors[number as usize]
     }

@@ -74,6 +74,8 @@ pub struct Behavior {
     pub flood: f64,
     /// Time from a response to the next request of such a script.
     pub flood_every: f64,
+    /// Share of visitors with one tab whose page listens to a stream instead of polling.
+    pub streams: f64,
 }
 
 impl Default for Behavior {
@@ -98,6 +100,7 @@ impl Default for Behavior {
             bots_every: 10.0,
             flood: 0.0,
             flood_every: 0.3,
+            streams: 0.0,
         }
     }
 }
@@ -208,6 +211,7 @@ pub(crate) struct Intent {
     pub(crate) sleeps: bool,
     pub(crate) reloads: bool,
     pub(crate) second_tab: bool,
+    pub(crate) streams: bool,
     pub(crate) shopping: SimTime,
     pub(crate) leaves: bool,
 }
@@ -224,7 +228,7 @@ impl Workload {
         let arrives = SimTime::from_seconds(self.arrivals.draw(rng));
         let closes = rng.happens(behavior.close).then(|| SimTime::from_seconds(rng.exponential(behavior.patience)));
         let back = SimTime::from_seconds(rng.exponential(behavior.away).max(1.0));
-        Intent {
+        let intent = Intent {
             kind,
             arrives,
             closes,
@@ -233,9 +237,13 @@ impl Workload {
             sleeps: rng.happens(behavior.sleep),
             reloads: rng.happens(behavior.reload),
             second_tab: rng.happens(behavior.second_tab),
+            streams: false,
             shopping: SimTime::from_seconds(behavior.shopping.draw(rng)),
             leaves: rng.happens(behavior.leave),
-        }
+        };
+        // Drawn only where streams are asked for, so that a seed means the same workload with and without them.
+        let listens = behavior.streams > 0.0 && rng.happens(behavior.streams);
+        Intent { streams: listens && kind == VisitorKind::Person && !intent.second_tab, ..intent }
     }
 }
 
@@ -256,7 +264,7 @@ mod tests {
 
     #[test]
     fn workload_has_the_configured_shares() {
-        let behavior = Behavior { bots: 0.1, flood: 0.2, ..Behavior::default() };
+        let behavior = Behavior { bots: 0.1, flood: 0.2, streams: 0.5, second_tab: 0.0, ..Behavior::default() };
         let workload = Workload { visitors: 10_000, arrivals: Arrivals::Steady(60.0), behavior, seed: 5, repeat: None };
         let intents: Vec<Intent> =
             (0..10_000).map(|number| workload.intent(&mut Rng::for_visitor(5, number))).collect();
@@ -264,6 +272,7 @@ mod tests {
         assert!((share(&|intent| intent.kind == VisitorKind::Bot) - 0.1).abs() < 0.01);
         assert!((share(&|intent| intent.kind == VisitorKind::Flooder) - 0.2).abs() < 0.015);
         assert!((share(&|intent| intent.leaves) - 0.7).abs() < 0.015);
+        assert!((share(&|intent| intent.streams) - 0.35).abs() < 0.015, "half of the people");
         assert!((share(&|intent| intent.closes.is_some()) - 0.05).abs() < 0.01);
     }
 }

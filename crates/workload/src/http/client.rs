@@ -7,13 +7,17 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use vestibule_http_client::{HttpClient, HttpError, Options, TlsError};
+use vestibule_core::is_pre_ticket;
+use vestibule_http_client::{HttpClient, HttpError, Options, ResponseBody, TlsError};
 
 use super::response::{self, Tickets};
+use super::stream::{Block, EventReader};
+use super::ticket::Ticket;
 use super::{CookieJar, Target};
 use crate::sim_time::SimTime;
-use crate::visitor::{GateResponse, PlannedRequest, RequestKind};
+use crate::visitor::{GateResponse, PlannedRequest, ReportedStatus, RequestKind};
 
 /// Maximum size of a response body.
 const RESPONSE_MAX: usize = 16 << 20;
@@ -61,10 +65,41 @@ pub(crate) struct Exchange {
     pub(crate) reported_active: Option<u64>,
     /// The `Set-Cookie` headers.
     pub(crate) set_cookies: Vec<HeaderValue>,
+    /// For a session that is admitted, the time since then in microseconds, by the store's clock.
+    pub(crate) admitted_for_us: Option<u64>,
     /// Size of the request, in bytes.
     pub(crate) sent_bytes: usize,
     /// Size of the response, in bytes.
     pub(crate) received_bytes: usize,
+}
+
+/// What visitors receive.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// The response to a request.
+    Exchange(Box<Exchange>),
+    /// Something of a stream.
+    Stream {
+        /// The visitor.
+        visitor: u32,
+        /// The number of the stream, as [`RequestPool::open_stream`] returned it.
+        stream: u64,
+        /// When it was received.
+        at: SimTime,
+        /// What it is.
+        message: StreamMessage,
+    },
+}
+
+/// What a stream brings.
+#[derive(Debug)]
+pub(crate) enum StreamMessage {
+    /// The response to the request that opens it.
+    Response(Box<Exchange>),
+    /// A status.
+    Update(Box<ReportedStatus>),
+    /// Its end, and the milliseconds until the browser reconnects, if the server has sent them.
+    End(Option<u32>),
 }
 
 /// A target that cannot be tested.
@@ -119,8 +154,10 @@ pub enum TargetCheckError {
 pub(crate) struct RequestPool {
     client: Arc<GateClient>,
     free: usize,
-    done: mpsc::UnboundedSender<Exchange>,
-    exchanges: mpsc::UnboundedReceiver<Exchange>,
+    /// Number of streams that were opened, open or not.
+    streams: u64,
+    sender: mpsc::UnboundedSender<Received>,
+    receiver: mpsc::UnboundedReceiver<Received>,
 }
 
 struct GateClient {
@@ -143,8 +180,8 @@ impl RequestPool {
         };
         let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, started });
         client.check_target().await?;
-        let (done, exchanges) = mpsc::unbounded_channel();
-        Ok(Self { client, free: max, done, exchanges })
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Ok(Self { client, free: max, streams: 0, sender, receiver })
     }
 
     /// Whether another request can be sent now.
@@ -155,25 +192,70 @@ impl RequestPool {
     /// Sends a request.
     pub(crate) fn send(&mut self, job: Job) {
         self.free = self.free.saturating_sub(1);
-        let (client, done) = (Arc::clone(&self.client), self.done.clone());
+        let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
         tokio::spawn(async move {
             // Fails only if the run has ended.
-            let _ = done.send(client.exchange(job).await);
+            let _ = sender.send(Received::Exchange(Box::new(client.exchange(job).await)));
         });
     }
 
+    /// Opens a stream, which is not limited: each has a connection of its own. Returns its number, and what closes it.
+    pub(crate) fn open_stream(&mut self, job: Job) -> (u64, AbortHandle) {
+        self.streams += 1;
+        let (client, sender, stream) = (Arc::clone(&self.client), self.sender.clone(), self.streams);
+        let task = tokio::spawn(async move {
+            let visitor = job.visitor;
+            let deliver = |message| {
+                let at = client.sim_time(Instant::now());
+                // Fails only if the run has ended.
+                let _ = sender.send(Received::Stream { visitor, stream, at, message });
+            };
+            client.stream(job, deliver).await;
+        });
+        (stream, task.abort_handle())
+    }
+
     /// Waits for responses. Cancel safe.
-    pub(crate) async fn receive(&mut self, exchanges: &mut Vec<Exchange>) {
-        self.free += self.exchanges.recv_many(exchanges, usize::MAX).await;
+    pub(crate) async fn receive(&mut self, received: &mut Vec<Received>) {
+        self.receiver.recv_many(received, usize::MAX).await;
+        self.free += received.iter().filter(|received| matches!(received, Received::Exchange(_))).count();
     }
 }
 
 impl GateClient {
     async fn exchange(&self, job: Job) -> Exchange {
         let request = self.request(&job);
-        let sent_bytes = header_bytes(request.headers()) + request.uri().path().len() + "GET  HTTP/1.1\r\n\r\n".len();
+        let sent_bytes = request_bytes(&request);
         let sent = Instant::now();
         let result = self.http.send(request).await;
+        self.exchanged(job, sent_bytes, sent, result)
+    }
+
+    /// Opens a stream and passes on what it brings, to its end.
+    async fn stream(&self, job: Job, deliver: impl Fn(StreamMessage)) {
+        let request = self.request(&job);
+        let sent_bytes = request_bytes(&request);
+        let sent = Instant::now();
+        let opened = self.http.open(request).await;
+        let (head, mut body) = match opened.map(Response::into_parts) {
+            Ok((head, body)) => (Ok(Response::from_parts(head, Bytes::new())), Some(body)),
+            Err(error) => (Err(error), None),
+        };
+        let exchange = self.exchanged(job, sent_bytes, sent, head);
+        let is_open = exchange.response == GateResponse::Stream;
+        deliver(StreamMessage::Response(Box::new(exchange)));
+        if let Some(body) = body.as_mut().filter(|_| is_open) {
+            deliver(StreamMessage::End(updates(body, &deliver).await));
+        }
+    }
+
+    fn exchanged(
+        &self,
+        job: Job,
+        sent_bytes: usize,
+        sent: Instant,
+        result: Result<Response<Bytes>, HttpError>,
+    ) -> Exchange {
         let received = Instant::now();
         let mut exchange = Exchange {
             job,
@@ -185,6 +267,7 @@ impl GateClient {
             failure: None,
             reported_active: None,
             set_cookies: Vec::new(),
+            admitted_for_us: None,
             sent_bytes,
             received_bytes: 0,
         };
@@ -234,7 +317,7 @@ impl GateClient {
     fn request(&self, job: &Job) -> Request<Bytes> {
         let kind = job.request.kind;
         let is_page = matches!(kind, RequestKind::Enter | RequestKind::Page);
-        let is_get = is_page || kind == RequestKind::Poll;
+        let is_get = is_page || matches!(kind, RequestKind::Poll | RequestKind::Stream);
         let mut request = Request::new(Bytes::new());
         *request.method_mut() = if is_get { Method::GET } else { Method::POST };
         *request.uri_mut() = self.target.uri(kind);
@@ -244,7 +327,12 @@ impl GateClient {
         if let Ok(agent) = HeaderValue::try_from(format!("{USER_AGENT_PREFIX}{})", job.visitor)) {
             headers.insert(USER_AGENT, agent);
         }
-        headers.insert(ACCEPT, HeaderValue::from_static(if is_page { PAGE_TYPES } else { "application/json" }));
+        let accept = match kind {
+            _ if is_page => PAGE_TYPES,
+            RequestKind::Stream => "text/event-stream",
+            _ => "application/json",
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         if is_page {
             headers.insert("sec-fetch-mode", HeaderValue::from_static("navigate"));
@@ -263,8 +351,11 @@ impl Exchange {
         self.status = Some(head.status);
         self.received_bytes = header_bytes(&head.headers) + "HTTP/1.1 200 OK\r\n\r\n".len() + body.len();
         self.set_cookies = head.headers.get_all(SET_COOKIE).into_iter().cloned().collect();
-        let set = self.set_cookies.iter().any(|cookie| cookie.as_bytes().starts_with(b"vestibule_"));
-        let tickets = Tickets { held: self.job.cookies.has_prefix("vestibule_"), set };
+        let set = self.set_cookies.iter().any(sets_ticket);
+        let ticket = Ticket::of(&self.set_cookies);
+        self.admitted_for_us = ticket.and_then(|ticket| ticket.admitted_for_us);
+        let lobby = ticket.is_some_and(|ticket| ticket.lobby);
+        let tickets = Tickets { held: self.job.cookies.has_prefix("vestibule_"), set, lobby };
         let kind = self.job.request.kind;
         self.reported_active =
             response::active(&body).filter(|_| matches!(kind, RequestKind::Poll | RequestKind::Keepalive));
@@ -272,11 +363,38 @@ impl Exchange {
             Ok(read) => self.response = read,
             Err(failure) => {
                 let retry_after_ms = response::retry_after_ms(&head.headers).unwrap_or(0);
-                self.response = GateResponse::Failed { retry_after_ms };
+                // A browser reconnects after an error of the network, not after one of the server.
+                let is_final = kind == RequestKind::Stream;
+                self.response = if is_final { GateResponse::NoStream } else { GateResponse::Failed { retry_after_ms } };
                 self.failure = Some(failure);
             }
         }
     }
+}
+
+/// Passes on the statuses of a stream. Returns the last `retry` in milliseconds.
+async fn updates(body: &mut ResponseBody, deliver: &impl Fn(StreamMessage)) -> Option<u32> {
+    let (mut reader, mut retry_ms) = (EventReader::default(), None);
+    // A broken connection is the end of a stream, too.
+    while let Ok(Some(bytes)) = body.next().await {
+        for block in reader.read(&bytes) {
+            match block {
+                Block::Status(status) => deliver(StreamMessage::Update(status)),
+                Block::Retry(ms) => retry_ms = Some(ms),
+            }
+        }
+    }
+    retry_ms
+}
+
+/// Whether this `Set-Cookie` sets the ticket of a session, not the pre-ticket of a first visit.
+fn sets_ticket(cookie: &HeaderValue) -> bool {
+    let pair = cookie.to_str().ok().and_then(|cookie| cookie.split(';').next()?.split_once('='));
+    pair.is_some_and(|(name, token)| name.starts_with("vestibule_") && !is_pre_ticket(token))
+}
+
+fn request_bytes(request: &Request<Bytes>) -> usize {
+    header_bytes(request.headers()) + request.uri().path().len() + "GET  HTTP/1.1\r\n\r\n".len()
 }
 
 fn header_bytes(headers: &HeaderMap) -> usize {

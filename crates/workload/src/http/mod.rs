@@ -2,10 +2,14 @@
 
 mod client;
 mod cookies;
+mod lobby;
 mod response;
+mod stream;
 mod target;
+mod ticket;
 
 pub use client::TargetCheckError;
-pub(crate) use client::{Exchange, Job, RequestPool, USER_AGENT_PREFIX};
+pub(crate) use client::{Exchange, Job, Received, RequestPool, StreamMessage, USER_AGENT_PREFIX};
 pub(crate) use cookies::CookieJar;
+pub use lobby::{LobbyError, wait_for_lobby};
 pub use target::{Target, TargetError};

@@ -19,6 +19,8 @@ const PAGE_POLL_MS: u32 = 5_000;
 pub(super) struct Tickets {
     pub(super) held: bool,
     pub(super) set: bool,
+    /// Whether it is one of a lobby.
+    pub(super) lobby: bool,
 }
 
 /// Reads the response to a request.
@@ -26,8 +28,10 @@ pub(super) fn read(kind: RequestKind, head: &Parts, body: &Bytes, tickets: Ticke
     match kind {
         RequestKind::Enter | RequestKind::Page => page(head, tickets),
         RequestKind::Poll | RequestKind::Keepalive => visitor_status(head, body),
+        RequestKind::Stream if head.status == StatusCode::OK => Ok(GateResponse::Stream),
+        RequestKind::Stream if head.status == StatusCode::NO_CONTENT => Ok(GateResponse::NoStream),
         RequestKind::Away | RequestKind::Leave if head.status.is_success() => Ok(GateResponse::Done),
-        RequestKind::Away | RequestKind::Leave => Err(head.status.to_string()),
+        RequestKind::Stream | RequestKind::Away | RequestKind::Leave => Err(head.status.to_string()),
     }
 }
 
@@ -39,7 +43,7 @@ fn page(head: &Parts, tickets: Tickets) -> Result<GateResponse, String> {
         && !headers.contains_key("x-vestibule-session");
     if is_queue_page {
         let poll_after_ms = retry_after_ms(headers).unwrap_or(PAGE_POLL_MS);
-        return Ok(GateResponse::QueuePage { poll_after_ms, ticket: tickets.set });
+        return Ok(GateResponse::QueuePage { poll_after_ms, ticket: tickets.set, lobby: tickets.lobby });
     }
     let status = head.status;
     if status.is_redirection() && !tickets.held && !tickets.set {
@@ -50,16 +54,23 @@ fn page(head: &Parts, tickets: Tickets) -> Result<GateResponse, String> {
 }
 
 fn visitor_status(head: &Parts, body: &Bytes) -> Result<GateResponse, String> {
-    let visitor_status: VisitorStatus = match serde_json::from_slice(body) {
-        Ok(visitor_status) => visitor_status,
-        Err(_) if head.status == StatusCode::OK => return Err("200 without a visitor status".to_owned()),
-        Err(_) => return Err(head.status.to_string()),
+    let mut status = match reported_status(body) {
+        Some(status) => status,
+        None if head.status == StatusCode::OK => return Err("200 without a visitor status".to_owned()),
+        None => return Err(head.status.to_string()),
     };
+    status.poll_after_ms = status.poll_after_ms.max(retry_after_ms(&head.headers).unwrap_or(0));
+    Ok(GateResponse::Status(status))
+}
+
+/// The visitor status of a response or of an update; `None` if it is none.
+pub(super) fn reported_status(json: &[u8]) -> Option<ReportedStatus> {
+    let visitor_status: VisitorStatus = serde_json::from_slice(json).ok()?;
     let session = visitor_status.session.map_or(0, ReportedStatus::session_prefix);
     let poll_after_ms = u32::try_from(visitor_status.poll_after.max(1).saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
     let event = visitor_status.event.as_ref();
     let unavailable = visitor_status.state == VisitorState::Unavailable;
-    Ok(GateResponse::Status(ReportedStatus {
+    Some(ReportedStatus {
         state: visitor_status.state,
         session,
         position: visitor_status.position.map_or(0, |position| u32::try_from(position).unwrap_or(u32::MAX)),
@@ -69,9 +80,9 @@ fn visitor_status(head: &Parts, body: &Bytes) -> Result<GateResponse, String> {
         wait: visitor_status.wait_seconds,
         // Without the store, no session is renewed.
         expires_in: visitor_status.expires_in.filter(|_| !unavailable),
-        poll_after_ms: poll_after_ms.max(retry_after_ms(&head.headers).unwrap_or(0)).min(RETRY_MAX_MS),
+        poll_after_ms: poll_after_ms.min(RETRY_MAX_MS),
         skip: None,
-    }))
+    })
 }
 
 /// A number of a draw, such as `0.855761`.

@@ -33,6 +33,7 @@ pub struct Target {
     pub(super) host: HeaderValue,
     uris: [Uri; RequestKind::ALL.len()],
     health: Uri,
+    line: Uri,
     url: String,
 }
 
@@ -66,6 +67,7 @@ impl Target {
         let uri_of = |kind| match kind {
             RequestKind::Enter | RequestKind::Page => Ok(uri.clone()),
             RequestKind::Poll => endpoint("status"),
+            RequestKind::Stream => endpoint("stream"),
             RequestKind::Keepalive => endpoint("keepalive"),
             RequestKind::Away => endpoint("away"),
             RequestKind::Leave => endpoint("leave"),
@@ -76,6 +78,7 @@ impl Target {
             host: HeaderValue::try_from(named).map_err(|_| invalid_name(named))?,
             uris,
             health: format!("{scheme}://{authority}/_vestibule/health").parse().map_err(|_| invalid())?,
+            line: endpoint("line").map_err(|_| invalid())?,
             url: address.to_owned(),
         })
     }
@@ -86,6 +89,10 @@ impl Target {
 
     pub(super) fn health(&self) -> Uri {
         self.health.clone()
+    }
+
+    pub(super) fn line(&self) -> Uri {
+        self.line.clone()
     }
 
     /// The URL as given.

@@ -56,7 +56,7 @@ impl Report {
         }
         active.extend(self.run.quota.map(|quota| Line::level("quota", self.run.seconds, quota as f64)));
         let wait = |name: &str, which: usize| Line::through(name, self.waits.iter().map(|step| (step[0], step[which])));
-        let charts = [
+        let mut charts = vec![
             Chart::new("Waiting visitors", "visitors", vec![line("waiting", &series.waiting)]),
             Chart::new("Active visitors", "visitors", active),
             Chart::new(
@@ -76,6 +76,13 @@ impl Report {
                 vec![gaps("median", &series.latency_p50), gaps("p99", &series.latency_p99)],
             ),
         ];
+        if !series.reconnects.is_empty() {
+            charts.push(Chart::new(
+                "Streams opened again",
+                "per second",
+                vec![line("streams opened again", &series.reconnects)],
+            ));
+        }
         charts.iter().map(Chart::draw).collect()
     }
 }

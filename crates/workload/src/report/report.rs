@@ -98,6 +98,8 @@ pub struct Series {
     pub requests: Vec<f64>,
     /// Failed requests per second.
     pub failures: Vec<f64>,
+    /// Streams opened again per second; empty without streams.
+    pub reconnects: Vec<f64>,
     /// Median latency in milliseconds.
     pub latency_p50: Vec<Option<f64>>,
     /// 99th percentile of the latency in milliseconds.
@@ -327,6 +329,7 @@ impl Series {
         let mean = |of: &dyn Fn(&Second) -> f64| -> Vec<f64> {
             chunks().map(|chunk| chunk.iter().map(of).sum::<f64>() / chunk.len() as f64).collect()
         };
+        let has_streams = request_stats.streams.were_used();
         let was_timed = !summary.latency.is_empty();
         Self {
             every,
@@ -337,6 +340,7 @@ impl Series {
             admissions: counts(&concurrency.admissions),
             requests: mean(&|second| f64::from(second.requests)),
             failures: mean(&|second| f64::from(second.failures)),
+            reconnects: if has_streams { mean(&|second| f64::from(second.reconnects)) } else { Vec::new() },
             latency_p50: if was_timed { quantiles(0.5) } else { Vec::new() },
             latency_p99: if was_timed { quantiles(0.99) } else { Vec::new() },
         }

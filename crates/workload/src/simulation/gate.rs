@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{Line, LineRules, Mode, SessionLocation, SessionState, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, QueueId, SessionId, Ticket,
-    TicketSigner, VisitorState, full_after, poll_after,
+    FirstVisit, JoinStep, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT,
+    PreTicket, QueueId, SessionId, Ticket, TicketSigner, VisitorState, draw_after, full_after, lobby_after, poll_after,
 };
 use vestibule_estimate::{WaitRange, expected_wait};
 
+use super::sale::{Sale, VirtualSale};
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::visitor::{GateResponse, PollSpan, ReportedStatus, RequestKind};
@@ -32,6 +33,12 @@ const MICROS_PER_MILLI: f64 = 1000.0;
 struct SimulatedSession {
     session: SessionId,
     ticket: Option<Ticket>,
+    /// The lobby ticket, until the order is drawn.
+    lobby: Option<LobbyTicket>,
+    /// The number of a drawn session, in millionths.
+    number: Option<u32>,
+    /// The pre-ticket of a first visit that joined nobody.
+    pre_ticket: Option<PreTicket>,
     /// When an estimate was last shown.
     shown_at: SimTime,
     /// The estimate that was last shown, in seconds; 0 is none.
@@ -47,11 +54,14 @@ struct SimulatedSession {
 /// The gate.
 pub(super) struct VirtualGate {
     line: Line,
+    /// The event, if one is simulated.
+    sale: Option<VirtualSale>,
     /// The rules, with the real `waiting_ttl`.
     rules: LineRules,
     signer: TicketSigner,
     queue: QueueId,
     sessions: Vec<SimulatedSession>,
+    last_first_visit: Micros,
     /// Waiting visitors in order of arrival.
     order: BTreeSet<(Micros, u32)>,
     /// Visitors who have stopped polling, and when they expire.
@@ -63,11 +73,17 @@ pub(super) struct VirtualGate {
 
 impl VirtualGate {
     #[expect(clippy::expect_used, reason = "the key and the name are constants")]
-    pub(super) fn new(workload: &Workload, rules: &LineRules) -> Self {
+    pub(super) fn new(workload: &Workload, rules: &LineRules, sale: Option<&Sale>) -> Self {
+        let queue: QueueId = "plan".parse().expect("an id");
+        let sale = sale.map(|sale| VirtualSale::new(sale, &queue, START));
+        let followed = sale.as_ref().map_or_else(|| rules.clone(), |sale| sale.rules(rules));
         let mut rng = Rng::for_visitor(workload.seed, u32::MAX);
         let session_of = |rng: &mut Rng| SimulatedSession {
             session: rng.session(),
             ticket: None,
+            lobby: None,
+            number: None,
+            pre_ticket: None,
             shown_at: SimTime(0),
             shown_wait: 0.0,
             is_presumed: false,
@@ -75,11 +91,13 @@ impl VirtualGate {
             shown_position: 0,
         };
         Self {
-            line: Line::new(LineRules { waiting_ttl: PRESENCE_TTL, ..rules.clone() }, START, false),
+            line: Line::new(LineRules { waiting_ttl: PRESENCE_TTL, ..followed }, START, false),
+            sale,
             rules: rules.clone(),
             signer: TicketSigner::new(&KeyList::of_bytes("plan", [7; 32])).expect("a key of the right length"),
-            queue: "plan".parse().expect("an id"),
+            queue,
             sessions: (0..workload.visitors).map(|_| session_of(&mut rng)).collect(),
+            last_first_visit: Micros(0),
             order: BTreeSet::new(),
             silent: HashMap::new(),
             skip_max: SKIP_MAX,
@@ -108,6 +126,7 @@ impl VirtualGate {
                 GateResponse::Done
             }
             _ if is_robot => self.answer_robot(now),
+            _ if self.lobby_ends_in(now).is_some() => self.answer_in_lobby(now, number, kind),
             _ => {
                 let answer = self.visit(now, number);
                 self.tell(now, number, kind, &answer)
@@ -115,11 +134,67 @@ impl VirtualGate {
         }
     }
 
+    /// Seconds until the start if visitors are in the lobby of a draw.
+    fn lobby_ends_in(&self, now: SimTime) -> Option<f64> {
+        self.sale.as_ref()?.lobby_ends_in(instant(now))
+    }
+
+    /// A visitor in the lobby gets a lobby ticket once. They join the line at the start.
+    fn answer_in_lobby(&mut self, now: SimTime, number: u32, kind: RequestKind) -> GateResponse {
+        if self.session_of(number).lobby.is_none() {
+            self.enter_lobby(now, number);
+        }
+        let draw_seconds = self.sale.as_ref().map_or(0, |sale| sale.event.draw_seconds());
+        let jittered = self.with_random_micros(instant(now));
+        let ask_after = lobby_after(self.lobby_ends_in(now), draw_seconds, jittered);
+        let poll_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
+        match kind {
+            RequestKind::Enter | RequestKind::Page => {
+                GateResponse::QueuePage { poll_after_ms, ticket: false, lobby: true }
+            }
+            _ => GateResponse::Status(ReportedStatus {
+                state: VisitorState::Lobby,
+                session: 0,
+                position: 0,
+                joined_at: 0,
+                number: None,
+                drawing: false,
+                wait: None,
+                expires_in: None,
+                poll_after_ms,
+                skip: None,
+            }),
+        }
+    }
+
+    fn enter_lobby(&mut self, now: SimTime, number: u32) {
+        let visit = Visit::joining(self.session_of(number).session);
+        let entry = self.line.visit(instant(now), &visit).lobby_entry(&visit);
+        let event = self.sale.as_ref().map(|sale| &sale.event.id);
+        let token = entry.zip(event).and_then(|(entry, event)| self.signer.sign_lobby(&self.queue, event, &entry));
+        let ticket = token.and_then(|token| self.signer.verify_lobby(&self.queue, token.as_bytes()).ok());
+        self.sessions[number as usize].lobby = ticket;
+    }
+
+    /// Converts the lobby ticket of a visitor after the draw.
+    fn convert(&mut self, number: u32) {
+        let Some(sale) = &self.sale else { return };
+        let session_of = &mut self.sessions[number as usize];
+        if let Some(ticket) = session_of.lobby.take() {
+            session_of.number = sale.number(ticket.session());
+            session_of.ticket = sale.drawn(&ticket);
+        }
+    }
+
     fn answer_robot(&mut self, now: SimTime) -> GateResponse {
         let join = Some(self.rng.session());
         let answer = self.line.visit(instant(now), &Visit { join, ..Visit::default() });
         let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        if is_in { GateResponse::Site } else { GateResponse::QueuePage { poll_after_ms: 2000, ticket: true } }
+        if is_in {
+            GateResponse::Site
+        } else {
+            GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false }
+        }
     }
 
     fn session_of(&self, number: u32) -> &SimulatedSession {
@@ -128,23 +203,34 @@ impl VirtualGate {
 
     fn visit(&mut self, now: SimTime, number: u32) -> VisitAnswer {
         self.silent.remove(&number);
+        self.convert(number);
         let session_of = self.session_of(number);
-        let visit = Visit { ticket: session_of.ticket.clone(), join: Some(session_of.session), ..Visit::default() };
+        let visit = match (session_of.pre_ticket, &session_of.ticket) {
+            (Some(pre_ticket), None) => Visit::redeeming(pre_ticket),
+            (_, ticket) => Visit { ticket: ticket.clone(), ..Visit::joining(session_of.session) },
+        };
         let mut answer = self.line.visit(instant(now), &visit);
         if answer.place.is_none() {
-            // The session has ended: the visitor joins again.
             let session_of = &mut self.sessions[number as usize];
-            (session_of.session, session_of.ticket) = (self.rng.session(), None);
-            (session_of.shown_position, session_of.shown_wait) = (0, 0.0);
-            let visit = Visit::joining(session_of.session);
-            answer = self.line.visit(instant(now), &visit);
+            let had_session = session_of.ticket.take().is_some();
+            if answer.kind != VisitKind::NeedsPreTicket || had_session || visit.redeem.is_some() {
+                // The session has ended: the visitor joins again.
+                (session_of.session, session_of.pre_ticket) = (self.rng.session(), None);
+                (session_of.shown_position, session_of.shown_wait, session_of.number) = (0, 0.0, None);
+                let visit = Visit::joining(session_of.session);
+                answer = self.line.visit(instant(now), &visit);
+            }
+        }
+        if answer.kind == VisitKind::NeedsPreTicket {
+            self.sign_first_visit(now, number);
         }
         if let Some(place) = &answer.place {
+            self.sessions[number as usize].pre_ticket = None;
             if place.admitted_at.is_none() {
                 self.order.insert((place.arrival, number));
             }
             let held = self.session_of(number).ticket.as_ref();
-            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && place.confirmed;
+            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && place.confirmed || ticket.is_new_from_lobby();
             if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at || confirms(ticket)) {
                 self.sign(now, number, place);
             }
@@ -161,6 +247,16 @@ impl VirtualGate {
         if let Some(place) = self.line.visit(instant(now), &Visit::keeping(ticket)).place {
             self.sign(now, number, &place);
         }
+    }
+
+    fn sign_first_visit(&mut self, now: SimTime, number: u32) {
+        let (epoch, session) = (self.rules.epoch, self.session_of(number).session);
+        // Virtual time is in milliseconds; a real clock tells first visits apart.
+        self.last_first_visit = instant(now).max(Micros(self.last_first_visit.0 + 1));
+        let visit = FirstVisit { epoch, session, at: self.last_first_visit, network: None, preserved: false };
+        let token = self.signer.sign_first_visit(&self.queue, &visit);
+        let verified = token.and_then(|token| self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), None).ok());
+        self.sessions[number as usize].pre_ticket = verified;
     }
 
     fn sign(&mut self, now: SimTime, number: u32, place: &SessionState) {
@@ -253,10 +349,12 @@ impl VirtualGate {
 
     fn tell(&mut self, now: SimTime, number: u32, kind: RequestKind, answer: &VisitAnswer) -> GateResponse {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        let position = answer.place.filter(|_| !admitted).map(|place| place.position);
+        let drawing = answer.mode == Mode::Draw && !admitted;
+        let position = answer.place.filter(|_| !admitted && !drawing).map(|place| place.position);
         let seen = answer.pace.observed(answer.now);
         let known_for = seen.age;
-        let expected = position.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
+        let ranked = position.filter(|_| answer.mode.admits());
+        let expected = ranked.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
         let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
         let poll_wait = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
         let full = match wait {
@@ -265,15 +363,22 @@ impl VirtualGate {
             None => self.rules.waiting_ttl,
         };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
-        let is_full = answer.kind == VisitKind::Full;
         let jittered = self.with_random_micros(answer.now);
-        let ask_after =
-            if is_full { full_after(jittered) } else { poll_after(position, poll_wait, full, left, jittered) };
+        let ask_after = match answer.kind {
+            VisitKind::Full => full_after(jittered),
+            VisitKind::NeedsPreTicket => JoinStep::REDEEM_AFTER,
+            _ if drawing => {
+                let draw_ends_in = self.sale.as_ref().and_then(|sale| sale.event.draw_ends_in(answer.now));
+                draw_after(draw_ends_in, self.rules.waiting_ttl, left, jittered)
+            }
+            _ => poll_after(position, poll_wait, full, left, jittered),
+        };
         let poll_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
-        // Polls that are frequent for another reason than the wait are not skipped.
+        // Polls that are frequent for another reason than the wait are not skipped, and neither is the first one after joining:
+        // no wait was shown before, so the session is present for less time.
         let near_front = NEAR_FRONT.max(self.rules.quota);
         let skip = poll_wait
-            .filter(|_| kind == RequestKind::Poll && seen.is_known())
+            .filter(|_| kind == RequestKind::Poll && answer.kind == VisitKind::Renewed && seen.is_known())
             .filter(|_| position.is_some_and(|position| position > near_front))
             .and_then(|poll_wait| self.skip(now, poll_wait as f64, known_for));
         let session_of = &mut self.sessions[number as usize];
@@ -285,22 +390,24 @@ impl VirtualGate {
             if session_of.shown_position == 0 { position } else { position.min(session_of.shown_position) }
         });
         let (session, shown) = (ReportedStatus::session_prefix(session_of.session), session_of.shown_position);
+        let drawn = session_of.number;
         match kind {
             RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site,
             RequestKind::Enter | RequestKind::Page => {
-                GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some() }
+                GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some(), lobby: false }
             }
             _ => GateResponse::Status(ReportedStatus {
                 state: match answer.kind {
                     VisitKind::Full => VisitorState::Full,
                     _ if admitted => VisitorState::Admitted,
+                    _ if drawing => VisitorState::Lobby,
                     _ => VisitorState::Waiting,
                 },
-                session: if is_full { 0 } else { session },
+                session: if answer.place.is_some() { session } else { 0 },
                 position: u32::try_from(shown).unwrap_or(u32::MAX),
                 joined_at: answer.place.map_or(0, |place| place.arrival.0),
-                number: None,
-                drawing: false,
+                number: drawn,
+                drawing,
                 wait,
                 expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
                 poll_after_ms,
@@ -353,6 +460,8 @@ fn instant(at: SimTime) -> Micros {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::settings::Protection;
+
     use super::*;
     use crate::arrivals::Arrivals;
     use crate::workload::{Behavior, Shopping};
@@ -361,7 +470,9 @@ mod tests {
     fn polls_are_jittered_as_with_a_real_clock() {
         let behavior = Behavior::patient(Shopping::Fixed(30.0));
         let workload = Workload { visitors: 200, arrivals: Arrivals::Steady(1.0), behavior, seed: 1, repeat: None };
-        let mut gate = VirtualGate::new(&workload, &LineRules::with_quota(1));
+        let protection = Protection::without_pre_tickets();
+        let rules = LineRules { protection, ..LineRules::with_quota(1) };
+        let mut gate = VirtualGate::new(&workload, &rules, None);
         let request = (0..200).map(|number| gate.handle(SimTime(number), number, RequestKind::Enter, false));
         let pages = request.filter_map(|response| match response {
             GateResponse::QueuePage { poll_after_ms, .. } => Some(poll_after_ms / 1000),

@@ -6,11 +6,14 @@
 
 mod gate;
 mod request_rate;
+mod sale;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use vestibule_core::line::LineRules;
+
+pub use self::sale::Sale;
 
 use self::gate::VirtualGate;
 use self::request_rate::RequestRate;
@@ -40,7 +43,13 @@ pub struct SimulationResult {
 /// Simulates a workload with these rules.
 #[must_use]
 pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
-    Simulation::new(workload, rules).run()
+    Simulation::new(workload, rules, None).run()
+}
+
+/// Simulates an event: visitors of its lobby come before its start, and the others of the workload from its start on.
+#[must_use]
+pub fn simulate_sale(workload: Workload, rules: &LineRules, sale: &Sale) -> SimulationResult {
+    Simulation::new(workload, rules, Some(sale)).run()
 }
 
 struct Simulation {
@@ -55,10 +64,15 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn new(workload: Workload, rules: &LineRules) -> Self {
+    fn new(workload: Workload, rules: &LineRules, sale: Option<&Sale>) -> Self {
+        let gate = VirtualGate::new(&workload, rules, sale);
+        let mut visitors = VirtualVisitors::new(workload);
+        if let Some(sale) = sale {
+            visitors.delay(Sale::STARTS_AFTER as f64, sale.lobby);
+        }
         Self {
-            gate: VirtualGate::new(&workload, rules),
-            visitors: VirtualVisitors::new(workload),
+            gate,
+            visitors,
             request_stats: RequestStats::default(),
             request_rate: RequestRate::default(),
             expiries: BinaryHeap::new(),
@@ -148,11 +162,33 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::settings::{EventOrder, Protection};
+
     use super::*;
     use crate::arrivals::Arrivals;
+    use crate::checks::check_order;
     use crate::observe::Observation;
     use crate::summary::summarize;
     use crate::workload::{Behavior, Shopping};
+
+    #[test]
+    fn drawn_visitors_are_admitted_by_their_numbers() {
+        let behavior = Behavior::patient(Shopping::Uniform(5.0, 15.0));
+        let workload = Workload { visitors: 900, arrivals: Arrivals::Burst(60.0), behavior, seed: 5, repeat: None };
+        for order in [EventOrder::Draw, EventOrder::Arrival] {
+            let sale = Sale { lobby: 600, order, draw_seconds: 30 };
+            let result = simulate_sale(workload.clone(), &LineRules::with_quota(20), &sale);
+            assert!(result.completed);
+            let drawn = result.traces.iter().filter(|trace| trace.number.is_some()).count();
+            assert_eq!(drawn, if order == EventOrder::Draw { 600 } else { 0 });
+            let check = check_order(&result.traces);
+            assert_eq!((check.compared, check.inversions), (900, 0), "{order:?}");
+            let start = SimTime::from_seconds(Sale::STARTS_AFTER as f64);
+            let first = result.traces.iter().filter_map(|trace| trace.admitted).min().unwrap();
+            let earliest = if order == EventOrder::Draw { start.add_seconds(30.0) } else { start };
+            assert!(first >= earliest && first < earliest.add_seconds(25.0), "{order:?}: {}", first.seconds());
+        }
+    }
 
     #[test]
     fn skipped_polls_change_no_figure() {
@@ -164,7 +200,9 @@ mod tests {
                 let SimulationResult { traces, request_stats, duration, .. } = simulation.run();
                 summarize(&traces, &request_stats, Some(quota), duration, true, &Observation::default()).figures
             };
-            let simulation = || Simulation::new(workload.clone(), &LineRules::with_quota(quota));
+            let protection = Protection::without_pre_tickets();
+            let rules = LineRules { protection, ..LineRules::with_quota(quota) };
+            let simulation = || Simulation::new(workload.clone(), &rules, None);
             let exact = Simulation { gate: simulation().gate.exact(), ..simulation() };
             let (skipped, result) = (figures(simulation()), figures(exact));
             for (name, bound) in [("wait_p50", 0.04), ("wait_p90", 0.04), ("wait_longest", 0.04), ("requests", 0.08)] {

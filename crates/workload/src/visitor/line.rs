@@ -36,8 +36,16 @@ impl Visitor {
             // The browser sends the beacon when it unloads the page.
             self.timers.reload = SimTime::NEVER;
             self.trace.was_absent = true;
+            self.stop_listening();
             return self.send(RequestKind::Away);
         }
+        if first == self.timers.silent {
+            return self.on_silence(now);
+        }
+        self.ask(now)
+    }
+
+    pub(super) fn poll(&mut self, now: SimTime) -> Next {
         self.timers.request = SimTime::NEVER;
         self.record_absence(now);
         let next = self.send(RequestKind::Poll);
@@ -81,6 +89,7 @@ impl Visitor {
     fn clear_timers(&mut self) {
         let never = SimTime::NEVER;
         (self.timers.request, self.timers.close, self.timers.sleep, self.timers.reload) = (never, never, never, never);
+        self.stop_listening();
     }
 
     /// The beacon of a page that was closed or is being reloaded was sent.
@@ -110,21 +119,24 @@ impl Visitor {
             GateResponse::QueuePage { ticket: true, .. } if matches!(self.phase, Phase::Shopping | Phase::Admitted) => {
                 self.evicted()
             }
-            GateResponse::QueuePage { poll_after_ms, ticket: false } if self.phase == Phase::Shopping => {
+            GateResponse::QueuePage { poll_after_ms, ticket: false, .. } if self.phase == Phase::Shopping => {
                 self.page_failed(now, poll_after_ms)
             }
-            GateResponse::QueuePage { poll_after_ms, ticket: false } if self.phase == Phase::Admitted => {
+            GateResponse::QueuePage { poll_after_ms, ticket: false, .. } if self.phase == Phase::Admitted => {
                 self.timers.request = now.add_ms(poll_after_ms);
                 self.wait_for_timer()
             }
-            GateResponse::QueuePage { poll_after_ms, ticket } => {
+            GateResponse::QueuePage { poll_after_ms, ticket, lobby } => {
                 self.phase = Phase::InLine;
                 if ticket {
                     self.join_line(now, sent, behavior);
                     self.trace.last_waiting = Some(sent);
                     self.present_until = now.add_seconds(f64::from(poll_after_ms) / 1000.0 * PRESENCE_FACTOR);
+                } else {
+                    self.first_visit.get_or_insert(sent);
                 }
-                self.timers.request = now.add_ms(self.interval(poll_after_ms, behavior));
+                let first_ms = self.first_request(poll_after_ms, ticket && !lobby);
+                self.timers.request = now.add_ms(self.interval(first_ms, behavior));
                 self.wait_for_timer()
             }
             GateResponse::Failed { retry_after_ms } if self.phase == Phase::Shopping => {
@@ -134,7 +146,7 @@ impl Visitor {
                 self.timers.request = self.back_off(now, retry_after_ms);
                 self.wait_for_timer()
             }
-            GateResponse::Status(_) | GateResponse::Done => {
+            GateResponse::Status(_) | GateResponse::Stream | GateResponse::NoStream | GateResponse::Done => {
                 self.timers.request = self.back_off(now, 0);
                 self.wait_for_timer()
             }
@@ -143,7 +155,8 @@ impl Visitor {
 
     fn join_line(&mut self, now: SimTime, sent: SimTime, behavior: &Behavior) {
         if self.trace.joined.is_none() {
-            (self.trace.arrived, self.trace.joined) = (Some(sent), Some(now));
+            // The first visit of a pre-ticket may count as the arrival, or not.
+            (self.trace.arrived, self.trace.joined) = (self.first_visit.or(Some(sent)), Some(now));
             self.timers.close = self.intent.closes.map_or(SimTime::NEVER, |after| now.add_ms(after.0));
             if self.intent.reloads {
                 self.timers.reload = now.add_seconds(self.rng.exponential(behavior.reload_every).max(1.0));
@@ -176,17 +189,18 @@ impl Visitor {
                 self.timers.request = self.back_off(now, *retry_after_ms);
                 return self.wait_for_timer();
             }
-            GateResponse::Site | GateResponse::QueuePage { .. } | GateResponse::Done => {
+            GateResponse::Site
+            | GateResponse::QueuePage { .. }
+            | GateResponse::Stream
+            | GateResponse::NoStream
+            | GateResponse::Done => {
                 self.timers.request = self.back_off(now, 0);
                 return self.wait_for_timer();
             }
         };
+        self.note_state(status);
         self.record_position(status);
-        if self.trace.number.is_none() && status.number.is_some() {
-            self.trace.number = status.number;
-            // Who joins the line after the draw may find that others were admitted.
-            self.trace.was_absent |= !status.drawing;
-        }
+        self.record_number(status);
         if status.session != 0 && status.state != VisitorState::Unavailable {
             // A visitor whose page had no ticket joins with the first poll.
             self.join_line(now, sent, behavior);
@@ -213,16 +227,21 @@ impl Visitor {
         if status.state != VisitorState::Unavailable {
             self.trace.last_waiting = Some(sent);
         }
-        if let Some(seconds) = status.expires_in {
-            self.present_until = now.add_seconds(seconds as f64);
-        }
-        self.record_estimate(now, status);
+        self.take_status(now, status);
         let interval = self.interval(status.poll_after_ms, behavior).max(1);
         self.timers.request = now.add_ms(interval);
         if let Some(span) = status.skip.filter(|span| span.until > self.timers.request) {
             self.skip(now, interval, span);
         }
         self.wait_for_timer()
+    }
+
+    /// Remembers until when the session is present, and the estimate.
+    pub(super) fn take_status(&mut self, now: SimTime, status: &ReportedStatus) {
+        if let Some(seconds) = status.expires_in {
+            self.present_until = now.add_seconds(seconds as f64);
+        }
+        self.record_estimate(now, status);
     }
 
     /// Counts the polls of a span and schedules only the last one.
@@ -251,8 +270,17 @@ impl Visitor {
         }
     }
 
+    /// Records the number in the draw.
+    pub(super) const fn record_number(&mut self, status: &ReportedStatus) {
+        if self.trace.number.is_none() && status.number.is_some() {
+            self.trace.number = status.number;
+            // Who joins the line after the draw may find that others were admitted.
+            self.trace.was_absent |= !status.drawing;
+        }
+    }
+
     /// Records the position, and whether it got worse.
-    fn record_position(&mut self, status: &ReportedStatus) {
+    pub(super) fn record_position(&mut self, status: &ReportedStatus) {
         let waits = matches!(status.state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Admitted);
         if !waits || status.session == 0 {
             return;

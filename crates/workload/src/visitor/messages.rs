@@ -11,6 +11,8 @@ pub enum RequestKind {
     Enter,
     /// Polls the visitor status, as the queue page does.
     Poll,
+    /// Opens a stream of the visitor status, as the queue page does.
+    Stream,
     /// Opens another page of the site.
     Page,
     /// Renews the session, as the keepalive script does.
@@ -23,7 +25,8 @@ pub enum RequestKind {
 
 impl RequestKind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [Self::Enter, Self::Poll, Self::Page, Self::Keepalive, Self::Away, Self::Leave];
+    pub const ALL: [Self; 7] =
+        [Self::Enter, Self::Poll, Self::Stream, Self::Page, Self::Keepalive, Self::Away, Self::Leave];
 
     /// The name in reports.
     #[must_use]
@@ -31,6 +34,7 @@ impl RequestKind {
         match self {
             Self::Enter => "enter",
             Self::Poll => "poll",
+            Self::Stream => "stream",
             Self::Page => "page",
             Self::Keepalive => "keepalive",
             Self::Away => "away",
@@ -71,9 +75,15 @@ pub enum GateResponse {
         poll_after_ms: u32,
         /// Whether it set a ticket. It does not while the store is unavailable: the visitor has not joined yet.
         ticket: bool,
+        /// Whether the ticket is one of a lobby, whose visitors are not in line.
+        lobby: bool,
     },
     /// A visitor status.
     Status(ReportedStatus),
+    /// An open stream. Updates follow.
+    Stream,
+    /// A response after which a page opens no stream any more.
+    NoStream,
     /// Success without a body.
     Done,
     /// No response, or one that is not from a gate.

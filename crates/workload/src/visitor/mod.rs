@@ -5,6 +5,7 @@
 mod line;
 mod messages;
 mod shop;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -12,6 +13,7 @@ mod trace;
 pub use messages::{GateResponse, PlannedRequest, PollSpan, ReportedStatus, RequestKind};
 pub use trace::{ShownEstimate, VisitorTrace};
 
+use self::stream::PageStream;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::workload::{Behavior, Intent, VisitorKind, Workload};
@@ -51,6 +53,10 @@ pub enum Event<'a> {
     Timer,
     /// The response to the last request, and when the request was sent.
     Response(&'a GateResponse, SimTime),
+    /// A status that came by the open stream.
+    Update(&'a ReportedStatus),
+    /// The open stream has ended; the milliseconds until the browser opens it again, if the server has sent them.
+    StreamEnd(Option<u32>),
 }
 
 /// A visitor.
@@ -67,6 +73,8 @@ pub struct Visitor {
     pub(crate) session: u64,
     pub(crate) position: u32,
     pub(crate) joined_at: u64,
+    /// When the first page was requested that joined nobody.
+    pub(crate) first_visit: Option<SimTime>,
     /// When the session expires, by what the gate reported.
     pub(crate) present_until: SimTime,
     /// Polls that are counted and not simulated.
@@ -75,6 +83,7 @@ pub struct Visitor {
     pub(crate) canceled: Option<SkippedPolls>,
     /// How long a visit renews the active session, by what the gate reported; 0 is unknown.
     pub(crate) renewal_ms: u32,
+    pub(crate) stream: PageStream,
     trace: VisitorTrace,
 }
 
@@ -99,6 +108,8 @@ pub(crate) struct Timers {
     pub(crate) page: SimTime,
     pub(crate) keepalive: SimTime,
     pub(crate) finish: SimTime,
+    /// When the page gives up its stream, unless a status comes.
+    pub(crate) silent: SimTime,
 }
 
 impl Visitor {
@@ -106,6 +117,15 @@ impl Visitor {
     #[must_use]
     pub fn new(workload: &Workload, number: u32) -> Self {
         Self::with_rng(workload, Rng::for_visitor(workload.seed, number))
+    }
+
+    /// Comes this many seconds later, or if `early` at any time in these seconds. To be called before the arrival.
+    pub(crate) fn delay(&mut self, seconds: f64, early: bool) {
+        self.timers.request = if early {
+            SimTime::from_seconds(self.rng.between(0.0, seconds))
+        } else {
+            self.timers.request.add_seconds(seconds)
+        };
     }
 
     /// Comes back as a new visitor after a pause between these numbers of seconds.
@@ -127,6 +147,7 @@ impl Visitor {
             page: never,
             keepalive: never,
             finish: never,
+            silent: never,
         };
         Self {
             rng,
@@ -138,10 +159,12 @@ impl Visitor {
             session: 0,
             position: 0,
             joined_at: 0,
+            first_visit: None,
             present_until: SimTime::NEVER,
             skipped: SkippedPolls::default(),
             canceled: None,
             renewal_ms: 0,
+            stream: PageStream::new(intent.streams),
             trace: VisitorTrace::new(intent.kind),
             intent,
         }
@@ -151,7 +174,8 @@ impl Visitor {
     #[must_use]
     pub fn next_timer(&self) -> SimTime {
         let timers = &self.timers;
-        let all = [timers.close, timers.sleep, timers.reload, timers.page, timers.keepalive, timers.finish];
+        let all =
+            [timers.close, timers.sleep, timers.reload, timers.page, timers.keepalive, timers.finish, timers.silent];
         all.into_iter().fold(timers.request, SimTime::min)
     }
 
@@ -189,6 +213,8 @@ impl Visitor {
     pub fn step(&mut self, now: SimTime, event: Event<'_>, behavior: &Behavior) -> Next {
         match event {
             Event::Timer => self.act(now, behavior),
+            Event::Update(status) => self.on_update(now, status),
+            Event::StreamEnd(retry_ms) => self.on_stream_end(now, retry_ms),
             Event::Response(response, sent) => {
                 if self.intent.kind == VisitorKind::Bot {
                     self.on_bot_response(now, response, behavior)
@@ -248,6 +274,7 @@ impl Visitor {
         match self.request.kind {
             RequestKind::Enter | RequestKind::Page => self.on_page(now, sent, response, behavior),
             RequestKind::Poll => self.on_poll(now, sent, response, behavior),
+            RequestKind::Stream => self.on_stream(now, sent, response),
             RequestKind::Keepalive => self.on_keepalive(now, sent, response),
             RequestKind::Away => self.on_away(now, behavior),
             RequestKind::Leave => self.depart(),

@@ -41,6 +41,7 @@ impl Visitor {
             let never = SimTime::NEVER;
             (self.timers.request, self.timers.close, self.timers.sleep, self.timers.reload) =
                 (never, never, never, never);
+            self.stop_listening();
             self.phase = Phase::Shopping;
             self.timers.finish = now.add_ms(self.intent.shopping.0);
             self.timers.keepalive = if behavior.keepalive { now } else { never };
@@ -110,7 +111,8 @@ impl Visitor {
             | VisitorState::Paused
             | VisitorState::Lobby
             | VisitorState::Closed
-            | VisitorState::Full => self.evicted(),
+            | VisitorState::Full
+            | VisitorState::InvitationRequired => self.evicted(),
         }
     }
 

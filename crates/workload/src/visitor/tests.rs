@@ -75,7 +75,7 @@ impl Play {
 fn visitor_waits_enters_shops_and_leaves() {
     let mut play = Play::of(patient());
     assert_eq!(play.asks(), RequestKind::Enter);
-    play.hears(GateResponse::QueuePage { poll_after_ms: 3000, ticket: true });
+    play.hears(GateResponse::QueuePage { poll_after_ms: 3000, ticket: true, lobby: false });
     assert_eq!((play.asks(), play.now), (RequestKind::Poll, SimTime(4000)), "three seconds after the page came");
     play.hears_standing(status(VisitorState::Waiting, 9));
     assert_eq!((play.asks(), play.now), (RequestKind::Poll, SimTime(10_000)));
@@ -141,7 +141,7 @@ fn worse_position_session_or_arrival_is_a_loss() {
     ] {
         let mut play = Play::of(patient());
         play.asks();
-        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true });
+        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false });
         play.asks();
         play.hears_standing(waits(5));
         play.asks();
@@ -154,16 +154,16 @@ fn worse_position_session_or_arrival_is_a_loss() {
 fn page_without_ticket_does_not_join() {
     let mut play = Play::of(patient());
     play.asks();
-    play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false });
+    let first = play.now;
+    play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false, lobby: false });
     assert_eq!(play.asks(), RequestKind::Poll, "the page asks all the same");
     assert_eq!((play.visitor.trace().arrived, play.visitor.trace().last_waiting), (None, None), "nobody knows of them");
-    let sent = play.now;
     play.hears_standing(status(VisitorState::Waiting, 9));
-    assert_eq!(play.visitor.trace().arrived, Some(sent), "the arrival is the first request");
+    assert_eq!(play.visitor.trace().arrived, Some(first), "the first visit may count as the arrival");
     play.asks();
     play.hears_standing(status(VisitorState::Admitted, 0));
     assert_eq!(play.asks(), RequestKind::Enter);
-    play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false });
+    play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false, lobby: false });
     assert_eq!(play.asks(), RequestKind::Enter, "an admitted visitor tries again");
     assert!(!play.visitor.trace().evicted);
 }
@@ -173,7 +173,7 @@ fn closing_the_page_sends_the_beacon_and_returns() {
     let behavior = Behavior { close: 1.0, beacon: 1.0, come_back: 1.0, patience: 0.5, ..patient() };
     let mut play = Play::of(behavior);
     play.asks();
-    play.hears(GateResponse::QueuePage { poll_after_ms: 20_000, ticket: true });
+    play.hears(GateResponse::QueuePage { poll_after_ms: 20_000, ticket: true, lobby: false });
     assert_eq!(play.asks(), RequestKind::Away);
     play.hears(GateResponse::Done);
     let closed = play.now;
@@ -191,7 +191,7 @@ fn flooders_and_second_tabs_poll_more_often() {
     ] {
         let mut play = Play::of(behavior);
         play.asks();
-        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true });
+        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false });
         play.asks();
         play.hears_standing(status(VisitorState::Waiting, 9));
         let response = play.now;
@@ -215,7 +215,10 @@ fn bots_request_the_page_forever() {
     let mut play = Play::of(Behavior { bots: 1.0, ..patient() });
     for _ in 0..5 {
         assert_eq!(play.asks(), RequestKind::Enter);
-        assert!(matches!(play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true }), Next::Wait(_)));
+        assert!(matches!(
+            play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false }),
+            Next::Wait(_)
+        ));
     }
     assert!(play.visitor.is_bot() && !play.visitor.trace().is_person());
 }
@@ -234,7 +237,7 @@ fn admission_ends_the_skipped_polls() {
     for (second_tab, first, within) in [(0.0, 5_000, 1_600), (1.0, 2_500, 800)] {
         let mut play = Play::of(Behavior { second_tab, ..patient() });
         play.asks();
-        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true });
+        play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false });
         play.asks();
         let skip = Some(PollSpan { until: play.now.add_seconds(101.0), polls: 20.0 });
         play.hears(GateResponse::Status(ReportedStatus { skip, ..status(VisitorState::Waiting, 50) }));
@@ -252,4 +255,99 @@ fn admission_ends_the_skipped_polls() {
             "the tenth of each tab"
         );
     }
+}
+
+/// A visitor who got the queue page and opens a stream.
+fn listening() -> Play {
+    let mut play = Play::of(Behavior { streams: 1.0, ..patient() });
+    play.asks();
+    play.hears(GateResponse::QueuePage { poll_after_ms: 20_000, ticket: true, lobby: false });
+    let page = play.now;
+    assert_eq!(play.asks(), RequestKind::Stream);
+    assert!((2.0..=4.0).contains(&play.now.since(page)), "sooner than the next poll");
+    assert!(matches!(play.hears(GateResponse::Stream), Next::Wait(_)));
+    play
+}
+
+impl Play {
+    fn told(&mut self, event: Event<'_>) -> Next {
+        self.now = self.now.add_seconds(1.0);
+        let next = self.visitor.step(self.now, event, &self.behavior);
+        if let Next::Send(_) = next {
+            self.sent = self.now;
+        }
+        next
+    }
+}
+
+#[test]
+fn stream_replaces_polls_until_the_turn() {
+    let mut play = listening();
+    for position in [9, 5] {
+        assert!(matches!(play.told(Event::Update(&status(VisitorState::Waiting, position))), Next::Wait(_)));
+    }
+    assert!(play.visitor.is_listening() && play.visitor.next_timer() >= play.now.add_seconds(60.0), "no poll is due");
+    assert!(matches!(play.told(Event::StreamEnd(Some(700))), Next::Wait(_)));
+    let ended = play.now;
+    assert_eq!((play.asks(), play.now), (RequestKind::Stream, ended.add_ms(700)), "the browser opens it again");
+    let reopened = play.now;
+    play.hears(GateResponse::Stream);
+    play.told(Event::Update(&status(VisitorState::Waiting, 2)));
+    let next = play.told(Event::Update(&status(VisitorState::Admitted, 0)));
+    assert_eq!(next, Next::Send(PlannedRequest::new(RequestKind::Poll)), "a poll claims the slot");
+    assert!(!play.visitor.is_listening());
+    let shown = play.now;
+    play.hears_standing(status(VisitorState::Admitted, 0));
+    let trace = play.visitor.trace();
+    assert_eq!((trace.streams, trace.turn_shown, trace.position_losses), (2, Some(shown), 0));
+    assert_eq!((trace.last_waiting, trace.admitted), (Some(reopened), Some(shown.add_seconds(1.0))));
+    assert!(trace.stayed_present() && !trace.gave_up_streams);
+    assert_eq!(play.asks(), RequestKind::Enter);
+}
+
+#[test]
+fn position_that_rises_in_a_stream_is_a_loss() {
+    let mut play = listening();
+    play.told(Event::Update(&status(VisitorState::Waiting, 5)));
+    play.told(Event::Update(&status(VisitorState::Waiting, 6)));
+    assert_eq!(play.visitor.trace().position_losses, 1);
+}
+
+#[test]
+fn page_polls_after_silent_refused_or_broken_streams() {
+    let given_up = |play: &mut Play| {
+        assert!(!play.visitor.is_listening() && play.visitor.trace().gave_up_streams);
+        play.hears_standing(status(VisitorState::Waiting, 9));
+        assert_eq!(play.asks(), RequestKind::Poll, "and for the rest of the session");
+    };
+    let mut silent = listening();
+    let opened = silent.now;
+    assert_eq!((silent.asks(), silent.now), (RequestKind::Poll, opened.add_seconds(3.0)));
+    given_up(&mut silent);
+
+    let mut refused = listening();
+    refused.told(Event::Update(&status(VisitorState::Waiting, 9)));
+    refused.told(Event::StreamEnd(None));
+    assert_eq!(refused.asks(), RequestKind::Stream);
+    assert_eq!(refused.hears(GateResponse::NoStream), Next::Send(PlannedRequest::new(RequestKind::Poll)));
+    given_up(&mut refused);
+
+    let mut broken = listening();
+    broken.told(Event::Update(&status(VisitorState::Waiting, 9)));
+    broken.told(Event::StreamEnd(Some(500)));
+    broken.asks();
+    broken.hears(GateResponse::Failed { retry_after_ms: 0 });
+    given_up(&mut broken);
+}
+
+#[test]
+fn lobby_has_no_streams() {
+    let mut play = Play::of(Behavior { streams: 1.0, ..patient() });
+    play.asks();
+    play.hears(GateResponse::QueuePage { poll_after_ms: 5000, ticket: true, lobby: true });
+    assert_eq!(play.asks(), RequestKind::Poll);
+    play.hears_standing(status(VisitorState::Lobby, 0));
+    assert_eq!(play.asks(), RequestKind::Poll);
+    play.hears_standing(status(VisitorState::Waiting, 3));
+    assert_eq!(play.asks(), RequestKind::Stream, "a visitor in line has one");
 }

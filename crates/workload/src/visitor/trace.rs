@@ -44,6 +44,12 @@ pub struct VisitorTrace {
     pub failures: u32,
     /// How often a bot was admitted.
     pub bot_admissions: u32,
+    /// Number of streams that were opened.
+    pub streams: u32,
+    /// When an open stream showed the turn.
+    pub turn_shown: Option<SimTime>,
+    /// Whether the page gave streams up and polls instead.
+    pub gave_up_streams: bool,
 }
 
 /// An estimated wait that was shown.
@@ -78,6 +84,9 @@ impl VisitorTrace {
             requests: 0,
             failures: 0,
             bot_admissions: 0,
+            streams: 0,
+            turn_shown: None,
+            gave_up_streams: false,
         }
     }
 

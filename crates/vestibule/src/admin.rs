@@ -51,7 +51,7 @@ pub(crate) fn bind(
     let metrics = Metrics::new(Arc::clone(&parts.store))
         .with_requests(requests)
         .with_streams(streams)
-        .with_sale_keys(parts.sale_keys.clone());
+        .with_sale_keys(&parts.sale_keys);
     let has_metrics = token.is_some();
     // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {

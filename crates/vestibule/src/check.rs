@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use chrono::{DateTime, Local};
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    BetweenEvents, Event, EventOrder, HostPattern, Mode, Settings, event_problems, queues_unmatched, routing_conflicts,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, InvitationBatch, Mode, Settings,
+    event_problems, queues_unmatched, routing_conflicts,
 };
-use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
+use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
+use vestibule_runtime::parse_sale_keys;
 use vestibule_themes::ThemesConfig;
 
 use crate::cli::CheckOptions;
@@ -23,6 +25,8 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         }
     };
     let themes = ThemesConfig { address: options.themes.clone(), recheck: None }.open("--themes")?;
+    let keys = options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?;
+    let keys = keys.unwrap_or_default();
     let now = SystemClock::new().now();
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
@@ -30,7 +34,10 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         for event in queue.line.events.iter() {
             println!("  {}", event_summary(event));
         }
-        for warning in warnings(queue, &document.queues, now) {
+        for batch in &queue.invitations {
+            println!("  {}", batch_summary(batch));
+        }
+        for warning in warnings(queue, &document.queues, now).into_iter().chain(key_warnings(queue, &keys)) {
             println!("  warning: {warning}");
         }
         if let Some(theme) = queue.theme.as_ref().filter(|_| options.themes.is_some())
@@ -74,10 +81,28 @@ fn event_summary(event: &Event) -> String {
     let suspended = if event.suspended { ", suspended" } else { "" };
     let [lobby, start, end] = [event.lobby_at(), event.starts_at, event.ends_at].map(local);
     let order = match event.order {
-        EventOrder::Draw => format!("draw of {} s", event.draw_seconds()),
+        EventOrder::Draw => match event.beacon_round() {
+            Some(BeaconRound { round, published_at, .. }) => {
+                format!(
+                    "draw of {} s with round {round} of drand-quicknet, published {published_at}",
+                    event.draw_seconds()
+                )
+            }
+            None => format!("draw of {} s", event.draw_seconds()),
+        },
         EventOrder::Arrival => "order of arrival".to_owned(),
     };
     format!("event {}{suspended}: lobby {lobby}, start {start}, end {end}, {order}", event.id)
+}
+
+/// What the codes of a batch are worth, and the sale key that must be kept for them.
+fn batch_summary(batch: &InvitationBatch) -> String {
+    let InvitationBatch { number, id, count, head_start, .. } = batch;
+    let time = |name: &str, time: Option<Timestamp>| time.map(|time| format!(", {name} {time}")).unwrap_or_default();
+    let (from, until) = (time("from", batch.from), time("until", batch.until));
+    let key = batch.key.as_deref().map_or_else(|| "the first sale key".to_owned(), |key| format!("sale key {key}"));
+    let revoked = if batch.revoked { ", revoked" } else { "" };
+    format!("invitations {id}: batch {number}, {count} codes, head start {head_start} s{from}{until}, {key}{revoked}")
 }
 
 /// Warnings about a queue that follows its events.
@@ -90,6 +115,15 @@ fn schedule_warnings(rules: &LineRules, now: Micros) -> Vec<String> {
         BetweenEvents::Closed => "nobody joins",
     };
     vec![format!("mode is \"scheduled\" and no event is ahead: {effect}")]
+}
+
+/// Draws that name a sale key that this process does not have.
+fn key_warnings<'a>(queue: &'a Settings, keys: &'a SaleKeys) -> impl Iterator<Item = String> + 'a {
+    let draws = queue.line.events.planned().filter(|event| event.order == EventOrder::Draw);
+    let named = draws.filter_map(|event| Some((event, event.key.as_ref()?)));
+    let unknown = named.filter(|(_, key)| keys.ids().all(|known| known != key.as_str()));
+    unknown
+        .map(|(event, key)| format!("event \"{}\": the sale key \"{key}\" is not among those of --sale-keys", event.id))
 }
 
 fn warnings(queue: &Settings, all: &[Settings], now: Micros) -> Vec<String> {
@@ -111,6 +145,10 @@ fn warnings(queue: &Settings, all: &[Settings], now: Micros) -> Vec<String> {
         }
         Mode::Scheduled => found.extend(schedule_warnings(&queue.line, now)),
         Mode::Bypass => found.push("mode is \"bypass\": all visitors continue, whatever the quota".to_owned()),
+    }
+    let is_restricted = queue.line.access == Some(Access::Invited);
+    if is_restricted && !queue.invitations.iter().any(|batch| batch.is_valid_at(now)) {
+        found.push("access is \"invited\" and no batch of invitations is valid now: nobody joins".to_owned());
     }
     found.extend(routing_conflicts(queue, all, true, |_| true).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use vestibule_core::settings::{InvalidOrigin, Origin};
-use vestibule_core::{SessionId, TenantId};
-use vestibule_runtime::{LogFormat, TRUSTED_PROXIES_MAX};
+use vestibule_core::settings::{CODES_MAX, DRAND_RELAY, InvalidOrigin, Origin};
+use vestibule_core::{BatchId, EventId, QueueId, SessionId, TenantId};
+use vestibule_runtime::{ClientAddressSource, LogFormat, TRUSTED_PROXIES_MAX};
 use vestibule_themes::THEMES_RECHECK;
 
 use crate::plan::PlanOptions;
@@ -41,8 +41,62 @@ pub(crate) enum Command {
     Rehearse(Box<RehearseOptions>),
     /// Simulate a sale: waits and cost for each quota
     Plan(Box<PlanOptions>),
+    /// Print the invitation codes of a batch as CSV
+    Invitations(InvitationsOptions),
+    /// Record the value of the beacon of a draw in the backoffice
+    DrawBeacon(DrawBeaconOptions),
     /// Check a draw by the line document that the gate published, offline
     VerifyDraw(VerifyDrawOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct InvitationsOptions {
+    /// ID of the queue
+    #[arg(value_name = "QUEUE")]
+    pub(crate) queue: QueueId,
+
+    /// ID of the batch
+    #[arg(value_name = "BATCH")]
+    pub(crate) batch: BatchId,
+
+    /// The backoffice at https://..; requires an API token of an operator of the queue in `VESTIBULE_ADMIN_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+
+    /// Number of the first code
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=CODES_MAX), value_name = "NUMBER")]
+    pub(crate) from: u64,
+
+    /// How many codes; by default all
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=CODES_MAX), value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+}
+
+#[derive(Args)]
+pub(crate) struct DrawBeaconOptions {
+    /// ID of the queue
+    #[arg(value_name = "QUEUE")]
+    pub(crate) queue: QueueId,
+
+    /// ID of the event
+    #[arg(value_name = "EVENT")]
+    pub(crate) event: EventId,
+
+    /// The backoffice at https://..; requires an API token of an operator of the queue in `VESTIBULE_ADMIN_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+
+    /// Relay of drand from which the round is read
+    #[arg(long, default_value = DRAND_RELAY, value_name = "URL")]
+    pub(crate) relay: String,
+
+    /// Round of the beacon, instead of reading it from a relay
+    #[arg(long, requires = "signature", value_name = "N")]
+    pub(crate) round: Option<u64>,
+
+    /// Signature of the round in hexadecimal digits
+    #[arg(long, requires = "round", value_name = "HEX")]
+    pub(crate) signature: Option<String>,
 }
 
 #[derive(Args)]
@@ -174,9 +228,22 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
     pub(crate) sale_keys: Option<String>,
 
+    /// Relay of drand from which the beacons of draws are recorded, such as <https://api.drand.sh>. Off by default
+    #[arg(long, env = "VESTIBULE_BEACON_URL", value_name = "URL")]
+    pub(crate) beacon_url: Option<String>,
+
     /// Number of trusted proxies in front of the gate (X-Forwarded-For, X-Forwarded-Proto)
     #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
     pub(crate) trusted_proxies: usize,
+
+    /// Header of a trusted proxy that states the visitor's address: x-forwarded-for, forwarded, or a header with one address such as
+    /// cf-connecting-ip
+    #[arg(long, env = "VESTIBULE_CLIENT_ADDRESS", default_value = "x-forwarded-for", value_name = "HEADER")]
+    pub(crate) client_address: ClientAddressSource,
+
+    /// Folder with lists of networks: files of one network a line, named by the file
+    #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "FOLDER")]
+    pub(crate) networks: Option<PathBuf>,
 
     /// Number of trusted proxies in front of --admin-listen
     #[arg(long, env = "VESTIBULE_ADMIN_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
@@ -270,6 +337,10 @@ pub(crate) struct CheckOptions {
     /// Origin of the site, for queues without an origin
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
     pub(crate) origin: Option<Origin>,
+
+    /// Sale keys of the gates; events that name another key are reported
+    #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) sale_keys: Option<String>,
 }
 
 #[derive(Args)]

@@ -52,6 +52,8 @@ pub struct Node {
 struct Prices {
     lambda_per_million_requests: f64,
     lambda_arm64_per_gb_second: f64,
+    fargate_arm64_per_vcpu_hour: f64,
+    fargate_arm64_per_gb_hour: f64,
     load_balancer_per_hour: f64,
     load_balancer_per_lcu_hour: f64,
     data_out_per_gb: f64,
@@ -84,6 +86,7 @@ pub struct LoadAssumptions {
     pub billed_ms_of_a_scrape: f64,
     pub billed_ms_of_a_purge: f64,
     pub load_balancer_nodes: f64,
+    pub streams_of_a_task: f64,
     pub themes_in_use: f64,
     pub files_of_a_theme: f64,
     pub redis_nodes: f64,
@@ -186,6 +189,15 @@ impl PriceSheet {
     pub fn built_in() -> Self {
         let text = include_str!("../../../docs/aws/prices.json");
         serde_json::from_str(text).expect("a valid price sheet")
+    }
+
+    /// Dollars an hour for a container with as many streams as it holds: the container with these cores and gigabytes, and
+    /// its connections at the load balancer.
+    #[must_use]
+    pub fn stream_task_hour(&self, cores: f64, gigabytes: f64) -> [f64; 2] {
+        let prices = &self.prices;
+        let container = cores * prices.fargate_arm64_per_vcpu_hour + gigabytes * prices.fargate_arm64_per_gb_hour;
+        [container, self.load.streams_of_a_task / UNIT_CONNECTIONS * prices.load_balancer_per_lcu_hour]
     }
 
     /// The smallest node type with twice the memory that the visitors need.

@@ -5,16 +5,20 @@
 
 mod admin;
 mod apply;
+mod beacon;
 mod check;
 mod cli;
 mod create_user;
 mod demo;
+mod draw_beacon;
+mod invitations;
 mod keys;
 mod last_applied_settings;
 mod limits;
 mod plan;
 mod provider;
 mod rehearse;
+mod relay;
 mod serve;
 mod server;
 mod settings_file;
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
         cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
         cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
         cli::Command::Plan(options) => Ok(plan::plan(&options)),
+        cli::Command::Invitations(options) => run(invitations::invitations(options)),
+        cli::Command::DrawBeacon(options) => run(draw_beacon::draw_beacon(options)),
         cli::Command::VerifyDraw(options) => run(verify_draw::verify_draw(options)),
     };
     match outcome {

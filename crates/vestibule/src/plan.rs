@@ -7,9 +7,9 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule::cost;
 use vestibule_core::line::{LineRules, Mode, STEP_MAX};
-use vestibule_core::settings::Origin;
+use vestibule_core::settings::{EventOrder, Origin};
 use vestibule_workload::report::{Comparison, Report, RunDescription};
-use vestibule_workload::simulation::simulate;
+use vestibule_workload::simulation::{Sale, simulate, simulate_sale};
 use vestibule_workload::{Observation, Workload, summarize};
 
 use crate::cli::whole;
@@ -53,6 +53,18 @@ pub(crate) struct PlanOptions {
     #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = whole::<u64>(1..=3600), value_name = "SECONDS")]
     claim_ttl: u64,
 
+    /// Simulates an event: so many of the visitors come in the 30 minutes before its start, the others from the start on
+    #[arg(long, value_name = "N")]
+    lobby: Option<u32>,
+
+    /// Order of admissions of the event: draw or arrival
+    #[arg(long, requires = "lobby", default_value = "draw", value_parser = ["draw", "arrival"], value_name = "ORDER")]
+    order: String,
+
+    /// Seconds after the start in which visitors of the lobby join the line in their drawn order (10 to 600)
+    #[arg(long, requires = "lobby", default_value_t = 30, value_parser = whole::<u64>(10..=600), value_name = "SECONDS")]
+    draw_seconds: u64,
+
     #[command(flatten)]
     workload: WorkloadOptions,
 
@@ -68,13 +80,14 @@ pub(crate) fn plan(options: &PlanOptions) -> ExitCode {
 fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     let workload = options.workload.workload()?;
     let rules = rules(options)?;
+    let sale = sale(options, &workload)?;
     let quotas = if options.quota.is_empty() { vec![rules.quota] } else { options.quota.clone() };
     if quotas.len() > QUOTAS_MAX {
         bail!("--quota: {} quotas; the maximum is {QUOTAS_MAX}", quotas.len());
     }
     let mut reports = Vec::new();
     for quota in quotas {
-        reports.push(report(options, &workload, &LineRules { quota, ..rules.clone() }));
+        reports.push(report(options, &workload, &LineRules { quota, ..rules.clone() }, sale.as_ref()));
     }
     if let [report] = &reports[..] {
         return finish(report, &options.output);
@@ -90,15 +103,34 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     Ok(comparison.passed())
 }
 
-fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules) -> Report {
-    let mut result = simulate(workload.clone(), rules);
+/// The event to be simulated, if there is one.
+fn sale(options: &PlanOptions, workload: &Workload) -> anyhow::Result<Option<Sale>> {
+    let Some(lobby) = options.lobby else { return Ok(None) };
+    if lobby > workload.visitors {
+        bail!("--lobby: {lobby} of {} visitors; raise --visitors", workload.visitors);
+    }
+    let order = if options.order == "draw" { EventOrder::Draw } else { EventOrder::Arrival };
+    Ok(Some(Sale { lobby, order, draw_seconds: options.draw_seconds }))
+}
+
+fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules, sale: Option<&Sale>) -> Report {
+    let mut result = match sale {
+        Some(sale) => simulate_sale(workload.clone(), rules, sale),
+        None => simulate(workload.clone(), rules),
+    };
     cost::add_assumed_traffic(&mut result.request_stats, &result.traces);
     let (traces, request_stats, duration) = (&result.traces, &result.request_stats, result.duration);
     let quota = Some(rules.quota);
     let mut summary = summarize(traces, request_stats, quota, duration, result.completed, &Observation::default());
     let cost = cost::estimate(&mut summary, request_stats, duration);
     let ended = if result.completed { "all visitors have left" } else { "the limit of two days was reached" };
-    let target = format!("simulation with quota {}", rules.quota);
+    let event = sale.map_or_else(String::new, |sale| match sale.order {
+        EventOrder::Draw => {
+            format!(", a lobby of {} visitors for 30 minutes and a draw of {} s", sale.lobby, sale.draw_seconds)
+        }
+        EventOrder::Arrival => format!(", {} visitors in the 30 minutes before the start", sale.lobby),
+    });
+    let target = format!("simulation with quota {}{event}", rules.quota);
     let run = RunDescription::new("plan", target, workload, quota, duration, ended);
     let mut report = Report::new(run, &summary, traces, request_stats, &options.output.fail_if);
     report.cost = Some(cost);
@@ -117,7 +149,7 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
             ..LineRules::with_quota(0)
         },
     };
-    rules.mode = Mode::Open;
+    rules = rules.in_mode(Mode::Open);
     rules.admissions_per_minute = options.admissions_per_minute.or(rules.admissions_per_minute);
     rules.admissions_every = options.admissions_every.or(rules.admissions_every);
     if rules.admissions_every.is_some() && rules.admissions_per_minute.is_none() {

@@ -12,6 +12,7 @@ use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::{
     ARRIVALS_EXPECTED, Arrivals, Behavior, Curve, EndReason, LoadTest, MetricsAddress, Observer, Progress,
     RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload, parse_faults, read_origin_log, summarize,
+    wait_for_lobby,
 };
 
 use vestibule::cost;
@@ -48,6 +49,15 @@ pub(crate) struct RehearseOptions {
 
     #[command(flatten)]
     workload: WorkloadOptions,
+
+    /// Share of visitors whose page listens to a stream instead of polling. Visitors with two tabs poll
+    #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
+    streams: f64,
+
+    /// Wait until this time before the start of the queue's event, in seconds, so that visitors arrive in its lobby. The
+    /// checks then need visitors with a number of the draw
+    #[arg(long, value_parser = whole::<u32>(1..=86_400), value_name = "SECONDS")]
+    lobby: Option<u32>,
 
     /// Maximum duration, in seconds
     #[arg(long, default_value_t = 3600, value_parser = whole::<u32>(1..=4_000_000), value_name = "SECONDS")]
@@ -237,6 +247,7 @@ impl WorkloadOptions {
             bots_every: self.bots_every,
             flood: self.flood,
             flood_every: self.flood_every,
+            streams: 0.0,
         };
         Ok(Workload { visitors, arrivals, behavior, seed: self.seed, repeat: None })
     }
@@ -276,7 +287,8 @@ pub(crate) fn exit_code(passed: anyhow::Result<bool>) -> ExitCode {
 }
 
 async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
-    let workload = options.workload.workload()?;
+    let mut workload = options.workload.workload()?;
+    workload.behavior.streams = options.streams;
     let target = Target::new(&options.url, options.host.as_deref(), options.queue.as_deref(), options.allow_remote)?;
     let faults = match &options.faults {
         Some(path) => parse_faults(&read("--faults", path)?).with_context(|| format!("--faults {}", path.display()))?,
@@ -285,6 +297,10 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     let metrics =
         options.metrics.as_ref().map(|url| MetricsAddress::new(url, options.metrics_token.clone())).transpose()?;
     let observer = Observer { redis: options.redis.clone(), metrics, queue: options.queue.clone() };
+    if let Some(seconds) = options.lobby {
+        eprintln!("Waiting for the lobby, {seconds} seconds before the start of the event.");
+        wait_for_lobby(&target, seconds).await?;
+    }
     // Earlier lines of the log are not part of this run.
     let log_began = match &options.origin_log {
         Some(path) => read("--origin-log", path)?.len(),
@@ -322,6 +338,12 @@ fn report(
     let cost = cost::estimate(&mut summary, request_stats, *duration);
     for name in ["over_admission", "tau", "failed_share"] {
         summary.figures.require(name);
+    }
+    if options.lobby.is_some() {
+        summary.figures.require("drawn_visitors");
+    }
+    if options.streams > 0.0 {
+        summary.figures.require("streams_opened");
     }
     let origin = match &options.origin_log {
         Some(path) => {

@@ -21,15 +21,20 @@ use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
-use vestibule_runtime::{Directory, Stores, init_telemetry, log_requests, open_store_and_records, stored_settings};
+use vestibule_runtime::{
+    ClientAddressSource, ClientRules, Directory, NetworkLists, Stores, init_telemetry, log_requests,
+    open_store_and_records, stored_settings,
+};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
 
 use crate::admin;
+use crate::beacon::BeaconRecorder;
 use crate::cli::ServeOptions;
 use crate::keys::{load_keys, state_folder};
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::limits::Limits;
+use crate::relay::Relay;
 use crate::server::{Server, raise_descriptor_limit};
 use crate::settings_file::read_settings;
 use crate::state_file::{KnownQueues, StateFile};
@@ -88,6 +93,14 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     };
     let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
 
+    let relay = options.beacon_url.as_deref().map(Relay::new).transpose().context("--beacon-url")?;
+    let beacon = relay.map(|relay| BeaconRecorder {
+        relay,
+        store: store.clone(),
+        records: records.clone(),
+        directory: directory.clone(),
+    });
+
     // Before the first request: a gate must not treat a queue that is about to be written as lost.
     let last_applied = LastAppliedSettings::new(records.clone());
     let writer = SettingsWriter::new(store.clone(), directory, last_applied, recovery.known, sale_keys);
@@ -105,6 +118,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         print!("{}", summary.to_text());
     }
     let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup));
+    let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
     let purge = tokio::spawn(purge_loop(store, records));
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
@@ -118,6 +132,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     server.serve(router, stop, Duration::from_secs(options.shutdown_grace)).await;
     settings.abort();
     purge.abort();
+    beacon.inspect(tokio::task::JoinHandle::abort);
     watch.abort();
     admin.inspect(tokio::task::JoinHandle::abort);
     if let (Some(state), Some(writing)) = (recovery.state, writing) {
@@ -205,6 +220,7 @@ fn gate(
         sale_keys,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
+        clients: client_rules(options)?,
         proxy: Proxy::new(ProxyLimits {
             connect_timeout: Duration::from_secs(options.connect_timeout),
             read_timeout: Duration::from_secs(options.read_timeout),
@@ -214,6 +230,25 @@ fn gate(
         stream_url: (streams.counts().limit() > 0).then(|| STREAM_PATH.to_owned()),
         streams,
     }))
+}
+
+/// How requests are attributed to clients. Invalid lists of networks are fatal at startup.
+fn client_rules(options: &ServeOptions) -> anyhow::Result<ClientRules> {
+    if options.client_address != ClientAddressSource::default() && options.trusted_proxies == 0 {
+        bail!(
+            "--client-address needs --trusted-proxies: without trusted proxies the address is that of the connection"
+        );
+    }
+    Ok(ClientRules {
+        source: options.client_address.clone(),
+        networks: options
+            .networks
+            .as_ref()
+            .map(NetworkLists::open)
+            .transpose()
+            .context("--networks")?
+            .unwrap_or_default(),
+    })
 }
 
 /// The settings file, or the queue that `--origin` creates. An invalid file is fatal at startup.
@@ -313,8 +348,10 @@ impl SettingsWriter {
         let unlisted = Unlisted::RemoveOnly(removed);
         let stored = stored_settings(&*self.store, file, unlisted).await?;
         let last = self.last_applied.read().await?;
+        let now = self.last_applied.now().await?;
         let options = PlanOptions {
             unlisted,
+            now: Some(now),
             last_applied: Some(&last),
             sale_keys: Some(&self.sale_keys),
             ..PlanOptions::default()
@@ -324,7 +361,8 @@ impl SettingsWriter {
             let errors: Vec<_> = plan.invalid_draws.iter().map(ToString::to_string).collect();
             return Err(WriteError::Rejected(errors.join("; ")));
         }
-        let locked = plan.keep_locked(&stored, self.last_applied.now().await?);
+        let locked = plan.keep_locked(&stored, now);
+        plan.settle_removed_beacons(&stored, now);
         log_plan(&plan);
         log_locked(&plan, &locked);
         // After a failed write, the audit events compare with what was there before the first attempt.

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::Request;
 use serde::Deserialize;
+use vestibule_core::settings::{Beacon, DRAND_RELAY, beacon_randomness};
 use vestibule_core::{Draw, DrawNumber, DrawTerms, Hex32, Micros, SessionId, Timestamp, VisitorCode};
 use vestibule_http_client::{HttpClient, Options};
 
@@ -50,8 +51,27 @@ struct PublishedDraw {
     key: String,
     salt: String,
     commitment: Hex32,
+    beacon: Option<PublishedBeacon>,
     secret: Option<Hex32>,
     seed: Option<Hex32>,
+}
+
+/// The beacon of a draw.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct PublishedBeacon {
+    chain: String,
+    round: u64,
+    /// When the round is published, in seconds since 1970.
+    at: u64,
+    randomness: Option<Hex32>,
+    signature: Option<String>,
+}
+
+impl PublishedBeacon {
+    /// What is named in advance.
+    fn named(&self) -> (&str, u64) {
+        (&self.chain, self.round)
+    }
 }
 
 /// A draw whose secret is public.
@@ -123,10 +143,20 @@ impl VerifiableDraw {
         let published = event.draw.take().ok_or_else(|| format!("no order is drawn in the event \"{}\"", event.id))?;
         let (Some(secret), Some(seed)) = (published.secret, published.seed) else {
             let starts_at = timestamp(event.starts_at)?;
-            return Err(format!("the draw of the event \"{}\" takes place at {starts_at}", event.id));
+            return Err(match &published.beacon {
+                Some(beacon) => format!(
+                    "the draw of the event \"{}\" takes place when round {} of its beacon is recorded, after {}",
+                    event.id,
+                    beacon.round,
+                    timestamp(beacon.at)?
+                ),
+                None => format!("the draw of the event \"{}\" takes place at {starts_at}", event.id),
+            });
         };
         let (lobby_at, starts_at) = (timestamp(event.lobby_at)?, timestamp(event.starts_at)?);
-        let terms = DrawTerms { queue: &queue, event: &event.id, lobby_at, starts_at, beacon: None };
+        let randomness = published.beacon.as_ref().map(|beacon| beacon.randomness.ok_or("the beacon has no value"));
+        let beacon = randomness.transpose()?;
+        let terms = DrawTerms { queue: &queue, event: &event.id, lobby_at, starts_at, beacon };
         let draw = Draw::new(secret, &terms);
         Ok(Self { queue, event, published, seed, draw })
     }
@@ -134,7 +164,26 @@ impl VerifiableDraw {
     /// Whether the published values fit together.
     fn check_itself(&self, findings: &mut Findings) {
         findings.add("commitment matches the secret", self.draw.commitment() == self.published.commitment);
-        findings.add("seed follows from the secret, the queue, the event and its start", self.draw.seed() == self.seed);
+        let what = if self.published.beacon.is_some() { ", its start and its beacon" } else { " and its start" };
+        findings
+            .add(&format!("seed follows from the secret, the queue, the event{what}"), self.draw.seed() == self.seed);
+        if let Some(beacon) = &self.published.beacon {
+            self.check_beacon(beacon, findings);
+        }
+    }
+
+    /// Whether the beacon is the one that such an event uses, and its value fits. Whether it is what the beacon has published is
+    /// for the reader to compare.
+    fn check_beacon(&self, beacon: &PublishedBeacon, findings: &mut Findings) {
+        let known = Beacon::DrandQuicknet;
+        let round = timestamp(self.event.starts_at).map(|starts_at| known.round_of(starts_at));
+        let is_named = beacon.chain == known.chain() && round == Ok(beacon.round);
+        findings.add("round is the first that is published 10 seconds after the start or later", is_named);
+        let is_hash = beacon.signature.as_deref().and_then(beacon_randomness) == beacon.randomness;
+        findings.add("randomness is SHA-256 of the signature", is_hash);
+        println!("beacon: chain {}, round {}", beacon.chain, beacon.round);
+        println!("compare randomness {} with", beacon.randomness.map_or_else(String::new, |it| it.to_string()));
+        println!("  {}", known.address(DRAND_RELAY, beacon.round));
     }
 
     /// Whether they are what the queue had committed to.
@@ -160,14 +209,19 @@ impl VerifiableDraw {
             ("starts_at", event.starts_at == self.event.starts_at),
             ("key", draw.key == self.published.key),
             ("salt", draw.salt == self.published.salt),
+            ("beacon", draw.beacon.as_ref().map(PublishedBeacon::named) == self.beacon_named()),
         ];
         let changed: Vec<_> = same.iter().filter(|(_, same)| !same).map(|(field, _)| *field).collect();
         if changed.is_empty() {
-            findings.add(&format!("lobby_at, starts_at, key and salt unchanged since {since}"), true);
+            findings.add(&format!("lobby_at, starts_at, key, salt and beacon unchanged since {since}"), true);
         } else {
             findings.add(&format!("{} unchanged since {since}", changed.join(", ")), false);
         }
         Ok(())
+    }
+
+    fn beacon_named(&self) -> Option<(&str, u64)> {
+        self.published.beacon.as_ref().map(PublishedBeacon::named)
     }
 
     fn describe(&self, session: SessionId) -> String {

@@ -16,7 +16,7 @@ use super::{decide, text_of};
 use crate::cli::ApplyOptions;
 
 /// Variable that has the token. It is not a flag, since every user of the machine can read a command line.
-const TOKEN_VARIABLE: &str = "VESTIBULE_ADMIN_TOKEN";
+pub(crate) const TOKEN_VARIABLE: &str = "VESTIBULE_ADMIN_TOKEN";
 /// Timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a response body.
@@ -137,7 +137,7 @@ impl Backoffice {
 }
 
 /// The error of the backoffice, with all invalid fields.
-fn refusal(status: u16, body: &Value) -> String {
+pub(crate) fn refusal(status: u16, body: &Value) -> String {
     let errors = items(body, "errors");
     if !errors.is_empty() {
         let lines = errors.iter().map(|it| format!("  {}: {}", text(&it["field"]), text(&it["detail"])));
@@ -150,7 +150,7 @@ fn refusal(status: u16, body: &Value) -> String {
 }
 
 /// Whether the connection is encrypted or stays on this machine.
-fn is_private(uri: &Uri) -> bool {
+pub(crate) fn is_private(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     uri.scheme_str() == Some("https") || here

@@ -1,7 +1,7 @@
 //! `vestibule apply FILE --to URL`: shows what a settings file would change, then writes it to a store that gates share
 //! or to the API of a backoffice.
 
-mod backoffice;
+pub(crate) mod backoffice;
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use vestibule_admin::{ImportPlan, PlannedChange, Via, audit_queue, audit_tenant};
+use vestibule_admin::{ImportPlan, PlannedChange, PlannedLobby, Via, audit_queue, audit_tenant, planned_lobbies};
 use vestibule_core::settings::{
     FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted,
 };
@@ -37,14 +37,17 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
     let keys =
         options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
-    let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), ..PlanOptions::default() };
-    let plan = Plan::of(&stored, document, &plan_options);
-    let locked = plan.locked_events(&stored, records.now().await.context("cannot read the store")?);
+    let now = records.now().await.context("cannot read the store")?;
+    let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), now: Some(now), ..PlanOptions::default() };
+    let mut plan = Plan::of(&stored, document, &plan_options);
+    let locked = plan.locked_events(&stored, now);
     let rejected: Vec<_> = plan.invalid_draws.iter().chain(&locked).map(ToString::to_string).collect();
     if !rejected.is_empty() {
         bail!("nothing was written: {}", rejected.join("; "));
     }
-    print!("{}", text_of(&ImportPlan::from(&plan)));
+    let lobbies = planned_lobbies(&*store, &stored, &plan, now).await.context("cannot read the store")?;
+    let lobbies = lobbies.into_iter().map(|(lobby, _)| lobby).collect();
+    print!("{}", text_of(&ImportPlan { lobbies, ..ImportPlan::from(&plan) }));
     for id in plan.kept_because(KeptReason::Unreadable) {
         println!("    queue {id} is not in the file and stays; its settings in the store cannot be read");
     }
@@ -54,6 +57,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     if let Some(code) = decide(&options, plan.is_empty())? {
         return Ok(code);
     }
+    plan.settle_removed_beacons(&stored, records.now().await.context("cannot read the store")?);
     execute(&*store, &*records, &stored, &plan).await
 }
 
@@ -86,6 +90,9 @@ fn text_of(plan: &ImportPlan) -> String {
     }
     for id in &plan.removed {
         let _ = writeln!(text, "  - queue {id}, with all its visitors");
+    }
+    for PlannedLobby { queue, consequence, .. } in &plan.lobbies {
+        let _ = writeln!(text, "  ! queue {queue}: {consequence}");
     }
     for id in &plan.kept {
         let _ = writeln!(text, "    queue {id} is not in the file and stays; --remove removes such queues");

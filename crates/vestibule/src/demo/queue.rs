@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use super::shop::FREE_PATHS;
@@ -56,6 +56,7 @@ pub(super) fn gate(
         sale_keys,
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
+        clients: ClientRules::default(),
         proxy: Proxy::new(ProxyLimits::default())?,
         admin_url: None,
         streams: Streams::off(),

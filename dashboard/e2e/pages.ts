@@ -10,6 +10,7 @@ export const PAGES: Record<string, string> = {
   'queue-settings': '/queues/acme-tour/settings',
   'queue-rules': '/queues/acme-tour/rules',
   'queue-events': '/queues/acme-tour/events',
+  'queue-invitations': '/queues/acme-tour/invitations',
   'queue-report': '/queues/acme-tour/report',
   'queue-visitors': '/queues/acme-tour/sessions',
   'queue-log': '/queues/acme-tour/log',
@@ -33,7 +34,8 @@ export async function seed(backoffice: Backoffice): Promise<void> {
   await api.tenant('northern', 'Northern Lights')
   await api.tenant('coral', 'Coral Sound')
   const rules = [{ action: 'bypass' as const, path: ['/static/**', '/favicon.ico'] }, { action: 'queue' as const, path: ['/shop/**'], method: ['GET'] }]
-  await api.queue({ id: 'acme-tour', name: 'World tour 2027', quota: 20, rules })
+  const invitations = [{ number: 1, id: 'fan-club', name: 'Fan club', head_start: 600, count: 5000, revoked: false }]
+  await api.queue({ id: 'acme-tour', name: 'World tour 2027', quota: 20, rules, invitations })
   await api.queue({ id: 'northern-winter', name: 'Winter festival', tenant: 'northern', quota: 0 })
   await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
   await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })

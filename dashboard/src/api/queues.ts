@@ -24,7 +24,11 @@ export const createQueue = (draft: QueueDraft) => body(client.POST('/api/v1/queu
 export const cloneQueue = (queue: string, clone: QueueClone) =>
   body(client.POST('/api/v1/queues/{queue}/clone', { params: { path: { queue } }, body: clone })) as Promise<QueueSettings>
 
-/** Updates a queue. Removing or suspending an event with lobby tickets needs the token of a confirmation. */
+/** Records the value of the beacon of a draw. */
+export const recordBeacon = (queue: string, event: string, value: { round: number; signature: string }) =>
+  body(client.POST('/api/v1/queues/{queue}/events/{event}/beacon', { params: { path: { queue, event } }, body: value }))
+
+/** Updates a queue. Removing or suspending an event with lobby tickets, or removing its beacon, needs the token of a confirmation. */
 export const updateQueue = (queue: string, revision: number, patch: QueuePatch, token?: string) =>
   body(
     client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: { ...ifMatch(revision), ...confirmation(token) } }, body: patch }),

@@ -162,7 +162,7 @@ export interface paths {
          * Update a queue
          * @description Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
          *     since that revision, nothing is written and the response contains the current settings. Removing or suspending an event
-         *     with lobby tickets needs a confirmation. With `validate=true` nothing is written.
+         *     with lobby tickets, or removing its beacon, needs a confirmation. With `validate=true` nothing is written.
          */
         patch: operations["update_queue"];
         trace?: never;
@@ -250,6 +250,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/{queue}/events/{event}/beacon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record the value of a beacon
+         * @description Records what the beacon of a draw has published, once and between the publication of the round and the end of the event. The order is drawn then.
+         *     The signature is not verified here: anyone can compare it with a relay.
+         */
+        post: operations["record_beacon_value"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues/{queue}/events/{event}/report": {
         parameters: {
             query?: never;
@@ -304,6 +325,28 @@ export interface paths {
          * @description Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
          */
         get: operations["get_queue_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/invitations/{batch}/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the codes of a batch of invitations
+         * @description Returns codes of a batch as CSV with the columns `number`, `code` and `link`. Anyone with a code can use its invitation, so
+         *     only operators can get them, and each download is in the audit log. Without a code from `from` on, there are no rows. A link
+         *     leads to the first host of the queue without a wildcard; if there is none, it has no host.
+         */
+        get: operations["get_invitation_codes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1077,6 +1120,58 @@ export interface components {
              */
             next?: string | null;
         };
+        /** @description What a beacon has published. */
+        BeaconDraft: {
+            /**
+             * Format: int64
+             * @description The round that the event names.
+             */
+            round: number;
+            /** @description The signature of the round, in hexadecimal digits. */
+            signature: string;
+        };
+        /** @description The beacon of a draw. */
+        BeaconState: {
+            /** @description Where a relay publishes it. */
+            address: string;
+            /** @description Hash of the chain, in hexadecimal digits. */
+            chain: string;
+            /** @description When the round is published, in RFC 3339. */
+            published_at: string;
+            /** @description SHA-256 of the signature, in hexadecimal digits; `null` until it is recorded. */
+            randomness?: string | null;
+            /** @description When the value was recorded and the order drawn, in RFC 3339; `null` before. */
+            received_at?: string | null;
+            /**
+             * Format: int64
+             * @description The round that the draw uses.
+             */
+            round: number;
+            /** @description The signature of the round, in hexadecimal digits; `null` until it is recorded. */
+            signature?: string | null;
+            /**
+             * @description `announced` before its round is published, `missing` until the value is recorded, `recorded`, or `missed` if it was not
+             *     recorded before the end of the event.
+             */
+            status: string;
+        };
+        /** @description The recorded value of a beacon. Anyone can compare it with what the beacon has published. */
+        BeaconValue: {
+            /** @description SHA-256 of the signature, in hexadecimal digits. */
+            randomness: string;
+            /**
+             * Format: date-time
+             * @description When the value was recorded, by the clock of the store. The order is drawn then.
+             */
+            received_at: string;
+            /**
+             * Format: int64
+             * @description The round.
+             */
+            round: number;
+            /** @description The signature of the round, in hexadecimal digits. */
+            signature: string;
+        };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
         /** @description What to confirm. */
@@ -1198,10 +1293,13 @@ export interface components {
         };
         /** @description The draw of an event: the commitment in advance, and after the draw what anyone needs to check it. */
         DrawState: {
+            beacon?: components["schemas"]["BeaconState"] | null;
+            /** @description When the beacon was removed after the start, in RFC 3339; `null` if it was not. */
+            beacon_removed_at?: string | null;
             /** @description SHA-256 of the secret, in hexadecimal digits. `null` if the backoffice does not know the sale key. */
             commitment?: string | null;
-            /** @description When the drawn order is complete and admissions begin, in RFC 3339. */
-            ends_at: string;
+            /** @description When the drawn order is complete and admissions begin, in RFC 3339; `null` while the value of the beacon is missing. */
+            ends_at?: string | null;
             /** @description ID of the sale key from which the secret derives. */
             key: string;
             /** @description The text from which the secret derives. */
@@ -1220,7 +1318,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "unknown_sale_key" | "no_sale_keys" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "key_id" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             /** @description The matching host of the queue. */
@@ -1237,8 +1335,20 @@ export interface components {
         /** @description A sale with its times. Times are in RFC 3339 with an offset, in whole seconds. */
         Event: {
             /**
+             * @description A public random value that nobody knows before the start, and from which the draw then derives as well: `drand-quicknet`. Nobody is admitted until it is recorded.
+             * @enum {string}
+             */
+            beacon?: "drand-quicknet";
+            /**
+             * Format: date-time
+             * @description When the beacon was removed after the start, which is then when the order is drawn. The server records it. Settings can only repeat it.
+             */
+            beacon_removed_at?: string;
+            /** @description The value of the beacon, which the server records once. Settings can only repeat it. */
+            beacon_value?: components["schemas"]["BeaconValue"];
+            /**
              * Format: int64
-             * @description Seconds after the start in which visitors of the lobby join the line in their drawn order and nobody is admitted. By default 30.
+             * @description Seconds after the start in which visitors of the lobby join the line in their drawn order and nobody is admitted. By default 30, with a beacon 45, which is then the minimum.
              */
             draw_seconds?: number;
             /**
@@ -1302,9 +1412,12 @@ export interface components {
         };
         /** @description The phase of a scheduled queue. */
         EventStats: {
+            /** @description Whether the draw waits for the value of its beacon, so that nobody is admitted. */
+            awaits_beacon: boolean;
             /**
              * Format: int64
-             * @description When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival.
+             * @description When the drawn order is complete and admissions begin, in seconds since 1970; `null` for an event in order of arrival, and
+             *     while the value of the beacon is missing.
              */
             draw_ends_at?: number | null;
             /**
@@ -1390,6 +1503,42 @@ export interface components {
             /** @description Queues that were skipped because someone else changed them. */
             skipped: string[];
         };
+        /** @description A batch of invitation codes. Times are in RFC 3339 with an offset, in whole seconds. */
+        InvitationBatch: {
+            /**
+             * Format: int64
+             * @description How many codes the batch has. Codes with a higher number are not valid.
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the codes become valid. By default they are at once.
+             */
+            from?: string;
+            /**
+             * Format: int64
+             * @description Seconds by which invited visitors join ahead of others. Default: 0.
+             */
+            head_start?: number;
+            /** @description ID of the batch, unique in the queue. */
+            id: string;
+            /** @description ID of the sale key from which the codes derive. By default that of the stored batch, or the first sale key if it is new. */
+            key?: string;
+            /** @description Name shown to operators, by default the ID. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description Number of the batch, from 1 to 65,535. Its codes contain it, so never use it for another batch.
+             */
+            number: number;
+            /** @description Whether the codes are no longer valid. */
+            revoked?: boolean;
+            /**
+             * Format: date-time
+             * @description When the codes expire. By default never.
+             */
+            until?: string;
+        };
         /** @description A text by its code and the values of its placeholders. */
         Message: {
             code: components["schemas"]["ErrorCode"];
@@ -1405,6 +1554,17 @@ export interface components {
             name: string;
             /** @description The required value. */
             value: string;
+        };
+        /** @description Lists of networks by class. A list is a file in the folder of `VESTIBULE_NETWORKS`. If a network is in several classes, the first of `trusted`, `blocked`, `suspicious` and `shared` applies. */
+        NetworkLists: {
+            /** @description Lists of networks from which nobody joins. */
+            blocked?: string[];
+            /** @description Lists of networks with many visitors behind few addresses: 16 joins count as one. */
+            shared?: string[];
+            /** @description Lists of networks that are unlikely to be those of visitors. */
+            suspicious?: string[];
+            /** @description Lists of known visitors: no limit by address or network. */
+            trusted?: string[];
         };
         /** @description Single sign-on. */
         OidcMethod: {
@@ -1505,6 +1665,8 @@ export interface components {
         Plan: {
             /** @description Queues that the document does not contain and that stay. */
             kept: string[];
+            /** @description What happens to visitors of a lobby. */
+            lobbies?: components["schemas"]["PlannedLobby"][];
             /** @description New and changed queues. */
             queues: components["schemas"]["PlannedChange"][];
             /** @description Queues that are removed because the document does not contain them. */
@@ -1520,6 +1682,15 @@ export interface components {
             created: boolean;
             /** @description The ID. */
             id: string;
+        };
+        /** @description A lobby that a plan affects: its event is removed or suspended, or loses its beacon. */
+        PlannedLobby: {
+            /** @description What happens, in English. */
+            consequence: string;
+            /** @description The ID of the event. */
+            event: string;
+            /** @description The ID of the queue. */
+            queue: string;
         };
         /** @description One page. */
         PreviewPage: {
@@ -1555,6 +1726,43 @@ export interface components {
             /** @description Always `about:blank`; `code` identifies the problem. */
             type: string;
         };
+        /** @description Measures against automated clients. They are stored among the rules of the line. In a stored object a missing percentage means that no pre-ticket is required, since scripts can't store `null`; if the whole object is missing, the default applies. */
+        Protection: {
+            /**
+             * @description Counters per row: more for more joins. 131072 take 1 MiB and suffice for 300 joins per second. Default: 131072.
+             * @enum {integer}
+             */
+            counters?: 131072 | 524288 | 1048576;
+            /** @description Joins of the queue per second; `"none"` for no limit. Default: "none". */
+            joins_per_second?: number | "none" | null;
+            /** @description Lists of networks by class. */
+            lists?: components["schemas"]["NetworkLists"];
+            /**
+             * @description Whether joins are counted and limited: `off`, `monitor` (counted and reported only) or `enforce`. Default: "monitor".
+             * @enum {string}
+             */
+            mode?: "off" | "monitor" | "enforce";
+            /** @description Single networks by class. */
+            networks?: {
+                [key: string]: "trusted" | "shared" | "suspicious" | "blocked";
+            };
+            /**
+             * @description What happens to joins above `per_address` or `per_network`: `challenge` or `reject`. Default: "challenge".
+             * @enum {string}
+             */
+            on_exceed?: "challenge" | "reject";
+            /** @description Joins of one address (IPv4 /32, IPv6 /64) in ten minutes; `"none"` for no limit. Default: 20. */
+            per_address?: number | "none" | null;
+            /** @description Joins of one network (IPv4 /24, IPv6 /48) in ten minutes; `"none"` for no limit. Default: 400. */
+            per_network?: number | "none" | null;
+            /** @description Percentage of the quota in use from which newcomers need a pre-ticket to join; `"none"` if they never do. Default: 50. */
+            pre_ticket_from?: number | "none" | null;
+            /**
+             * Format: int64
+             * @description Seconds for which the first visit counts as the arrival of a session that joins by its pre-ticket. Default: 30.
+             */
+            pre_ticket_max_age?: number;
+        };
         /** @description A QR code, to be drawn dark on light with a margin of four modules. */
         QrCodeImage: {
             /** @description The dark modules as an SVG path in units of one module. */
@@ -1564,6 +1772,11 @@ export interface components {
         };
         /** @description The settings of a queue. Times are in seconds. */
         QueueClone: {
+            /**
+             * @description Who can join: `anyone` (the default) or `invited`, visitors with an invitation code.
+             * @enum {string|null}
+             */
+            access?: "anyone" | "invited" | null;
             /**
              * Format: int64
              * @description Seconds after a visit until an active session expires. Default: 600.
@@ -1609,6 +1822,8 @@ export interface components {
             hosts?: string[];
             /** @description ID of the queue. */
             id?: string;
+            /** @description The batches of invitation codes. */
+            invitations?: components["schemas"]["InvitationBatch"][] | null;
             /**
              * Format: int64
              * @description Maximum length of an active session in seconds; `null` for no limit.
@@ -1632,6 +1847,8 @@ export interface components {
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
+            /** @description Measures against automated clients. */
+            protection?: components["schemas"]["Protection"];
             /**
              * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
@@ -1671,6 +1888,11 @@ export interface components {
         };
         /** @description The settings of a queue. Times are in seconds. */
         QueueDraft: {
+            /**
+             * @description Who can join: `anyone` (the default) or `invited`, visitors with an invitation code.
+             * @enum {string|null}
+             */
+            access?: "anyone" | "invited" | null;
             /**
              * Format: int64
              * @description Seconds after a visit until an active session expires. Default: 600.
@@ -1716,6 +1938,8 @@ export interface components {
             hosts: string[];
             /** @description ID of the queue. */
             id: string;
+            /** @description The batches of invitation codes. */
+            invitations?: components["schemas"]["InvitationBatch"][] | null;
             /**
              * Format: int64
              * @description Maximum length of an active session in seconds; `null` for no limit.
@@ -1739,6 +1963,8 @@ export interface components {
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
+            /** @description Measures against automated clients. */
+            protection?: components["schemas"]["Protection"];
             /**
              * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
@@ -1826,6 +2052,11 @@ export interface components {
         /** @description The settings of a queue. Times are in seconds. */
         QueuePatch: {
             /**
+             * @description Who can join: `anyone` (the default) or `invited`, visitors with an invitation code.
+             * @enum {string|null}
+             */
+            access?: "anyone" | "invited" | null;
+            /**
              * Format: int64
              * @description Seconds after a visit until an active session expires. Default: 600.
              */
@@ -1863,6 +2094,8 @@ export interface components {
             hold_ttl?: number | null;
             /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts?: string[];
+            /** @description The batches of invitation codes. */
+            invitations?: components["schemas"]["InvitationBatch"][] | null;
             /**
              * Format: int64
              * @description Maximum length of an active session in seconds; `null` for no limit.
@@ -1886,6 +2119,8 @@ export interface components {
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled" | null;
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
+            /** @description Measures against automated clients. */
+            protection?: components["schemas"]["Protection"];
             /**
              * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
@@ -1962,6 +2197,11 @@ export interface components {
              * @description Sessions that visitors or the site ended.
              */
             left: number;
+            /**
+             * Format: int64
+             * @description Lobby tickets that were issued, after a loss of data the most that were counted; `null` for an event in order of arrival, and for a queue.
+             */
+            lobby_tickets?: number | null;
             /** @description ID of the queue. */
             queue: string;
             /**
@@ -1976,6 +2216,11 @@ export interface components {
         };
         /** @description The settings of a queue. Times are in seconds. */
         QueueSettings: {
+            /**
+             * @description Who can join: `anyone` (the default) or `invited`, visitors with an invitation code.
+             * @enum {string}
+             */
+            access?: "anyone" | "invited";
             /**
              * Format: int64
              * @description Seconds after a visit until an active session expires.
@@ -2021,6 +2266,8 @@ export interface components {
             hosts: string[];
             /** @description ID of the queue. */
             id: string;
+            /** @description The batches of invitation codes. */
+            invitations?: components["schemas"]["InvitationBatch"][];
             /**
              * Format: int64
              * @description Maximum length of an active session in seconds; `null` for no limit.
@@ -2044,6 +2291,8 @@ export interface components {
             mode: "open" | "bypass" | "paused" | "closed" | "draining" | "scheduled";
             /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name: string;
+            /** @description Measures against automated clients. */
+            protection?: components["schemas"]["Protection"];
             /**
              * @description HTTP status of the queue page.
              * @enum {integer}
@@ -2387,7 +2636,7 @@ export interface components {
              */
             language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant" | null;
             /** @description States to render; all by default. */
-            states?: ("waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "unavailable")[] | null;
+            states?: ("waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "invitation_required" | "unavailable")[] | null;
             /** @description Templates; without any, the built-in pages are rendered. */
             templates: components["schemas"]["DraftTemplate"][];
         };
@@ -2607,7 +2856,7 @@ export interface components {
          * @description How a change was made.
          * @enum {string}
          */
-        Via: "api" | "command_line" | "settings_file";
+        Via: "api" | "command_line" | "settings_file" | "beacon";
         /** @description A median and a 90th percentile of an estimate. */
         Wait: {
             /**
@@ -2641,8 +2890,8 @@ export interface components {
         ZipArchive: string;
     };
     responses: {
-        /** @description Changed by someone else */
-        ChangedBySomeoneElse: {
+        /** @description A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without permission, 404 for what does not exist or is not accessible, 413 if the body is too large, 422 if a field or parameter is invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which may or may not have been applied */
+        Problem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2659,35 +2908,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description `If-Match` is missing */
-        IfMatchIsMissing: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without permission, 404 for what does not exist or is not accessible, 413 if the body is too large, 422 if a field or parameter is invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which may or may not have been applied */
-        Problem: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
         /** @description Someone else changed this operator at the same time */
         SomeoneElseChangedThisOperatorAtTheSameTime: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description Someone else is changing it */
-        SomeoneElseIsChangingIt: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2704,8 +2926,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description The order of an event is being drawn */
-        TheOrderOfAnEventIsBeingDrawn: {
+        /** @description Changed by someone else */
+        ChangedBySomeoneElse: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2713,8 +2935,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description Theme storage is not configured */
-        ThemeStorageIsNotConfigured: {
+        /** @description Someone else is changing it */
+        SomeoneElseIsChangingIt: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The order of an event is being drawn */
+        TheOrderOfAnEventIsBeingDrawn: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2731,48 +2962,66 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description Theme storage is not configured */
+        ThemeStorageIsNotConfigured: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description `If-Match` is missing */
+        IfMatchIsMissing: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
     };
     parameters: {
-        /** @description The `ETag` of the versions, or `*` for any */
-        HeaderIfMatch: string;
-        /** @description The confirmation token of the first response */
-        HeaderXVestibuleConfirm: string | null;
-        /** @description ID of the event */
-        PathEvent: string;
+        /** @description Only events of this tenant. */
+        QueryTenant: string;
+        /** @description Only events of this queue. */
+        QueryQueue: string;
+        /** @description Only events of this operator. */
+        QueryOperator: string;
+        /** @description Only actions with this prefix, such as `queue.`. */
+        QueryAction: string;
+        /** @description Only events that contain this text. */
+        QuerySearch: string;
+        /** @description Earliest time in seconds since 1970. Default: 0. */
+        QueryFrom: number;
+        /** @description Latest time in seconds since 1970. Default: 1099511627776. */
+        QueryTo: number;
+        /** @description Only events before this one, such as `next` of the previous page. */
+        QueryBefore: string;
+        /** @description Maximum number of results. Default: 50. */
+        QueryLimit: number;
         /** @description Name of the operator */
         PathOperator: string;
+        /** @description The confirmation token of the first response */
+        HeaderXVestibuleConfirm: string | null;
+        /** @description Validate only; nothing is written. */
+        QueryValidate: boolean;
         /** @description ID of the queue */
         PathQueue: string;
+        /** @description ID of the event */
+        PathEvent: string;
+        /** @description Format of the response. Default: "json". */
+        QueryFormat: "json" | "csv";
         /** @description ID or support code of the session */
         PathSession: string;
         /** @description ID of the tenant */
         PathTenant: string;
         /** @description ID of the theme */
         PathTheme: string;
+        /** @description The `ETag` of the versions, or `*` for any */
+        HeaderIfMatch: string;
         /** @description ID of the version */
         PathVersion: string;
-        /** @description Only actions with this prefix, such as `queue.`. */
-        QueryAction: string;
-        /** @description Only events before this one, such as `next` of the previous page. */
-        QueryBefore: string;
-        /** @description Format of the response. Default: "json". */
-        QueryFormat: "json" | "csv";
-        /** @description Earliest time in seconds since 1970. Default: 0. */
-        QueryFrom: number;
-        /** @description Maximum number of results. Default: 50. */
-        QueryLimit: number;
-        /** @description Only events of this operator. */
-        QueryOperator: string;
-        /** @description Only events of this queue. */
-        QueryQueue: string;
-        /** @description Only events that contain this text. */
-        QuerySearch: string;
-        /** @description Only events of this tenant. */
-        QueryTenant: string;
-        /** @description Latest time in seconds since 1970. Default: 1099511627776. */
-        QueryTo: number;
-        /** @description Validate only; nothing is written. */
-        QueryValidate: boolean;
     };
     requestBodies: never;
     headers: never;
@@ -2783,24 +3032,24 @@ export interface operations {
     search_audit: {
         parameters: {
             query?: {
-                /** @description Only actions with this prefix, such as `queue.`. */
-                action?: components["parameters"]["QueryAction"];
-                /** @description Only events before this one, such as `next` of the previous page. */
-                before?: components["parameters"]["QueryBefore"];
-                /** @description Earliest time in seconds since 1970. Default: 0. */
-                from?: components["parameters"]["QueryFrom"];
-                /** @description Maximum number of results. Default: 50. */
-                limit?: components["parameters"]["QueryLimit"];
-                /** @description Only events of this operator. */
-                operator?: components["parameters"]["QueryOperator"];
-                /** @description Only events of this queue. */
-                queue?: components["parameters"]["QueryQueue"];
-                /** @description Only events that contain this text. */
-                search?: components["parameters"]["QuerySearch"];
                 /** @description Only events of this tenant. */
                 tenant?: components["parameters"]["QueryTenant"];
+                /** @description Only events of this queue. */
+                queue?: components["parameters"]["QueryQueue"];
+                /** @description Only events of this operator. */
+                operator?: components["parameters"]["QueryOperator"];
+                /** @description Only actions with this prefix, such as `queue.`. */
+                action?: components["parameters"]["QueryAction"];
+                /** @description Only events that contain this text. */
+                search?: components["parameters"]["QuerySearch"];
+                /** @description Earliest time in seconds since 1970. Default: 0. */
+                from?: components["parameters"]["QueryFrom"];
                 /** @description Latest time in seconds since 1970. Default: 1099511627776. */
                 to?: components["parameters"]["QueryTo"];
+                /** @description Only events before this one, such as `next` of the previous page. */
+                before?: components["parameters"]["QueryBefore"];
+                /** @description Maximum number of results. Default: 50. */
+                limit?: components["parameters"]["QueryLimit"];
             };
             header?: never;
             path?: never;
@@ -2823,24 +3072,24 @@ export interface operations {
     export_audit: {
         parameters: {
             query?: {
+                /** @description Only events of this tenant. */
+                tenant?: components["parameters"]["QueryTenant"];
+                /** @description Only events of this queue. */
+                queue?: components["parameters"]["QueryQueue"];
+                /** @description Only events of this operator. */
+                operator?: components["parameters"]["QueryOperator"];
                 /** @description Only actions with this prefix, such as `queue.`. */
                 action?: components["parameters"]["QueryAction"];
+                /** @description Only events that contain this text. */
+                search?: components["parameters"]["QuerySearch"];
+                /** @description Earliest time in seconds since 1970. Default: 0. */
+                from?: components["parameters"]["QueryFrom"];
+                /** @description Latest time in seconds since 1970. Default: 1099511627776. */
+                to?: components["parameters"]["QueryTo"];
                 /** @description Only events before this one, such as `next` of the previous page. */
                 before?: components["parameters"]["QueryBefore"];
                 /** @description Format of the response. Default: "ndjson". */
                 format?: "ndjson" | "csv";
-                /** @description Earliest time in seconds since 1970. Default: 0. */
-                from?: components["parameters"]["QueryFrom"];
-                /** @description Only events of this operator. */
-                operator?: components["parameters"]["QueryOperator"];
-                /** @description Only events of this queue. */
-                queue?: components["parameters"]["QueryQueue"];
-                /** @description Only events that contain this text. */
-                search?: components["parameters"]["QuerySearch"];
-                /** @description Only events of this tenant. */
-                tenant?: components["parameters"]["QueryTenant"];
-                /** @description Latest time in seconds since 1970. Default: 1099511627776. */
-                to?: components["parameters"]["QueryTo"];
             };
             header?: never;
             path?: never;
@@ -3038,14 +3287,14 @@ export interface operations {
     list_queues: {
         parameters: {
             query?: {
+                /** @description Only queues of this tenant. */
+                tenant?: string;
+                /** @description Only queues with this text in ID, name or a host. */
+                search?: string;
                 /** @description Return queues after this ID. */
                 after?: string;
                 /** @description Maximum number of results. Default: 100. */
                 limit?: number;
-                /** @description Only queues with this text in ID, name or a host. */
-                search?: string;
-                /** @description Only queues of this tenant. */
-                tenant?: string;
             };
             header?: never;
             path?: never;
@@ -3335,6 +3584,54 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    record_beacon_value: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+                /** @description ID of the event */
+                event: components["parameters"]["PathEvent"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeaconDraft"];
+            };
+        };
+        responses: {
+            /** @description The event with its draw */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventState"];
+                };
+            };
+            /** @description The event has no beacon, or its value was recorded before */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Another round, too early or too late */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     get_event_report: {
         parameters: {
             query?: {
@@ -3404,12 +3701,12 @@ export interface operations {
     get_queue_history: {
         parameters: {
             query?: {
-                /** @description Format of the response. Default: "json". */
-                format?: components["parameters"]["QueryFormat"];
-                /** @description Start time in seconds since 1970. Default: 0. */
-                from?: number;
                 /** @description Time between two samples: a minute, for the last day, or five minutes, for the last 30 days. Default: "minute". */
                 step?: "minute" | "five_minutes";
+                /** @description Start time in seconds since 1970. Default: 0. */
+                from?: number;
+                /** @description Format of the response. Default: "json". */
+                format?: components["parameters"]["QueryFormat"];
             };
             header?: never;
             path: {
@@ -3428,6 +3725,46 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["QueueHistory"];
                     "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_invitation_codes: {
+        parameters: {
+            query?: {
+                /** @description Number of the first code. Default: 1. */
+                from?: number;
+                /** @description How many codes, at most 100,000. Fewer if the batch has no more. Default: 100000. */
+                count?: number;
+            };
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+                /** @description ID of the batch */
+                batch: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The codes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The backoffice does not know the sale key of the batch */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3537,12 +3874,12 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                /** @description The sessions to list. Default: "waiting". */
+                state?: "waiting" | "active" | "ended";
                 /** @description `next` of the previous page. */
                 from?: string;
                 /** @description Maximum number of results. Default: 50. */
                 limit?: components["parameters"]["QueryLimit"];
-                /** @description The sessions to list. Default: "waiting". */
-                state?: "waiting" | "active" | "ended";
             };
             header?: never;
             path: {
@@ -3724,10 +4061,10 @@ export interface operations {
     import_settings: {
         parameters: {
             query?: {
-                /** @description Remove queues that the document does not contain. */
-                remove?: boolean;
                 /** @description Return the plan only; nothing is written. */
                 validate?: boolean;
+                /** @description Remove queues that the document does not contain. */
+                remove?: boolean;
             };
             header?: {
                 /** @description The confirmation token of the first response */
@@ -4385,18 +4722,18 @@ export interface operations {
     preview_theme: {
         parameters: {
             query?: {
-                /** @description Name of an event that is ahead, for the states `paused` and `closed`. */
-                event?: string;
+                /** @description ID of the version; the active version by default. */
+                version?: string;
+                /** @description Visitor state; `waiting` by default. */
+                state?: "waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "invitation_required" | "unavailable";
                 /** @description Visitor language; `en` by default. */
                 language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant";
+                /** @description Name of an event that is ahead, for the states `paused` and `closed`. */
+                event?: string;
                 /** @description When the event starts; needed with `event`. */
                 starts_at?: string;
                 /** @description Seconds until the start that the page shows. Default: 900. */
                 starts_in?: number;
-                /** @description Visitor state; `waiting` by default. */
-                state?: "waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "unavailable";
-                /** @description ID of the version; the active version by default. */
-                version?: string;
             };
             header?: never;
             path: {

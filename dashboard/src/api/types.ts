@@ -51,6 +51,7 @@ export type UrlTest = Schemas['UrlTest']
 export type Validated = Schemas['Validated']
 
 /** Texts of the operator message by language tag; `default` for all other languages. */
+export type Protection = NonNullable<QueueSettings['protection']>
 export type OperatorMessage = NonNullable<QueueSettings['message']>
 /** A change of the operator message: `null` removes a language, or the whole message. */
 export type MessagePatch = Record<string, string | null> | null
@@ -58,6 +59,8 @@ export type MessagePatch = Record<string, string | null> | null
 export type Mode = QueueSettings['mode']
 /** An event of a queue. */
 export type QueueEvent = NonNullable<QueueSettings['events']>[number]
+/** A batch of invitation codes. */
+export type InvitationBatch = NonNullable<QueueSettings['invitations']>[number]
 /** An event with its phase and its draw. */
 export type EventState = Schemas['EventState']
 /** A rule of a queue. */

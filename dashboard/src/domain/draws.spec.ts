@@ -17,6 +17,7 @@ test('only a draw takes time', () => {
   const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', suspended: false } as const
   expect(drawSecondsOf({ ...event, order: 'draw' })).toBe(30)
   expect(drawSecondsOf({ ...event, order: 'draw', draw_seconds: 60 })).toBe(60)
+  expect(drawSecondsOf({ ...event, order: 'draw', beacon: 'drand-quicknet' })).toBe(45)
   expect(drawSecondsOf({ ...event, order: 'arrival', draw_seconds: 60 })).toBe(0)
 })
 

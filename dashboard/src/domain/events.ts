@@ -25,8 +25,14 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
   if (now < lobbyOf(event)) return 'upcoming'
   if (current && current.id === event.id && current.phase !== 'idle') return current.phase as EventPhase
   if (now < secondsOf(event.starts_at)) return 'lobby'
-  if (now < secondsOf(event.starts_at) + drawSecondsOf(event)) return 'draw'
+  if (now < drawEndOf(event)) return 'draw'
   return now < secondsOf(event.ends_at) ? 'running' : 'over'
+}
+
+/** The end of the draw phase in seconds since 1970: that of the event while the value of a beacon is missing. */
+function drawEndOf(event: QueueEvent): number {
+  if (event.beacon && !event.beacon_value) return secondsOf(event.order === 'draw' ? event.ends_at : event.starts_at)
+  return secondsOf(event.beacon_value?.received_at ?? event.beacon_removed_at ?? event.starts_at) + drawSecondsOf(event)
 }
 
 /** The earliest end of an event that starts then, in seconds since 1970. */

@@ -1,7 +1,7 @@
 import type { QueueHistory, QueueReport } from '@/api/types'
 
 /** The numbers of a report in the order of a visit. */
-export const METRICS = ['joined', 'confirmed', 'admitted', 'abandoned', 'returned', 'expired', 'left', 'ended'] as const
+export const METRICS = ['lobby_tickets', 'joined', 'confirmed', 'admitted', 'abandoned', 'returned', 'expired', 'left', 'ended'] as const
 export type Metric = (typeof METRICS)[number]
 
 /** A number of a report. */
@@ -12,9 +12,13 @@ export interface ReportRow {
   share: number | null
 }
 
-/** The rows of a report. */
+/** The rows of a report. Only an event with a draw has lobby tickets, which are not a share of the visitors who joined. */
 export const reportRows = (report: QueueReport): ReportRow[] =>
-  METRICS.map((metric) => ({ metric, visitors: report[metric], share: report.joined > 0 ? report[metric] / report.joined : null }))
+  METRICS.flatMap((metric) => {
+    const visitors = report[metric]
+    if (visitors === null || visitors === undefined) return []
+    return [{ metric, visitors, share: report.joined > 0 && metric !== 'lobby_tickets' ? visitors / report.joined : null }]
+  })
 
 /** Visitors who waited longer than `over` seconds and at most `upTo`, which is `null` for the last bucket. */
 export interface WaitBucket {

@@ -1,7 +1,7 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import type { FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
+import type { EventState, FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
 import { useStatsStore } from '@/stores/stats'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -26,18 +26,24 @@ interface Draw {
   tickets: number
   secret?: string
   patch?: (request: ApiRequest) => unknown
+  beacon?: Partial<BeaconState>
 }
+
+type BeaconState = NonNullable<NonNullable<EventState['draw']>['beacon']>
+
+const BEACON: BeaconState = { status: 'announced', chain: 'abc', round: 37117016, published_at: '2027-03-04T10:00:12Z', address: 'https://api.drand.sh/abc/public/37117016', randomness: null, signature: null, received_at: null }
 
 /** Mounts the page of a queue with an event, at this time. */
 async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldProblem[] = [], saved?: () => Response): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
   const queue = settings({ mode: 'scheduled', events: [EVENT], ...changes })
-  const current = draw && { id: 'sale', phase: draw.phase, lobby_tickets: draw.tickets }
+  const current = draw && { id: 'sale', phase: draw.phase, lobby_tickets: draw.tickets, awaits_beacon: draw.beacon?.status === 'missing' }
   const now = stats({ mode: queue.mode, at: Date.parse(at) / 1000, event: current })
   const requests = mockApi({
     'GET /api/v1/queues/acme-tour': queue,
     'GET /api/v1/queues/acme-tour/stats': now,
-    'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null }, problems: [] },
+    'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null, beacon: draw?.beacon ? { ...BEACON, ...draw.beacon } : null }, problems: [] },
+    'POST /api/v1/queues/acme-tour/events/sale/beacon': { id: 'sale' },
     'PATCH /api/v1/queues/acme-tour': saved ?? draw?.patch ?? queue,
     'PATCH /api/v1/queues/acme-tour?validate=true': saved ?? { settings: queue, changes: [], warnings },
     'PATCH /api/v1/queues/acme-tour/controls': { ...queue, mode: 'scheduled' },
@@ -182,7 +188,7 @@ test('a new event is drawn with a salt of its own', async () => {
 test('an event in order of arrival has no fields of a draw', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 })
   await press('Edit')
-  const order = [...getElement('[role="dialog"]').querySelectorAll('select')].at(-1)!
+  const order = [...getElement('[role="dialog"]').querySelectorAll('select')].find(({ value }) => value === 'draw')!
   order.selectedIndex = 1
   order.dispatchEvent(new Event('change'))
   await flushPromises()
@@ -217,4 +223,43 @@ test('suspending an event with lobby tickets is confirmed', async () => {
   await submit()
   expect(changes(requests)).toHaveLength(2)
   expect(page!.text()).toContain('Suspended')
+})
+
+test('the round of a beacon is named in advance', async () => {
+  await events('2027-03-04T09:40:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'lobby', tickets: 3, beacon: {} })
+  const link = getElement<HTMLAnchorElement>('a', '37,117,016')
+  expect([link.getAttribute('href'), link.rel]).toEqual([BEACON.address, 'noreferrer'])
+  expect(page!.text()).toContain('drand quicknet, not published yet')
+  expect(page!.text()).not.toContain('Record the value')
+})
+
+test('a missing value is recorded from what the relay answers', async () => {
+  const requests = await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'draw', tickets: 3, beacon: { status: 'missing' } })
+  expect(page!.text()).toContain('Nobody is admitted until it is recorded.')
+  await page!.find('form input').setValue('{"round":37117016,"signature":"00ff"}')
+  await page!.find('form').trigger('submit')
+  await flushPromises()
+  const sent = requests.filter(({ line }) => line.startsWith('POST'))
+  expect(sent.map(({ line, body }) => [line, body])).toEqual([['POST /api/v1/queues/acme-tour/events/sale/beacon', { round: 37117016, signature: '00ff' }]])
+})
+
+test('viewers see that a value is missing and cannot record it', async () => {
+  await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'viewer', { phase: 'draw', tickets: 3, beacon: { status: 'missing' } })
+  expect(page!.text()).toContain('The value of the beacon is missing')
+  expect(page!.find('form').exists()).toBe(false)
+})
+
+test('a beacon is chosen in the form, and removed with a confirmation', async () => {
+  const confirmation = { token: 'once', expires_in: 120, consequence: 'The order is drawn without its beacon.', message: { code: 'will_remove_beacon', params: {} } }
+  const patch = ({ headers }: ApiRequest) => (headers.has('x-vestibule-confirm') ? settings() : problemResponse(428, 'confirmation_required', { confirmation }))
+  const requests = await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'draw', tickets: 3, beacon: { status: 'missing' }, patch })
+  await press('Edit')
+  const select = [...document.querySelectorAll<HTMLSelectElement>('[role="dialog"] select')].find(({ value }) => value === 'drand-quicknet')!
+  select.value = ''
+  select.dispatchEvent(new Event('change'))
+  await submit()
+  expect(getElement('[role="dialog"]').textContent).toContain('Draw the order without the beacon?')
+  await submit()
+  const sent = changes(requests) as { events: QueueEvent[] }[]
+  expect(sent.map(({ events: [event] }) => event?.beacon)).toEqual([undefined, undefined])
 })

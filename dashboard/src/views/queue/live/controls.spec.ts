@@ -34,12 +34,12 @@ test('a lowered quota removes nobody', () => {
 })
 
 test('another mode in the lobby of a draw says what it does to the lobby', () => {
-  const inLobby = line({ event: { phase: 'lobby', lobby_tickets: 50_021 } })
+  const inLobby = line({ event: { phase: 'lobby', lobby_tickets: 50_021, awaits_beacon: false } })
   const last = (mode: 'open' | 'paused' | 'scheduled', line: Line) => effects({ kind: 'mode', mode }, line).at(-1)
   expect(last('open', inLobby)).toMatch(/^50,021 visitors are in the lobby of a draw and join the line at once/)
   expect(last('paused', inLobby)).toBe('50,021 visitors are in the lobby and stay in the draw. Newcomers do not get a lobby ticket in this mode.')
   expect(isDangerous({ kind: 'mode', mode: 'open' }, inLobby)).toBe(true)
-  for (const event of [{ phase: 'lobby', lobby_tickets: null }, { phase: 'running', lobby_tickets: 50_021 }]) {
+  for (const event of [{ phase: 'lobby', lobby_tickets: null, awaits_beacon: false }, { phase: 'running', lobby_tickets: 50_021, awaits_beacon: false }]) {
     expect(isDangerous({ kind: 'mode', mode: 'open' }, line({ event }))).toBe(false)
   }
   const message = { kind: 'message', message: { default: 'Sold out.' }, before: null } as const

@@ -110,6 +110,12 @@ test('a queue with an event ahead resumes its schedule', () => {
   const event = { id: 'sale', name: null, starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z' }
   const end = Date.parse(event.ends_at) / 1000
   const next = (mode: string, now: number, changes = {}) => nextMode(settings({ mode, events: [{ ...event, ...changes }] } as never), now)
-  expect([next('scheduled', 0), next('open', 0), next('bypass', 0)]).toEqual(['paused', 'paused', 'paused'])
-  expect([next('paused', end - 1), next('paused', end), next('closed', 0, { suspended: true })]).toEqual(['scheduled', 'open', 'open'])
+  expect([next('scheduled', 0), next('open', 0)]).toEqual(['paused', 'paused'])
+  expect([next('paused', end - 1), next('paused', end), next('paused', end - 1, { suspended: true })]).toEqual(['scheduled', 'open', 'open'])
+})
+
+test.each(['closed', 'draining', 'bypass'] as const)('a queue in the mode %s is neither paused nor resumed', async (mode) => {
+  signInAs()
+  await show({ [`GET ${QUEUE}`]: settings({ mode }) }, stats({ mode }))
+  expect(overlay!.findAll('button').map((button) => button.text())).toEqual(['Admit 10 visitors', 'Reset line'])
 })

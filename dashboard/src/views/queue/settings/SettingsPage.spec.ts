@@ -50,6 +50,19 @@ test('a maximum queue length is saved', async () => {
   expect(writes(requests).at(-1)).toMatchObject({ body: { max_waiting: 5000 } })
 })
 
+test('pre-tickets are switched off by an empty percentage', async () => {
+  const requests = await open({
+    [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'protection', from: null, to: {} }] },
+    [`PATCH ${QUEUE}`]: settings({ revision: 8 }),
+  })
+  const from = field('Pre-ticket required from').find('input')
+  expect(from.element.value).toBe('50')
+  await from.setValue('')
+  await review()
+  await press('Save')
+  expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { pre_ticket_from: 'none', pre_ticket_max_age: 30 } } })
+})
+
 test('changes are reviewed and saved with the loaded revision', async () => {
   const requests = await open({
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },

@@ -1,0 +1,8 @@
+import { apiUrl } from './client'
+
+/** Maximum number of codes of a download. */
+export const CODES_PER_DOWNLOAD = 100_000
+
+/** The codes of a batch from a number on, as CSV. Downloads are in the audit log. */
+export const codesCsvUrl = (queue: string, batch: string, from: number, count: number) =>
+  apiUrl('/api/v1/queues/{queue}/invitations/{batch}/codes', { path: { queue, batch }, query: { from, count } })

@@ -1,0 +1,111 @@
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import type { InvitationBatch, QueueSettings } from '@/api/types'
+import { zone } from '@/i18n'
+import { useStatsStore } from '@/stores/stats'
+import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
+import { settings, stats } from '@/testing/fixtures'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
+
+import { provideQueue } from '../useQueue'
+import InvitationsPage from './InvitationsPage.vue'
+
+const FANS: InvitationBatch = { number: 7, id: 'fans', name: 'Fan club', head_start: 600, count: 250_000, key: 's1', revoked: false }
+
+let page: VueWrapper | undefined
+
+afterEach(() => page?.unmount())
+
+async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response): Promise<ApiRequest[]> {
+  zone.value = 'Europe/Berlin'
+  const queue = settings({ invitations: [FANS], ...changes })
+  const now = stats({ at: Date.parse('2027-03-04T10:00:00Z') / 1000 })
+  const requests = mockApi({
+    'GET /api/v1/queues/acme-tour': queue,
+    'GET /api/v1/queues/acme-tour/stats': now,
+    'PATCH /api/v1/queues/acme-tour': saved ?? queue,
+  })
+  signInAs(role)
+  useStatsStore().setQueue(now)
+  page = mountApp(InvitationsPage, {}, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+  return requests
+}
+
+const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => line.startsWith('PATCH')).map(({ body }) => body)
+
+async function press(text: string): Promise<void> {
+  getElement<HTMLButtonElement>('button', text).click()
+  await flushPromises()
+}
+
+async function submit(): Promise<void> {
+  getElement<HTMLFormElement>('[role="dialog"] form').requestSubmit()
+  await flushPromises()
+}
+
+async function type(label: string, text: string): Promise<void> {
+  const id = getElement<HTMLLabelElement>('[role="dialog"] label', label).htmlFor
+  const input = document.getElementById(id) as HTMLInputElement
+  input.value = text
+  input.dispatchEvent(new Event('input'))
+  await flushPromises()
+}
+
+test('a batch is shown with its head start and state', async () => {
+  await invitations({ invitations: [FANS, { ...FANS, number: 8, id: 'late', until: '2027-03-04T09:00:00Z' }, { ...FANS, number: 9, id: 'soon', from: '2027-03-05T09:00:00Z' }] })
+  const text = page!.text()
+  for (const shown of ['Fan club', '600 s', '250,000', 'Valid', 'Expired', 'Not yet valid']) expect(text).toContain(shown)
+})
+
+test('a batch is revoked after a confirmation and restored', async () => {
+  const requests = await invitations()
+  await press('Revoke batch')
+  expect(changes(requests)).toEqual([])
+  await submit()
+  expect(changes(requests)).toEqual([{ invitations: [{ ...FANS, revoked: true }] }])
+})
+
+test('a new batch gets the next number', async () => {
+  const requests = await invitations()
+  await press('Add batch')
+  await type('ID', 'press')
+  await type('Head start', '60')
+  await type('Codes', '20')
+  await type('Valid until', '2027-03-05T12:00')
+  await submit()
+  const added = { number: 8, id: 'press', head_start: 60, count: 20, revoked: false, until: '2027-03-05T11:00:00Z' }
+  expect(changes(requests)).toEqual([{ invitations: [FANS, added] }])
+})
+
+test('errors are shown at their field', async () => {
+  const errors = [{ field: 'invitations[1].id', code: 'batch_id_taken', detail: 'is already used by another batch of the queue: "fans"', params: { id: 'fans' } }]
+  await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add batch')
+  await type('ID', 'fans')
+  await submit()
+  expect(getElement('[role="dialog"]').textContent).toContain('already used by another batch')
+})
+
+test('codes are downloaded in parts', async () => {
+  await invitations()
+  await press('Download codes')
+  const links = [...document.querySelectorAll<HTMLAnchorElement>('[role="dialog"] a[download]')].map((link) => link.getAttribute('href'))
+  const base = '/api/v1/queues/acme-tour/invitations/fans/codes'
+  expect(links).toEqual([`${base}?from=1&count=100000`, `${base}?from=100001&count=100000`, `${base}?from=200001&count=50000`])
+})
+
+test('access for invited visitors without a valid batch is a warning', async () => {
+  const requests = await invitations({ access: 'invited', invitations: [{ ...FANS, revoked: true }] })
+  expect(page!.text()).toContain('Nobody can join')
+  getElement('label', 'Anyone').querySelector('input')!.click()
+  await flushPromises()
+  expect(changes(requests)).toEqual([{ access: 'anyone' }])
+})
+
+test('viewers see batches and change nothing', async () => {
+  await invitations({}, 'viewer')
+  expect(page!.text()).toContain('Fan club')
+  expect(page!.findAll('button')).toHaveLength(0)
+})

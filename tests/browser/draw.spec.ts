@@ -1,4 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 
 import type { Page } from '@playwright/test'
 
@@ -189,6 +191,38 @@ test('the lobby asks for the line document until something changes', async ({ se
   await expect.poll(async () => (await observer.line()).mode).toBe('closed')
   await pass()
   await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible({ timeout: 40_000 })
+})
+
+test('a draw with a beacon waits for its value', async ({ serve, page }) => {
+  const relay = createServer(({ url }, response) => response.end(JSON.stringify({ round: Number(url?.split('/').at(-1)), signature: '00ff' })))
+  await new Promise<void>((listening) => relay.listen(0, '127.0.0.1', listening))
+  const { port } = relay.address() as AddressInfo
+  const event = { ...eventIn(8), order: 'draw', beacon: 'drand-quicknet', key: 's1', salt: 'b7f3a1' }
+  const gate = await serve(queue({ ...quick, quota: 0, events: [event] }), [...saleKeys, '--beacon-url', `http://127.0.0.1:${port}`])
+  const asked: string[] = []
+  page.on('requestfinished', (request) => {
+    const name = /\/_vestibule\/(status|line)\?/.exec(request.url())?.[1]
+    if (name) asked.push(name)
+  })
+  await page.route('**/_vestibule/line?*', (route) => route.continue())
+  const observer = new Visitor(gate)
+  try {
+    await page.clock.install()
+    await page.goto(gate.at('shop.localhost', '/'))
+    await expect.poll(async () => (await observer.line()).phase, { timeout: 20_000 }).toBe('draw')
+    expect((await observer.line()).event.drawn_at).toBeNull()
+    await page.clock.fastForward(31_000)
+    await expect(page.getByRole('heading', { name: 'Assigning positions' })).toBeVisible()
+    await expect(part(page, 'countdown-row')).toBeHidden()
+    await expect.poll(() => asked).toEqual(['line'])
+    await expect.poll(async () => (await observer.line()).event.drawn_at, { timeout: 40_000 }).not.toBeNull()
+    await page.clock.fastForward(21_000)
+    await expect.poll(() => asked).toEqual(['line', 'line', 'status'])
+    await expect(part(page, 'number')).toHaveText(/^Your number in the draw: 0\.\d{6}$/)
+    await expect(part(page, 'countdown-label')).toHaveText('Admissions begin in')
+  } finally {
+    relay.close()
+  }
 })
 
 test('blocked cookies are explained in the lobby', async ({ serve, page }) => {

@@ -43,6 +43,8 @@ function tables(fields: Table, tenant: Table, origin: string): string {
     quota: 1,
     recheck_after: 0,
     handover: { kind, origin },
+    // Only tests of pre-tickets use them.
+    protection: { pre_ticket_from: 'none' },
     ...rest,
   }
   return `[[tenants]]\n${lines(brand)}[[queues]]\n${lines(line)}`
@@ -75,10 +77,12 @@ export interface VisitorStatus {
 /** The part of the line document that the tests read. */
 export interface LineDocument {
   mode: string
+  phase: string | null
   message: Record<string, string> | null
   event: {
     id: string
     starts_at: number
+    drawn_at: number | null
     lobby_tickets: number
     draw: { commitment: string; salt: string; secret: string | null; seed: string | null }
   }

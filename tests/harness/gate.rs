@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};
@@ -31,6 +31,8 @@ enum Door {
 pub struct GateOptions {
     /// How many proxies in front are believed.
     pub trusted_proxies: usize,
+    /// How requests are attributed to clients. A function has the default.
+    pub clients: ClientRules,
     /// Keys of tickets; the first signs.
     pub ticket_keys: KeyList,
     /// A folder of themes.
@@ -49,6 +51,7 @@ impl Default for GateOptions {
     fn default() -> Self {
         Self {
             trusted_proxies: 0,
+            clients: ClientRules::default(),
             ticket_keys: GateUnderTest::ticket_keys(),
             themes: None,
             proxy: ProxyLimits::default(),
@@ -96,6 +99,7 @@ impl GateUnderTest {
             sale_keys: SaleKeys::new(&Self::sale_keys()).unwrap(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: options.trusted_proxies,
+            clients: options.clients,
             proxy: Proxy::new(options.proxy).unwrap(),
             admin_url: options.admin_url.map(|url| url.parse().unwrap()),
             streams: Streams::new(options.streams),

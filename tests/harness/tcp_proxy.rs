@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use tokio::io::{AsyncReadExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,6 +12,7 @@ const LOAD: usize = 64 * 1024;
 /// A TCP proxy in front of a server on 127.0.0.1. A test can cut its connections, or have it discard what it receives.
 pub struct TcpProxy {
     port: u16,
+    server: Arc<AtomicU16>,
     opened: Arc<AtomicU64>,
     cut: Arc<watch::Sender<Cut>>,
     accepting: JoinHandle<()>,
@@ -43,16 +44,21 @@ impl TcpProxy {
     pub async fn to(server: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port is free");
         let port = listener.local_addr().expect("it is bound").port();
-        let opened = Arc::new(AtomicU64::new(0));
+        let (server, opened) = (Arc::new(AtomicU16::new(server)), Arc::new(AtomicU64::new(0)));
         let cut = Arc::new(watch::Sender::new(Cut { before: 0, how: How::Closed }));
-        let accepting = tokio::spawn(accept(listener, server, opened.clone(), cut.clone()));
-        Self { port, opened, cut, accepting }
+        let accepting = tokio::spawn(accept(listener, server.clone(), opened.clone(), cut.clone()));
+        Self { port, server, opened, cut, accepting }
     }
 
     /// The port on 127.0.0.1 to connect to in place of the server's.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// New connections lead to this port, as a load balancer does while a server is replaced.
+    pub fn lead_to(&self, server: u16) {
+        self.server.store(server, Ordering::Relaxed);
     }
 
     /// How many connections were opened so far.
@@ -98,10 +104,10 @@ impl Drop for TcpProxy {
     }
 }
 
-async fn accept(listener: TcpListener, server: u16, opened: Arc<AtomicU64>, cut: Arc<watch::Sender<Cut>>) {
+async fn accept(listener: TcpListener, server: Arc<AtomicU16>, opened: Arc<AtomicU64>, cut: Arc<watch::Sender<Cut>>) {
     while let Ok((client, _)) = listener.accept().await {
         let number = opened.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(carry(client, server, number, cut.subscribe()));
+        tokio::spawn(carry(client, server.load(Ordering::Relaxed), number, cut.subscribe()));
     }
 }
 

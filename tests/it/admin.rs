@@ -2,12 +2,14 @@
 
 mod audit;
 pub(crate) mod backoffice;
+mod beacons;
 mod controls;
 pub(crate) mod event_reports;
 mod events;
 mod function;
 mod fuzz;
 mod history;
+mod invitations;
 mod openapi;
 mod outcomes;
 mod queues;

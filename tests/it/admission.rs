@@ -1,8 +1,12 @@
 //! What the gate answers to a request of any path.
 
+mod beacon;
 mod events;
+mod invitations;
 mod joining;
+mod limits;
 mod lobby;
+mod pre_tickets;
 mod readings;
 mod rules;
 mod waiting;

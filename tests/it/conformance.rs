@@ -2,10 +2,13 @@
 
 mod draws;
 mod ending;
+mod invitations;
 mod keeping;
+mod limits;
 mod modes;
 mod order;
 pub(crate) mod phases;
+mod pre_tickets;
 mod presence;
 mod returns;
 mod streams;
@@ -46,6 +49,15 @@ macro_rules! suite {
 }
 
 suite! {
+    invitations {
+        rule_19_head_start_is_bounded,
+        rule_19_equal_arrivals_have_an_order,
+        rule_19_a_join_ahead_counts_as_a_return,
+        rule_20_uninvited_newcomers_do_not_join,
+        rule_20_tickets_return_without_an_invitation,
+        rule_20_an_ended_session_blocks_its_code,
+        rule_20_the_lobby_is_for_the_invited_too,
+    }
     order {
         rule_01_arrivals_are_strictly_increasing,
         rule_01_simultaneous_arrivals_keep_request_order,
@@ -162,6 +174,42 @@ suite! {
         rule_11_settings_with_another_epoch_start_a_new_line,
         rule_11_reset_epoch_survives_a_lost_state,
     }
+    pre_tickets {
+        rule_23_first_visit_joins_while_slots_are_free,
+        rule_23_first_visit_needs_a_pre_ticket_while_slots_are_scarce,
+        rule_23_pre_ticket_is_required_in_recovery,
+        rule_23_recent_first_visit_is_the_arrival,
+        rule_23_old_first_visit_joins_at_the_end,
+        rule_23_preserved_first_visit_counts_for_hold_ttl,
+        rule_23_first_visit_counts_from_its_network_only,
+        rule_23_first_visit_of_the_future_joins_at_the_end,
+        rule_23_pre_ticket_is_one_session,
+        rule_23_pre_ticket_of_an_ended_session_joins_nobody,
+        rule_23_pre_ticket_of_another_epoch_joins_nobody,
+        rule_23_redeemed_session_is_confirmed_at_once,
+        rule_23_only_open_and_paused_queues_require_pre_tickets,
+        rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line,
+        rule_23_first_visits_of_a_lobby_do_not_count_after_the_draw,
+        rule_23_direct_joins_never_exceed_the_quota_after_a_loss,
+        rule_23_hoarded_pre_tickets_gain_nothing,
+        rule_23_issued_and_redeemed_pre_tickets_are_counted,
+    }
+    limits {
+        monitor_affects_nobody,
+        reject_limits_one_address,
+        reject_limits_one_network,
+        limits_do_not_apply_below_twenty_joins,
+        extra_proxy_disables_limits,
+        joins_without_address_are_not_limited,
+        shared_network_counts_as_a_part,
+        trusted_network_is_not_limited,
+        blocked_network_does_not_join,
+        rate_limits_joins_per_second,
+        counts_end_after_two_windows,
+        counters_are_removed_with_the_queue,
+        returning_ticket_is_no_join,
+        full_line_counts_rejections,
+    }
     draws {
         rule_14_lobby_costs_no_memory,
         rule_14_sessions_from_before_keep_their_positions,
@@ -170,6 +218,9 @@ suite! {
         rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby,
         rule_15_quiet_lobby_is_no_loss,
         rule_15_flush_in_the_lobby_loses_no_position,
+        rule_16_order_is_drawn_when_the_beacon_is_recorded,
+        rule_16_draw_phase_without_a_value_lasts_until_the_end,
+        rule_16_late_value_is_drawn_after_the_end,
     }
     phases {
         rule_13_phases_begin_to_the_microsecond,

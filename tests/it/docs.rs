@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::settings::{Settings, Tenant, beacon_randomness};
 
 use crate::program::run;
 
@@ -65,15 +65,30 @@ fn every_setting_is_documented() {
     let queue = json!({
         "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule],
         "handover": { "kind": "redirect", "origin": "https://www.example.com" }, "message": { "default": "a" },
+        "access": "invited", "invitations": [{
+            "number": 1, "id": "fans", "name": "Fans", "count": 1, "from": "2027-03-04T09:30:00Z", "until": "2027-03-04T10:00:00Z",
+            "key": "s1",
+        }],
+        "protection": { "pre_ticket_from": 0, "lists": { "trusted": ["offices"] }, "networks": { "203.0.113.0/24": "shared" } },
         "between_events": "closed", "events": [{
             "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
-            "ends_at": "2027-03-04T14:00:00Z", "draw_seconds": 45, "salt": "a", "key": "s1",
+            "ends_at": "2027-03-04T14:00:00Z", "draw_seconds": 45, "salt": "a", "key": "s1", "beacon": "drand-quicknet",
+            "beacon_value": {
+                "round": 37_117_016, "signature": "00ff", "received_at": "2027-03-04T10:00:12Z",
+                "randomness": beacon_randomness("00ff").unwrap().to_string(),
+            },
+        }, {
+            "id": "drawn", "starts_at": "2027-03-05T10:00:00Z", "ends_at": "2027-03-05T14:00:00Z",
+            "beacon_removed_at": "2027-03-05T10:05:00Z",
         }],
     });
     let settings = Settings::from_value(&queue).unwrap().to_value();
     assert_eq!(names("### Queues"), fields(&settings));
-    assert_eq!(names("### Events"), fields(&settings["events"][0]));
+    let events = fields(&settings["events"][0]).into_iter().chain(fields(&settings["events"][1]));
+    assert_eq!(names("### Events"), events.collect());
+    assert_eq!(names("### Invitations"), fields(&settings["invitations"][0]));
     assert_eq!(names("### Handover"), fields(&settings["handover"]));
+    assert_eq!(names("### Protection"), fields(&settings["protection"]));
     assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
     let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
     assert_eq!(names("### Tenants"), fields(&serde_json::to_value(tenant).unwrap()));

@@ -19,7 +19,7 @@ use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
 use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
 use vestibule_lambda::{Function, Invocation};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
 use vestibule_tests::{GateUnderTest, TestResponse};
 use vestibule_themes::Themes;
 
@@ -46,6 +46,7 @@ impl Doors {
             sale_keys: SaleKeys::default(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: 1,
+            clients: ClientRules::default(),
             proxy: Proxy::new(ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() }).unwrap(),
             admin_url: None,
             streams: Streams::off(),

@@ -208,6 +208,8 @@ pub(crate) fn document_of(queue: &str, host: &str, origin: &str, changes: &Value
     let mut settings = json!({
         "id": queue, "tenant": "acme", "name": "Acme tour", "hosts": [host], "quota": 0,
         "recheck_after": 0, "handover": { "kind": "proxy", "origin": origin },
+        // Only tests of pre-tickets use them.
+        "protection": { "pre_ticket_from": "none" },
     });
     settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [settings] })
@@ -325,6 +327,7 @@ pub(crate) fn visitor_status() -> VisitorStatus {
         revision: None,
         message: None,
         event: None,
+        join: None,
     }
 }
 
@@ -343,5 +346,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         hold_seconds: 600,
         kept_seconds: None,
         stream_url: None,
+        code_wrong: false,
+        code_fields: &[],
     }
 }

@@ -13,8 +13,8 @@ use vestibule_core::line::{
 };
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, KeyList, ManualClock, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store, Ticket,
-    TicketSigner,
+    Clock, FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate,
+    Store, Ticket, TicketOrigin, TicketSigner,
 };
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
@@ -146,8 +146,17 @@ impl StoreFixture {
     ) -> Ticket {
         let estimate =
             ShownEstimate { position: Some(place.position), wait_ms, presumed: false, census: Some(answer.census()) };
-        let signed = self.signer.sign_with_estimate(queue, answer.epoch, answer.now, &place, estimate, None).unwrap();
+        let signed = self
+            .signer
+            .sign_with_estimate(queue, answer.epoch, answer.now, &place, estimate, TicketOrigin::default())
+            .unwrap();
         self.signer.verify(queue, signed.as_bytes()).unwrap()
+    }
+
+    /// The pre-ticket of a first visit, as a gate reads it in a request from this network.
+    pub(crate) fn pre_ticket(&self, queue: &QueueId, visit: &FirstVisit<'_>, network: Option<&str>) -> PreTicket {
+        let token = self.signer.sign_first_visit(queue, visit).unwrap();
+        self.signer.verify_pre_ticket(queue, token.as_bytes(), network).unwrap()
     }
 
     /// A new queue with a random id and these settings over the ordinary ones.
@@ -176,9 +185,9 @@ fn replace(store: &MemoryStore, queue: &QueueId, with: Option<Value>) -> Option<
 }
 
 /// All keys of a queue.
-pub(crate) fn keys_of(queue: &QueueId) -> [String; 6] {
+pub(crate) fn keys_of(queue: &QueueId) -> [String; 7] {
     let keys = Keys::of(queue);
-    [keys.line(), keys.active(), keys.pool(), keys.ended(), keys.state(), keys.settings()]
+    [keys.line(), keys.active(), keys.pool(), keys.ended(), keys.state(), keys.settings(), keys.joins()]
 }
 
 fn redis_cli(url: &str, command: &[&str], keys: &[&str]) -> String {
@@ -198,6 +207,8 @@ pub(crate) fn settings_of(queue: &QueueId, changes: &Value) -> Settings {
     let mut document = json!({
         "id": queue, "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
         "handover": { "kind": "check" }, "recheck_after": 0,
+        // Only tests of pre-tickets use them.
+        "protection": { "pre_ticket_from": "none" },
     });
     document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     Settings::from_value(&document).unwrap()
@@ -258,6 +269,20 @@ impl LineFixture<'_> {
         self.advance_micros(1);
         self.visit(&mut guest).await;
         guest
+    }
+
+    /// The pre-ticket that a gate signs for a first visit now, brought from the same network.
+    pub(crate) fn first_visit(&self) -> PreTicket {
+        self.bench.pre_ticket(
+            &self.queue,
+            &FirstVisit { epoch: 1, session: SessionId::random(), at: self.now(), network: None, preserved: false },
+            None,
+        )
+    }
+
+    /// A visit with a pre-ticket, without a ticket.
+    pub(crate) async fn redeem(&self, pre_ticket: PreTicket) -> VisitAnswer {
+        self.store().visit(&self.queue, Visit::redeeming(pre_ticket)).await.unwrap()
     }
 
     /// This many come one after the other.

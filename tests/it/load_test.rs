@@ -10,6 +10,8 @@ mod input;
 mod plans;
 mod program;
 mod reports;
+mod sales;
+mod streams;
 
 use std::time::Duration;
 

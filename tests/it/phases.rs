@@ -2,12 +2,14 @@
 //! a closed queue (rule 13).
 
 use std::env;
+use std::ops::Range;
 
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::line::{Mode, VisitKind};
-use vestibule_core::{Clock as _, PutMode, SessionId};
+use vestibule_core::settings::{Beacon, beacon_randomness};
+use vestibule_core::{Clock as _, MICROS_PER_SECOND, PutMode, SessionId, Timestamp};
 
 use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture, random_queue_id, settings_of};
@@ -22,9 +24,12 @@ fn schedule(rng: &mut SmallRng) -> Value {
     let mut events = Vec::new();
     for index in 0..rng.random_range(0..=5) {
         let start = begins + rng.random_range(60..400);
-        let end = start + rng.random_range(90..400);
+        let end = start + rng.random_range(105..400);
         let mut event = event(&format!("e{index}"), begins, start, end);
-        event["order"] = if rng.random_bool(0.5) { "draw" } else { "arrival" }.into();
+        event["order"] = if rng.random_bool(0.6) { "draw" } else { "arrival" }.into();
+        if event["order"] == "draw" && rng.random_bool(0.5) {
+            set_beacon(&mut event, start..end, rng);
+        }
         event["suspended"] = rng.random_bool(0.2).into();
         events.push(event);
         begins = end + rng.random_range(900..1_300);
@@ -32,6 +37,23 @@ fn schedule(rng: &mut SmallRng) -> Value {
     let between = if rng.random_bool(0.5) { "bypass" } else { "closed" };
     let hold_ttl = rng.random_range(60..2_000);
     json!({ "mode": "scheduled", "between_events": between, "events": events, "hold_ttl": hold_ttl, "waiting_ttl": 60 })
+}
+
+/// Gives an event with these seconds a beacon, whose value is recorded at any time until its end, or never.
+fn set_beacon(event: &mut Value, seconds: Range<u64>, rng: &mut SmallRng) {
+    event["beacon"] = "drand-quicknet".into();
+    event["draw_seconds"] = rng.random_range(45..=seconds.end - seconds.start - 60).into();
+    let starts_at: Timestamp = event["starts_at"].as_str().unwrap().parse().unwrap();
+    let round = Beacon::DrandQuicknet.round_of(starts_at);
+    let published_at = Beacon::DrandQuicknet.published_at(round).micros();
+    let until_end = starts_at.micros().add_seconds(seconds.end - seconds.start).since(published_at) / MICROS_PER_SECOND;
+    let received_at = published_at.add_seconds(rng.random_range(0..until_end));
+    if rng.random_bool(0.6) {
+        event["beacon_value"] = json!({
+            "round": round, "signature": "00ff", "randomness": beacon_randomness("00ff").unwrap().to_string(),
+            "received_at": Timestamp::of(received_at).to_string(),
+        });
+    }
 }
 
 #[tokio::test]
@@ -48,7 +70,7 @@ async fn phases_in_lua_are_those_of_the_rules() {
             .iter()
             .flat_map(|event| {
                 let ends_at = event.ends_at.micros();
-                let draw_ends_at = event.draw_ends_at().unwrap_or(ends_at);
+                let draw_ends_at = event.draw_phase_ends_at().unwrap_or(ends_at);
                 let over = ends_at.add_seconds(rules.hold_ttl);
                 [event.lobby_at().micros(), event.starts_at.micros(), draw_ends_at, ends_at, over]
             })

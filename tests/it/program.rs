@@ -3,8 +3,10 @@
 mod apply;
 mod apply_to_backoffice;
 mod backoffice;
+mod beacon;
 mod check;
 mod flood;
+mod invitations;
 mod lifetime;
 mod logging;
 mod reload;
@@ -25,7 +27,7 @@ fn settings(origin: &str, lines: &str) -> String {
     format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nname = \"Acme tour\"\nhosts = [\"tickets.example.com\"]\n\
-         handover = {{ kind = \"proxy\", origin = \"{origin}\" }}\n{lines}\n"
+         handover = {{ kind = \"proxy\", origin = \"{origin}\" }}\nprotection = {{ pre_ticket_from = \"none\" }}\n{lines}\n"
     )
 }
 

@@ -76,12 +76,11 @@ impl ExpiredSessions {
 
     /// What the queues counted, all together.
     async fn counted(&self) -> Counters {
-        let mut sum = [0; 10];
+        let mut sum = Counters::default();
         for queue in &self.queues {
-            let counters = self.store.stats(queue).await.unwrap().counters;
-            sum = std::array::from_fn(|index| sum[index] + counters.named()[index].1);
+            sum = sum.plus(&self.store.stats(queue).await.unwrap().counters);
         }
-        Counters::from_values(sum)
+        sum
     }
 
     async fn assert_all_expired(&self) {

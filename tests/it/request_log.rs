@@ -27,7 +27,7 @@ impl RunningGate {
         let settings = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         let lines = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\n\
-             hosts = [\"{HOST}\"]\nquota = 1\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n",
+             hosts = [\"{HOST}\"]\nquota = 1\nprotection = {{ pre_ticket_from = \"none\" }}\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n",
             origin.url()
         );
         std::fs::write(settings.path(), lines).unwrap();

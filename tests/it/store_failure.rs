@@ -10,7 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use vestibule_core::Store;
+use vestibule_core::line::{PageStart, SessionList};
+use vestibule_core::settings::Protection;
+use vestibule_core::{PutMode, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{GateUnderTest, Origin, Redis, TestResponse, Visitor, wait_until};
 
@@ -363,4 +365,47 @@ async fn a_gate_serves_once_the_store_is_available() {
         .await;
     let settings = gate.store().settings(&queue.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(settings.line.epoch, 7, "the gate writes back what it holds");
+}
+
+/// Each first visit during an outage gets a pre-ticket with a preserved arrival.
+#[tokio::test]
+async fn newcomers_of_an_outage_keep_the_order_of_their_first_visits() {
+    let failing = Failing::open("tickets").await;
+    let (store, queue) = (Arc::clone(failing.gate.store()), failing.queue.parse().unwrap());
+    let mut settings = store.settings(&queue).await.unwrap().unwrap();
+    (settings.line.protection, settings.line.waiting_ttl, settings.line.claim_ttl) = (Protection::default(), 60, 30);
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    wait_until("the gate knows the settings", TIMEOUT, async || {
+        let answer = failing.stranger().status(&failing.queue).await;
+        answer.json()["join"]["action"] == "redeem"
+    })
+    .await;
+    failing.fail(Failure::Stopped).await;
+    let cookie = format!("vestibule_{}", failing.queue);
+    let mut newcomers = [failing.stranger(), failing.stranger(), failing.stranger()];
+    for newcomer in &mut newcomers {
+        let page = timeout(SOON, newcomer.navigate("/tour")).await.expect("an answer soon");
+        assert!(page.text().contains("One moment"), "{}", page.text());
+        assert!(set_cookie(&page, &cookie).is_some(), "a pre-ticket");
+        wait_until("the arrival is preserved", TIMEOUT, async || {
+            let again = timeout(SOON, newcomer.navigate("/tour")).await.expect("an answer soon");
+            set_cookie(&again, &cookie).is_none()
+        })
+        .await;
+    }
+    failing.mend(Failure::Stopped).await;
+    let mut sessions = Vec::new();
+    for newcomer in newcomers.iter_mut().rev() {
+        let mut status = json!(null);
+        wait_until("the newcomer joins", TIMEOUT, async || {
+            status = newcomer.status(&failing.queue).await.json();
+            status["session"].is_string()
+        })
+        .await;
+        sessions.insert(0, status["session"].as_str().unwrap().parse::<SessionId>().unwrap());
+    }
+    let page = store.page(&queue, SessionList::Waiting, PageStart::default(), 100).await.unwrap();
+    let mut found: Vec<SessionId> = page.entries.into_iter().map(|entry| entry.session).collect();
+    found.retain(|session| sessions.contains(session));
+    assert_eq!(found, sessions, "they joined in reverse");
 }

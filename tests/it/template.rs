@@ -14,3 +14,4 @@ mod resources;
 mod rules;
 mod stack;
 mod stages;
+mod streams;

@@ -1,9 +1,10 @@
 //! The visitors who ask, each on a connection of its own.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
 use crate::server::{Processors, Server};
@@ -13,22 +14,25 @@ const LASTING: Duration = Duration::from_secs(1);
 /// Bytes of the head of a bare answer.
 const HELLO_HEAD: usize = 130;
 
-/// One visitor on one connection: sends requests, keeps the ticket.
-struct Client {
+/// One visitor on one connection, or on a new one for each request: sends requests, keeps the ticket.
+pub(crate) struct Client {
     stream: TcpStream,
+    port: u16,
+    /// Whether each request has a connection of its own.
+    apart: bool,
     request: String,
-    cookie: Option<String>,
+    pub(crate) cookie: Option<String>,
     keeps_cookie: bool,
     buffer: Vec<u8>,
     chunk: Vec<u8>,
 }
 
 impl Client {
-    async fn connect(port: u16, request: &str, keeps_cookie: bool) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        stream.set_nodelay(true).unwrap();
+    pub(crate) async fn connect(port: u16, request: &str, keeps_cookie: bool) -> Self {
         Self {
-            stream,
+            stream: open(port, 1).await,
+            port,
+            apart: false,
             request: request.to_owned(),
             cookie: None,
             keeps_cookie,
@@ -38,7 +42,12 @@ impl Client {
     }
 
     /// Returns how many bytes the answer has in all.
-    async fn ask(&mut self, request: &str) -> usize {
+    pub(crate) async fn ask(&mut self, request: &str) -> usize {
+        if self.apart {
+            // Without the wait of a connection that was closed: ports would run out.
+            self.stream.set_zero_linger().unwrap();
+            self.stream = open(self.port, 1).await;
+        }
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
         self.stream.write_all(format!("{request}{cookie}\r\n").as_bytes()).await.unwrap();
         self.buffer.clear();
@@ -69,6 +78,15 @@ impl Client {
         }
         (self, count)
     }
+}
+
+/// A connection from this address of the loopback network: one has too few ports for tens of thousands.
+pub(crate) async fn open(port: u16, from: u8) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::new(127, 0, 0, from), 0).into()).unwrap();
+    let stream = socket.connect((Ipv4Addr::LOCALHOST, port).into()).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
 }
 
 fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
@@ -122,6 +140,12 @@ impl Visitors {
         }
         let requests_a_second = requests as f64 / started.elapsed().as_secs_f64();
         Round { requests, requests_a_second, cpu_us: (self.server.cpu() - cpu) * 1e6 / requests as f64 }
+    }
+
+    /// From now on, each request has a connection of its own.
+    pub(crate) fn apart(mut self) -> Self {
+        self.clients.iter_mut().for_each(|client| client.apart = true);
+        self
     }
 
     /// A bare axum that is sent the same requests and answers as many bytes in all.

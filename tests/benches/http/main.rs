@@ -10,6 +10,7 @@
 mod crowd;
 mod served;
 mod server;
+mod streams;
 
 use vestibule_tests::Redis;
 
@@ -45,13 +46,24 @@ async fn main() {
     {
         return served::serve(kind, waiting.parse().unwrap(), port.parse().unwrap()).await;
     }
+    // Some tables alone: `cargo bench -p vestibule-tests --bench http -- sales`.
+    let sales_only = arguments.iter().any(|argument| argument == "sales");
+    let all = Processors::shared();
+    let halves = all.halved();
+    halves.take_those_of_the_others();
     println!(
         "| store | waiting | request | at once | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
     );
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let all = Processors::shared();
-    let halves = all.halved();
-    halves.take_those_of_the_others();
+    for kind in ["memory", "redis"] {
+        rows(kind, WAITING, &SALES, AT_ONCE, &halves).await;
+    }
+    for kind in ["memory", "redis"] {
+        streams::rows(kind, &halves).await;
+    }
+    if sales_only {
+        return;
+    }
     for kind in ["memory", "redis", "redis, apart"] {
         rows(kind, WAITING, &KINDS, AT_ONCE, &halves).await;
         for waiting in SHORT_AND_LONG {
@@ -72,6 +84,15 @@ async fn main() {
 
 /// A kind of request: its name, the queue's host, the path, and whether the ticket is kept.
 type Kind = (&'static str, &'static str, &'static str, bool);
+/// The suffix of requests that have a connection of their own.
+const APART: &str = ", a connection each";
+/// What on-sales add, and a waiting poll with and without a kept connection.
+const SALES: [Kind; 4] = [
+    ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
+    ("waiting poll, a connection each", "q0-0", "/_vestibule/status?queue=q0-0", true),
+    ("lobby poll", "lobby", "/_vestibule/status?queue=lobby", true),
+    ("line document", "q0-0", "/_vestibule/line?queue=q0-0", false),
+];
 const KINDS: [Kind; 4] = [
     ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
     ("admitted check", "q1000000-0", "/_vestibule/check", true),
@@ -79,14 +100,19 @@ const KINDS: [Kind; 4] = [
     ("first visit, whole page", "q0-0", "/", false),
 ];
 
-/// Measures these requests of so many visitors at once in a line that is so long, each in turns with hello.
-async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, processors: &Processors) {
-    let redis = Redis::start().await;
-    let address = match kind {
+/// The store that a server of this kind gets.
+fn address(kind: &str, redis: &Redis) -> String {
+    match kind {
         "memory" | "memory, shared" => "memory".to_owned(),
         "redis, apart" => format!("apart:{}", redis.url()),
         _ => redis.url(),
-    };
+    }
+}
+
+/// Measures these requests of so many visitors at once in a line that is so long, each in turns with hello.
+async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, processors: &Processors) {
+    let redis = Redis::start().await;
+    let address = address(kind, &redis);
     let mut server = Some(Server::start(&address, waiting, processors).await);
     let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
     for (name, host, path, keeps_cookie) in requests {
@@ -96,6 +122,9 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, pro
         let (mut gate, bytes) =
             Visitors::new(asked, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
         let mut hello = gate.of_hello(&request, bytes, processors).await;
+        if name.ends_with(APART) {
+            (gate, hello) = (gate.apart(), hello.apart());
+        }
         let [mut speeds, mut shares, mut costs, mut ratios, mut redis_costs] = [const { Vec::new() }; 5];
         for _ in 0..ROUNDS {
             let before = redis.cpu().await;

@@ -10,9 +10,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PassSigner, PutMode, SaleKeys, SessionId, Store, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_core::{
+    Clock as _, KeyList, Micros, PassSigner, PutMode, SaleKeys, SessionId, Store, SystemClock, TicketSigner, Timestamp,
+};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
+use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
@@ -24,6 +26,21 @@ fn settings(quota: u64, recheck_after: u64) -> Settings {
         "id": format!("q{quota}-{recheck_after}"), "tenant": "bench", "hosts": [format!("q{quota}-{recheck_after}.test")],
         "quota": quota, "recheck_after": recheck_after, "claim_ttl": 600, "waiting_ttl": 1200, "hold_ttl": 1200,
         "handover": { "kind": "check" },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+/// A queue in the lobby of an event.
+fn lobby() -> Settings {
+    let now = SystemClock::new().now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
+    let document = json!({
+        "id": "lobby", "tenant": "bench", "hosts": ["lobby.test"], "quota": 0, "mode": "scheduled",
+        "handover": { "kind": "check" },
+        "events": [{
+            "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 36_000), "ends_at": at(now + 72_000),
+            "salt": "a", "key": "bench",
+        }],
     });
     Settings::from_value(&document).unwrap()
 }
@@ -55,7 +72,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
             Arc::new(RedisStore::connect(url, options).unwrap())
         }
     };
-    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60)];
+    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60), lobby()];
     for queue in &queues {
         while store.put_settings(queue, PutMode::Always).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -73,12 +90,13 @@ async fn gate(address: &str, waiting: usize) -> Router {
         themes: vestibule_themes::Themes::built_in(),
         tickets: TicketSigner::new(&keys()).unwrap(),
         passes: PassSigner::new(&keys()).unwrap(),
-        sale_keys: SaleKeys::default(),
+        sale_keys: SaleKeys::new(&keys()).unwrap(),
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
+        clients: ClientRules::default(),
         proxy: Proxy::new(ProxyLimits::default()).unwrap(),
         admin_url: None,
-        streams: Streams::off(),
+        streams: Streams::new(StreamLimits { total: usize::MAX, per_network: usize::MAX }),
         stream_url: None,
     }))
 }

@@ -70,6 +70,13 @@ impl Server {
         server
     }
 
+    /// Resident memory in bytes.
+    pub(crate) fn memory(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1024.0
+    }
+
     /// Seconds of CPU so far.
     pub(crate) fn cpu(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();

@@ -126,6 +126,8 @@ pub(crate) fn redis_store(redis: &Redis, clock: &Arc<ManualClock>) -> Arc<RedisS
 pub(crate) fn queue(id: &str, tenant: &str, settings: Value) -> Value {
     let mut queue = json!({
         "id": id, "tenant": tenant, "hosts": [format!("{id}.example.com")], "quota": 2, "handover": { "kind": "check" },
+        // Only tests of pre-tickets use them.
+        "protection": { "pre_ticket_from": "none" },
     });
     let Value::Object(settings) = settings else { panic!("settings are an object") };
     queue.as_object_mut().unwrap().extend(settings);

@@ -50,7 +50,7 @@ impl<'a> Sale<'a> {
     async fn report(&self) -> Option<Report> {
         let settings = self.line.settings().await;
         let event = &settings.line.events[0];
-        Report::of_event(&*self.records, &settings.id, event, &self.line.stats().await).await.unwrap()
+        Report::of_event(&*self.records, &settings, event, &self.line.stats().await).await.unwrap()
     }
 }
 
@@ -80,6 +80,7 @@ on_both_stores! {
     report_counts_what_happens_in_the_event,
     report_over_a_loss_of_data_is_incomplete,
     report_of_a_queue_counts_since_its_state_began,
+    report_counts_lobby_tickets_of_its_event,
 }
 
 async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {
@@ -128,6 +129,8 @@ async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {
         ("left", 1),
         ("ended", 1),
         ("away", 1),
+        ("pre_tickets_issued", 0),
+        ("pre_tickets_redeemed", 0),
     ];
     assert_eq!(found, expected.into());
     // One has waited for 600 seconds, less some microseconds, and three for 10.
@@ -156,6 +159,36 @@ async fn report_of_a_queue_counts_since_its_state_began(bench: &StoreFixture) {
     let report = Report::since_state_began(&stats);
     assert_eq!((report.from, report.to, report.complete), (START, stats.now, true));
     assert_eq!((report.totals.counters.joined, report.totals.counters.left), (2, 2));
+}
+
+async fn report_counts_lobby_tickets_of_its_event(bench: &StoreFixture) {
+    let sale = Sale::open(bench).await;
+    let line = &sale.line;
+    let mut next = self::sale("next", START, [3600, 4200, 4800]);
+    line.change(|settings| {
+        let mut drawn = self::sale("sale", START, [600, 1200, 1800]);
+        (drawn["order"], drawn["key"], drawn["salt"]) = ("draw".into(), "s1".into(), "a".into());
+        (next["order"], next["key"], next["salt"]) = ("draw".into(), "s1".into(), "b".into());
+        let mut value = settings.to_value();
+        value["events"] = json!([drawn, next]);
+        settings.line.events = vestibule_core::settings::Settings::from_stored(&value).unwrap().line.events;
+    })
+    .await;
+    let enter = async |visitors: usize| {
+        for _ in 0..visitors {
+            line.ask(None, Some(vestibule_core::SessionId::random())).await;
+        }
+    };
+    sale.at(600).await;
+    enter(3).await;
+    assert_eq!(sale.report().await.unwrap().lobby_tickets, Some(3), "up to now");
+    sale.at(1200).await;
+    sale.at(1800).await;
+    // The event is over when the lobby of the next one opens, whose tickets are counted apart.
+    sale.at(3600).await;
+    enter(5).await;
+    sale.at(3660).await;
+    assert_eq!(sale.report().await.unwrap().lobby_tickets, Some(3));
 }
 
 on_memory_and_redis! {
@@ -230,7 +263,7 @@ async fn report_is_available_as_json_and_csv(backoffice: Backoffice) {
     let bounds = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200].map(Value::from);
     let waits = bounds.into_iter().chain([Value::Null]).map(|le| json!({ "le": le, "count": 1 }));
     let expected = json!({
-        "queue": "tour", "event": "sale", "from": time(590), "to": time(1200), "complete": true, "joined": 4,
+        "queue": "tour", "event": "sale", "from": time(590), "to": time(1200), "complete": true, "lobby_tickets": null, "joined": 4,
         "confirmed": 0, "admitted": 1, "abandoned": 3, "returned": 0, "expired": 0, "left": 0, "ended": 0,
         "waits": waits.collect::<Vec<_>>(),
     });
@@ -275,6 +308,7 @@ pub(crate) fn rows_of_json(report: &Value) -> Vec<(String, String)> {
         "left",
         "ended",
     ];
+    // An event in order of arrival has no lobby tickets.
     let plain = metrics.iter().map(|metric| ((*metric).to_owned(), text(&report[*metric])));
     let waits = report["waits"].as_array().unwrap().iter().map(|wait| {
         let le = wait["le"].as_u64().map_or_else(|| "inf".to_owned(), |le| le.to_string());

@@ -61,8 +61,10 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("remove_queue", Operators, None),
         ("clone_queue", Operators, Some(json!({ "id": "tour-2", "hosts": ["2.example.com"] }))),
         ("get_event", Viewers, None),
+        ("record_beacon_value", Operators, Some(json!({ "round": 1, "signature": "00" }))),
         ("get_event_report", Viewers, None),
         ("get_queue_report", Viewers, None),
+        ("get_invitation_codes", Operators, None),
         ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
         ("update_controls", Operators, Some(json!({ "quota": 3 }))),
         ("release", Operators, Some(json!({ "count": 1 }))),
@@ -229,7 +231,8 @@ async fn role_matrix_covers_every_operation() {
         backoffice.tenant_with(tenant, &["example.com"], &[]).await;
     }
     let sale = json!({ "id": "sale", "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z", "order": "arrival" });
-    backoffice.queue("tour", "acme", json!({ "events": [sale] })).await;
+    let fans = json!({ "number": 1, "id": "fans", "count": 10 });
+    backoffice.queue("tour", "acme", json!({ "events": [sale], "invitations": [fans] })).await;
     backoffice.queue("blues", "blue", json!({})).await;
     let mut root = backoffice.root();
     let (expired, revoked) = spent_tokens(&backoffice).await;
@@ -249,6 +252,7 @@ async fn role_matrix_covers_every_operation() {
         ("tenant", "acme"),
         ("session", &session),
         ("event", "sale"),
+        ("batch", "fans"),
         ("operator", "victim"),
         ("token", spare),
         ("theme", "acme"),

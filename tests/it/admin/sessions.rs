@@ -83,7 +83,11 @@ async fn support_code_of_the_queue_page_finds_the_session(backoffice: Backoffice
     let gate = GateUnderTest::start(backoffice.store.clone(), &json!({ "tenants": [], "queues": [] })).await;
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     let page = visitor.navigate("/").await;
-    let code = page.text().split("<code>").nth(1).and_then(|rest| rest.split("</code>").next());
+    let code = page
+        .text()
+        .split("<code data-vestibule=\"support-code\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</code>").next());
     let code = code.unwrap_or_else(|| panic!("{}", page.text()));
     let visitor_status = visitor.status("tour").await.json();
     let mut root = backoffice.root();

@@ -8,7 +8,8 @@ use super::backoffice::Backoffice;
 use super::theme_fixture::{THEME, ThemeFixture, in_folder_and_bucket};
 use super::themes::page;
 
-const STATES: [&str; 7] = ["waiting", "admitted", "paused", "lobby", "closed", "full", "unavailable"];
+const STATES: [&str; 8] =
+    ["waiting", "admitted", "paused", "lobby", "closed", "full", "invitation_required", "unavailable"];
 
 in_folder_and_bucket! {
     draft_is_rendered_in_every_state_and_language,

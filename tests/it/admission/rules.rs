@@ -137,7 +137,7 @@ async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
         json!({
             "id": format!("{id}-{letter}"), "tenant": "acme", "hosts": [host], "quota": 0,
             "rules": [{ "action": "queue", "path": path }],
-            "handover": { "kind": "proxy", "origin": origin.url() },
+            "handover": { "kind": "proxy", "origin": origin.url() }, "protection": { "pre_ticket_from": "none" },
         })
     };
     let queues = json!([queue('a', "/tour/**"), queue('b', "/merch/**")]);
@@ -164,7 +164,7 @@ async fn exact_hosts_precede_wildcards(keeper: StoreSetup) {
     let queue = |letter: char, host: String| {
         json!({
             "id": format!("{id}-{letter}"), "tenant": "acme", "hosts": [host], "quota": 0,
-            "handover": { "kind": "proxy", "origin": origin.url() },
+            "handover": { "kind": "proxy", "origin": origin.url() }, "protection": { "pre_ticket_from": "none" },
         })
     };
     let queues = json!([queue('a', format!("*.{domain}")), queue('b', format!("tickets.{domain}"))]);

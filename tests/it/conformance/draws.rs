@@ -185,3 +185,86 @@ pub(super) async fn rule_15_flush_in_the_lobby_loses_no_position(bench: &StoreFi
         assert_eq!(fixture.position(guest).await, Some(index as u64 + 1));
     }
 }
+
+/// The same event with a beacon.
+fn drawn_with_beacon() -> Value {
+    let mut settings = drawn();
+    settings["events"][0]["beacon"] = "drand-quicknet".into();
+    settings["events"][0]["draw_seconds"] = DRAW_WITH_BEACON.into();
+    settings
+}
+
+const DRAW_WITH_BEACON: u64 = 45;
+/// When the event of [`drawn`] ends.
+const ENDS: u64 = 4_000;
+
+async fn record_beacon(fixture: &LineFixture<'_>) {
+    let settings = fixture.settings().await;
+    let event = &settings.line.events[0];
+    let round = event.beacon_round().unwrap().round;
+    vestibule_runtime::record_beacon(fixture.store(), &fixture.queue, &event.id, round, "00ff").await.unwrap();
+}
+
+pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(bench: &StoreFixture) {
+    let fixture = bench.open(drawn_with_beacon()).await;
+    let lobby = [enter_lobby(&fixture).await, enter_lobby(&fixture).await, enter_lobby(&fixture).await];
+    fixture.advance_seconds(STARTS);
+    let mut late = fixture.join_and_confirm().await;
+    for _ in 0..6 {
+        fixture.advance_seconds(50);
+        let answer = fixture.visit(&mut late).await;
+        assert_eq!((answer.mode, answer.place.unwrap().admitted_at), (Mode::Draw, None), "the value is missing");
+        assert_eq!(fixture.release(1).await, 0);
+    }
+    record_beacon(&fixture).await;
+    let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
+    assert_eq!(drawn_at.seconds(), fixture.now().seconds(), "by the clock of the store");
+    let draw = draw_of(&fixture).await;
+    let mut guests = Vec::new();
+    for ticket in &lobby {
+        let (answer, guest) = visit_drawn(&fixture, ticket).await;
+        assert_eq!((answer.mode, answer.kind), (Mode::Draw, VisitKind::Restored));
+        guests.push(guest.unwrap());
+    }
+    guests.sort_by_key(|guest| draw.number(guest.session));
+    fixture.advance_seconds(DRAW_WITH_BEACON - 1);
+    fixture.visit_all(&mut guests).await;
+    assert_eq!((fixture.stats().await.phase, fixture.counts().await), (Some(Phase::Draw), (4, 0)));
+    fixture.advance_seconds(1);
+    fixture.visit_all(&mut guests).await;
+    assert!(fixture.is_in(&guests[0]).await, "admissions follow the numbers");
+    assert_eq!((fixture.stats().await.phase, fixture.counts().await), (Some(Phase::Running), (3, 1)));
+}
+
+pub(super) async fn rule_16_draw_phase_without_a_value_lasts_until_the_end(bench: &StoreFixture) {
+    let fixture = bench.open(drawn_with_beacon()).await;
+    enter_lobby(&fixture).await;
+    fixture.advance_micros(ENDS * 1_000_000 - 1);
+    let stats = fixture.stats().await;
+    assert_eq!((stats.phase, stats.mode), (Some(Phase::Draw), Mode::Draw));
+    fixture.advance_micros(1);
+    let stats = fixture.stats().await;
+    assert_eq!((stats.phase, stats.mode), (Some(Phase::Ending), Mode::Open));
+    let event = &fixture.settings().await.line.events[0];
+    let refused = vestibule_runtime::record_beacon(
+        fixture.store(),
+        &fixture.queue,
+        &event.id,
+        event.beacon_round().unwrap().round,
+        "00ff",
+    );
+    assert!(refused.await.is_err(), "lobby tickets are void");
+}
+
+pub(super) async fn rule_16_late_value_is_drawn_after_the_end(bench: &StoreFixture) {
+    let fixture = bench.open(drawn_with_beacon()).await;
+    let lobby = enter_lobby(&fixture).await;
+    fixture.advance_seconds(ENDS - 1);
+    record_beacon(&fixture).await;
+    fixture.advance_seconds(DRAW_WITH_BEACON - 1);
+    assert_eq!(fixture.stats().await.phase, Some(Phase::Draw));
+    visit_drawn(&fixture, &lobby).await;
+    fixture.advance_seconds(1);
+    assert_eq!(fixture.stats().await.phase, Some(Phase::Ending));
+    assert!(visit_drawn(&fixture, &lobby).await.0.place.unwrap().admitted_at.is_some());
+}

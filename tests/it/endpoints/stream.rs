@@ -32,6 +32,7 @@ mod redis {
         stream_ends_with_the_turn,
         open_stream_keeps_nobody_present,
         opening_a_stream_renews_and_restores,
+        message_reaches_all_pages_and_streams,
     );
 }
 
@@ -157,6 +158,27 @@ async fn position_of_a_stream_never_rises(keeper: StoreSetup) {
     fixture.change(&json!({ "message": { "default": "News." } })).await;
     let next = stream.event().await.unwrap();
     assert_eq!((&next["message"], &next["position"], &next["waiting"]), (&json!("News."), &json!(1), &json!(2)));
+}
+
+async fn message_reaches_all_pages_and_streams(keeper: StoreSetup) {
+    const MESSAGE: &str = "Sold out: <b>row 1</b>";
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let (mut pages, mut streams) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        pages.push(waiting(&fixture).await);
+    }
+    for _ in 0..50 {
+        streams.push(opened(&fixture, &mut waiting(&fixture).await).await.0);
+    }
+    fixture.change(&json!({ "message": { "default": MESSAGE } })).await;
+    for stream in &mut streams {
+        assert_eq!(stream.event().await.unwrap()["message"], MESSAGE, "it is the next update of each");
+    }
+    for page in &mut pages {
+        assert_eq!(page.status(fixture.queue.as_str()).await.json()["message"], MESSAGE, "the next poll has it");
+    }
+    let page = pages[0].navigate("/").await;
+    assert!(page.text().contains("&lt;b&gt;row 1") && !page.text().contains("<b>row 1"), "it is text");
 }
 
 async fn visitors_without_a_position_get_no_stream(keeper: StoreSetup) {

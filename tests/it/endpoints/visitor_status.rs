@@ -26,11 +26,12 @@ pub(super) fn fields(visitor_status: &Value) -> Vec<&str> {
     fields
 }
 
-pub(super) const FIELDS: [&str; 16] = [
+pub(super) const FIELDS: [&str; 17] = [
     "active",
     "enter_url",
     "event",
     "expires_in",
+    "join",
     "joined_at",
     "message",
     "poll_after",

@@ -10,7 +10,7 @@ use vestibule_tests::{Origin, Redis};
 use vestibule_workload::report::Report;
 use vestibule_workload::{Arrivals, Behavior, Fault, Shopping, Workload};
 
-use super::program::RunningGate;
+use super::program::{RunningGate, run};
 use super::{assert_held, assert_held_but, rehearse};
 
 const QUOTA: u64 = 20;
@@ -69,4 +69,62 @@ async fn flush_in_the_lobby_and_a_restart_at_the_start_change_no_position() {
     };
     let (report, ()) = tokio::join!(test, restart);
     assert_held_but(&report, &["failed_share"]);
+}
+
+/// Seconds in the lobby of a rehearsal that the program plays.
+const LOBBY: &str = "6";
+
+async fn rehearsal(url: &str, lobby: &str) -> (i32, String) {
+    let workload = [
+        "rehearse",
+        url,
+        "--queue",
+        "tour",
+        "--host",
+        "shop.example.com",
+        "--lobby",
+        lobby,
+        "--quota",
+        "20",
+        "--visitors",
+        "120",
+        "--arrivals",
+        "steady:8",
+        "--shopping",
+        "uniform:0.5..1.5",
+        "--leave",
+        "1",
+        "--close",
+        "0",
+        "--sleep",
+        "0",
+        "--reload",
+        "0",
+        "--second-tab",
+        "0",
+        "--streams",
+        "0.5",
+    ];
+    let (status, said, _) = run(&workload).await;
+    (status, said)
+}
+
+#[tokio::test]
+async fn program_rehearses_a_lobby_and_its_draw() {
+    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let (status, said) = rehearsal(&gate.url(), LOBBY).await;
+    assert_eq!(status, 0, "{said}");
+    let drawn = said.lines().find(|line| line.contains("Visitors with a number of the draw")).unwrap_or_default();
+    let drawn: f64 = drawn.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default();
+    assert!((50.0..120.0).contains(&drawn), "most visitors, and not those who came after the start: {said}");
+}
+
+#[tokio::test]
+async fn lobby_of_a_rehearsal_needs_an_event_in_time() {
+    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let (status, said) = rehearsal(&gate.url(), "3600").await;
+    assert!(status == 2 && said.contains("--lobby 3600: the event starts in"), "{said}");
+    let gate = RunningGate::with(5).await;
+    let (status, said, _) = run(&["rehearse", &gate.url(), "--lobby", "5"]).await;
+    assert!(status == 2 && said.contains("no event with a draw"), "{said}");
 }

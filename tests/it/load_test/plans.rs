@@ -116,6 +116,28 @@ fn steps_of_a_rate_admit_groups_in_a_plan() {
 }
 
 #[tokio::test]
+async fn plan_of_an_event_draws_the_order_of_its_lobby() {
+    let workload = [
+        "plan",
+        "--visitors",
+        "300",
+        "--arrivals",
+        "burst:60",
+        "--shopping",
+        "fixed:5",
+        "--quota",
+        "20",
+        "--leave",
+        "1",
+    ];
+    let (status, said, _) =
+        run(&[&workload[..], &["--lobby", "200", "--order", "draw", "--draw-seconds", "45"]].concat()).await;
+    assert!(status == 0 && said.contains("All checks passed"), "{said}");
+    let (status, said, _) = run(&[&workload[..], &["--lobby", "301"]].concat()).await;
+    assert!(status != 0 && said.contains("--lobby: 301 of 300 visitors"), "{said}");
+}
+
+#[tokio::test]
 async fn quotas_are_compared() {
     let (status, said, program) = run(&[
         "plan",

@@ -208,3 +208,64 @@ async fn run_ends_at_maximum_duration_and_requests() {
         assert!(figure(&report, "requests") < 200.0, "{said}");
     }
 }
+
+/// A rehearsal of so many patient visitors. Returns its report and what it said.
+async fn streams_report(served: &RunningGate, visitors: &str) -> (i32, Value, String) {
+    let url = served.url();
+    let workload = [
+        "rehearse",
+        &url,
+        "--streams",
+        "1",
+        "--quota",
+        "10",
+        "--visitors",
+        visitors,
+        "--arrivals",
+        "steady:2",
+        "--shopping",
+        "uniform:0.5..1.5",
+        "--leave",
+        "1",
+        "--close",
+        "0",
+        "--sleep",
+        "0",
+        "--reload",
+        "0",
+        "--second-tab",
+        "0",
+        "--json",
+        "report.json",
+    ];
+    let (status, said, program) = run(&workload).await;
+    let report = std::fs::read(program.folder().join("report.json")).unwrap_or_else(|_| panic!("{said}"));
+    (status, serde_json::from_slice(&report).unwrap(), said)
+}
+
+#[tokio::test]
+async fn visitors_who_listen_to_streams_pass_all_checks() {
+    let served = RunningGate::with(10).await;
+    let (status, report, said) = streams_report(&served, "80").await;
+    assert_eq!(status, 0, "{said}");
+    assert!(figure(&report, "streams_peak") > 30.0 && figure(&report, "stream_updates") > 500.0, "{said}");
+    assert!(figure(&report, "streams_given_up").abs() < f64::EPSILON, "{said}");
+    assert!(figure(&report, "stream_lag_p50_ms") > 0.0, "{said}");
+    assert!(figure(&report, "stream_lag_p99_ms") >= figure(&report, "stream_lag_p50_ms"), "{said}");
+}
+
+#[tokio::test]
+async fn visitors_poll_where_streams_are_off() {
+    let redis = Redis::start().await;
+    let (url, origin) = (redis.url(), Origin::start());
+    let address = origin.url();
+    let flags = ["--origin", &address, "--quota", "10", "--streams-max", "0"];
+    let served = RunningGate::start(redis, &url, origin, &flags).await;
+    let (status, report, said) = streams_report(&served, "24").await;
+    assert_eq!(status, 1, "streams that were asked for and not measured: {said}");
+    assert!(figure(&report, "streams_given_up") > 5.0, "{said}");
+    assert!(
+        figure(&report, "never_admitted").abs() < f64::EPSILON && figure(&report, "tau").abs() < f64::EPSILON,
+        "{said}"
+    );
+}

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
-use vestibule_core::{LastPurge, SaleKeys};
+use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, SaleKeys, Timestamp};
 use vestibule_metrics::{CATALOG, Metrics, RequestMetrics, router};
 use vestibule_runtime::StreamCounts;
 use vestibule_tests::{Exposition, promtool_check};
 
 use super::{scrape, text_of};
 use crate::conformance::phases::event;
-use crate::line_fixture::StoreFixture;
+use crate::line_fixture::{START, StoreFixture};
 
 /// Name, type and labels of each metric in the tables of the document.
 fn documented() -> Vec<[String; 3]> {
@@ -35,11 +35,15 @@ async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
     let fixture = fixture.await;
     fixture.join_many(2).await;
     let mut sale = event("sale", 100, 160, 260);
-    sale["order"] = "draw".into();
+    (sale["order"], sale["beacon"]) = ("draw".into(), "drand-quicknet".into());
+    // It has started, and the value of its beacon is missing.
+    for (field, seconds) in [("lobby_at", 600), ("starts_at", 100)] {
+        sale[field] = Timestamp::of(Micros(START.0 - seconds * MICROS_PER_SECOND)).to_string().into();
+    }
     bench.open(json!({ "mode": "scheduled", "events": [sale] })).await;
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
     let metrics = Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new());
-    let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(SaleKeys::default());
+    let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(&SaleKeys::default());
     router(metrics, super::TOKEN.parse().unwrap())
 }
 

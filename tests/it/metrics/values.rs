@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vestibule_core::line::{Mode, Stats, WAIT_BUCKETS};
+use vestibule_core::line::{ClientAddressState, Mode, RejectionReason, Stats, Visit, WAIT_BUCKETS};
 use vestibule_core::{LastPurge, SaleKeys, SessionId};
 use vestibule_metrics::{Metrics, router};
 use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
@@ -38,6 +38,8 @@ async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
     }
     fixture.purge().await;
     fixture.join_many(8).await;
+    let redeemed = Visit { pre_tickets_issued: 3, ..Visit::redeeming(fixture.first_visit()) };
+    fixture.store().visit(&fixture.queue, redeemed).await.unwrap();
     fixture.advance_micros(1_500_000);
     fixture
 }
@@ -59,6 +61,7 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("quota", stats.rules.quota as f64),
         one("oldest_wait_seconds", stats.oldest_arrival.map_or(0.0, |arrival| seconds(stats.now.since(arrival)))),
         one("admissions_per_second", seen.admissions / seen.seconds.max(1.0)),
+        one("pre_ticket_required", f64::from(u8::from(stats.requires_pre_ticket()))),
         one("recovering", f64::from(u8::from(stats.recovering))),
         one("joined_total", counters.joined as f64),
         one("confirmed_total", counters.confirmed as f64),
@@ -70,9 +73,22 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("left_total", counters.left as f64),
         one("ended_total", counters.ended as f64),
         one("away_total", counters.away as f64),
+        one("pre_tickets_issued_total", counters.pre_tickets_issued as f64),
+        one("pre_tickets_redeemed_total", counters.pre_tickets_redeemed as f64),
         one("wait_seconds_sum", seconds(stats.waits.sum_us)),
         one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
     ];
+    let limits = stats.limits;
+    for reason in RejectionReason::ALL {
+        let rejected = limits.counters.rejected(reason) as f64;
+        all.push(labelled("joins_rejected_total", ("reason", reason.as_str()), rejected));
+    }
+    all.push(labelled("joins_over_limit_total", ("scope", "address"), limits.counters.over_address as f64));
+    all.push(labelled("joins_over_limit_total", ("scope", "network"), limits.counters.over_network as f64));
+    for state in ClientAddressState::ALL {
+        let is_current = f64::from(u8::from(limits.client_address == state));
+        all.push(labelled("client_address_state", ("state", state.as_str()), is_current));
+    }
     for (mode, name) in [
         (Mode::Open, "open"),
         (Mode::Bypass, "bypass"),
@@ -260,16 +276,43 @@ async fn draws_have_lobby_tickets_and_need_a_sale_key() {
     let fixture = bench.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     let with_keys =
-        |keys: SaleKeys| router(Metrics::new(bench.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
+        |keys: &SaleKeys| router(Metrics::new(bench.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
     fixture.advance_seconds(130);
     fixture.ask(None, Some(SessionId::random())).await;
     for (keys, missing) in [(SaleKeys::new(&GateUnderTest::sale_keys()).unwrap(), 0.0), (SaleKeys::default(), 1.0)] {
-        let found = scrape(&with_keys(keys)).await;
+        let found = scrape(&with_keys(&keys)).await;
         assert_eq!(found.value("vestibule_queue_lobby_tickets_total", &of), Some(1.0));
         assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing));
+    }
+    for (id, missing) in [("s1", 0.0), ("s2", 1.0)] {
+        let metrics = Metrics::new(bench.store.clone()).with_sale_key_ids([id.to_owned()]);
+        let found = scrape(&router(metrics, TOKEN.parse().unwrap())).await;
+        assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing), "the keys are not needed");
     }
     fixture.advance_seconds(40);
     let found = scrape(&metrics_of(&bench.store)).await;
     assert_eq!(found.value("vestibule_queue_phase", &[of[0], of[1], ("phase", "draw")]), Some(1.0));
     assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), None, "this process has no gate");
+}
+
+#[tokio::test]
+async fn missing_value_of_a_beacon_is_reported_until_it_is_recorded() {
+    let bench = StoreFixture::memory();
+    let mut sale = event("sale", 0, 60, 1_000);
+    for (field, value) in [("order", "draw"), ("key", "s1"), ("salt", "a"), ("beacon", "drand-quicknet")] {
+        sale[field] = value.into();
+    }
+    let fixture = bench.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
+    let metrics = metrics_of(&bench.store);
+    let missing = async || scrape(&metrics).await.value("vestibule_queue_event_beacon_missing_seconds", &of);
+    let named = fixture.settings().await.line.events[0].beacon_round().unwrap();
+    let micros = named.published_at.micros().since(fixture.now());
+    fixture.advance_micros(micros - 1);
+    assert_eq!(missing().await, None, "not published yet");
+    fixture.advance_micros(90_000_001);
+    assert_eq!(missing().await, Some(90.0));
+    let id = "sale".parse().unwrap();
+    vestibule_runtime::record_beacon(fixture.store(), &fixture.queue, &id, named.round, "00ff").await.unwrap();
+    assert_eq!(missing().await, None);
 }

@@ -30,9 +30,14 @@ async fn compose_starts_a_queue_with_visitors() {
         page.contains("The sale") && page.contains("comes from the bucket")
     })
     .await;
-    let visitor_status = visitor(&composition).status("shop").await.json();
-    assert_eq!(visitor_status["state"], "waiting", "{visitor_status}");
-    assert!(visitor_status["position"].as_u64() > Some(1), "{visitor_status}");
+    wait_until("a newcomer has others before them", TIMEOUT, async || {
+        let mut newcomer = visitor(&composition);
+        // The first visit gets a pre-ticket, with which the next one joins.
+        newcomer.status("shop").await;
+        let visitor_status = newcomer.status("shop").await.json();
+        visitor_status["state"] == "waiting" && visitor_status["position"].as_u64() > Some(1)
+    })
+    .await;
     assert!(composition.path("redis", "/data/appendonlydir").is_dir(), "what Redis holds is on disk");
 }
 

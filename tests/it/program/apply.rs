@@ -78,6 +78,22 @@ async fn locked_event_changes_are_refused() {
 }
 
 #[tokio::test]
+async fn lobby_tickets_that_become_invalid_are_shown() {
+    let drawn = sale(now() - 100, now() + 3_000).replace("\"arrival\"", "\"draw\"");
+    let shared = Shared::with(&format!("quota = 5\nmode = \"scheduled\"\n{drawn}")).await;
+    let keys = ["--sale-keys", &format!("s1:{}", "A".repeat(43))];
+    let (status, said) = shared.apply(&[&["--yes"], &keys[..]].concat()).await;
+    assert!(status == 0 && !said.contains(" ! "), "{said}");
+    for _ in 0..2 {
+        let visit = vestibule_core::line::Visit::joining(SessionId::random());
+        shared.store.visit(&tour(), visit).await.unwrap();
+    }
+    shared.change("quota = 5\nmode = \"scheduled\"");
+    let (status, said) = shared.apply(&[&["--dry-run"], &keys[..]].concat()).await;
+    assert!(status == 0 && said.contains("! queue tour: 2 visitors are in the lobby of the event \"sale\"."), "{said}");
+}
+
+#[tokio::test]
 async fn applied_changes_are_audited() {
     let shared = Shared::with("quota = 500").await;
     shared.apply(&["--yes"]).await;

@@ -30,11 +30,11 @@ async fn all_errors_are_reported_by_line_and_field() {
     let shown = file.shown();
     for (line, field) in [
         (10, "queues[0].handover.origin"),
-        (11, "queues[0].quota"),
-        (12, "queues[0].mode"),
-        (13, "queues[0].qouta"),
-        (14, "queues[0].waiting_ttl"),
-        (17, "queues[0].rules[0].path"),
+        (12, "queues[0].quota"),
+        (13, "queues[0].mode"),
+        (14, "queues[0].qouta"),
+        (15, "queues[0].waiting_ttl"),
+        (18, "queues[0].rules[0].path"),
     ] {
         assert!(said.contains(&format!("{shown}:{line}: {field}: ")), "{field} at line {line}: {said}");
     }
@@ -116,6 +116,24 @@ async fn events_that_will_not_take_place_are_warnings() {
         let (status, said) = run(&["check", &file.shown()]).await;
         assert_eq!(status, 0, "{said}");
         assert!(said.contains("warning: ") && said.contains(words), "{words}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn draw_without_its_sale_key_is_a_warning() {
+    let drawn = sale(now() + 100, now() + 200).replace("\"arrival\"", "\"draw\"\nkey = \"s1\"");
+    let lines = format!("quota = 5\nmode = \"scheduled\"\n{drawn}");
+    let file = SettingsFile::of(&settings("https://www.example.com", &lines));
+    let warning = "event \"sale\": the sale key \"s1\" is not among those of --sale-keys";
+    let key = "A".repeat(43);
+    for (given, is_warned) in
+        [(None, true), (Some(format!("s2:{key}")), true), (Some(format!("s2:{key},s1:{key}")), false)]
+    {
+        let shown = file.shown();
+        let mut arguments = vec!["check", &shown];
+        arguments.extend(given.iter().flat_map(|keys| ["--sale-keys", keys]));
+        let (status, said) = run(&arguments).await;
+        assert_eq!((status, said.contains(warning)), (0, is_warned), "{given:?}: {said}");
     }
 }
 

@@ -19,7 +19,7 @@ async fn invalid_settings_file_is_reported_by_line_and_field() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = \"many\""));
     let (status, said) = run(&["serve", "--settings", &file.shown(), "--state", "state"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains(&format!("{}:11: queues[0].quota: must be", file.shown())), "{said}");
+    assert!(said.contains(&format!("{}:12: queues[0].quota: must be", file.shown())), "{said}");
 }
 
 #[tokio::test]

@@ -154,6 +154,78 @@ async fn documented_python_verifies_a_draw() {
     assert!(!python(&draw.path("changed.json")).0);
 }
 
+/// The line documents of the known draw with a beacon, before and after it.
+fn known_draw_with_beacon() -> [Value; 2] {
+    let document = |is_drawn: bool| {
+        let shown = |text: &str| if is_drawn { json!(text) } else { Value::Null };
+        let beacon = json!({
+            "chain": "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", "round": 37_117_016, "at": 1_804_154_412,
+            "randomness": shown("c6686d2de1a96947b4625d7c57d30ff26d0afef6415ee7db2b378e54f7e19bd7"),
+            "signature": shown("6578616d706c65207369676e6174757265"),
+        });
+        let draw = json!({
+            "key": "s1", "salt": "b7f3a1", "beacon": beacon,
+            "commitment": "58634f96a38bcb2b841e4cc0cbc451f68ca0aae969d79db2e5f60e068012f90d",
+            "secret": shown("eadb926a4097359da14079ae8ae8480270a333162da16a27413e77836f4620cb"),
+            "seed": shown("21ce2e36d51d451857875b998fe6080c60b6eddb956c3f9db1616d0923830c3b"),
+        });
+        json!({
+            "queue": "acme-tour", "at": if is_drawn { 1_804_154_461.2 } else { 1_804_153_000.5 }, "event": {
+                "id": "spring-sale", "lobby_at": 1_804_152_600, "starts_at": 1_804_154_400, "ends_at": 1_804_168_800,
+                "lobby_tickets": 3, "draw": draw,
+            },
+        })
+    };
+    [document(false), document(true)]
+}
+
+#[tokio::test]
+async fn known_draw_with_a_beacon_is_verified() {
+    let [before, after] = known_draw_with_beacon();
+    let draw = PublishedDraw { folder: TempDir::new().unwrap(), before, after, sessions: Vec::new() };
+    draw.write("before.json", &draw.before);
+    draw.write("after.json", &draw.after);
+    let committed = draw.path("before.json");
+    let session = vestibule_core::SessionId::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]).to_string();
+    let (code, told) = draw.verify(&draw.after, &["--committed", &committed, "--session", &session]).await;
+    assert_eq!(code, 0, "{told}");
+    let address =
+        "https://api.drand.sh/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971/public/37117016";
+    for words in ["number 0.344354", address, "randomness c6686d2d", "chain 52db9ba7", "and beacon unchanged since"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let (code, told) = draw.verify(&draw.before, &[]).await;
+    assert!(code == 2 && told.contains("round 37117016 of its beacon"), "{told}");
+
+    let change = |field: &str, value: Value| {
+        let mut changed = draw.after.clone();
+        changed["event"]["draw"]["beacon"][field] = value;
+        changed
+    };
+    for (field, value, words) in [
+        ("randomness", json!("0".repeat(64)), "randomness is SHA-256 of the signature: NO"),
+        ("signature", json!("00"), "randomness is SHA-256 of the signature: NO"),
+        ("round", json!(37_117_017), "round is the first that is published 10 seconds after the start or later: NO"),
+    ] {
+        let (code, told) = draw.verify(&change(field, value), &["--committed", &committed]).await;
+        assert!(code == 1 && told.contains(words), "{field}: {told}");
+    }
+    let mut removed = draw.after.clone();
+    removed["event"]["draw"]["beacon"] = Value::Null;
+    removed["event"]["draw"]["seed"] = "1cba7187014e169c730a6bbb38e7d2ccfa4e66c1908b39ec422fe0ca0425b7f2".into();
+    let (code, told) = draw.verify(&removed, &["--committed", &committed]).await;
+    assert!(code == 1 && told.contains("beacon unchanged since") && told.contains(": NO"), "{told}");
+
+    let page = fs::read_to_string(workspace("docs/events.md")).unwrap();
+    draw.write_program(page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0);
+    let output = Command::new(workspace(".tools/python/bin/python"))
+        .args([draw.path("verify.py"), committed, draw.path("after.json"), session.clone()])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(told.trim(), format!("{session} 0.344354"), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 impl PublishedDraw {
     fn write_program(&self, text: &str) {
         fs::write(self.folder.path().join("verify.py"), text).unwrap();

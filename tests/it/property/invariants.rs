@@ -1,12 +1,16 @@
 //! Invariants checked after every step.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Phase, PurgeReport, VisitKind};
-use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId, Ticket};
+use vestibule_core::settings::Access;
+use vestibule_core::{MICROS_PER_SECOND, Micros, PreTicket, PutOutcome, SessionId, Ticket};
 
 use super::operation::{Operation, OperationResult};
 use super::snapshot::Snapshot;
+
+/// How far arrivals can be ahead of the clock, in microseconds: newcomers of one instant get different ones.
+const ARRIVALS_AHEAD: u64 = 1_000;
 
 /// Data carried from step to step in addition to the state.
 #[derive(Clone, Default)]
@@ -18,6 +22,8 @@ pub(super) struct StepHistory {
     spent_at: Micros,
     /// When a session was last waiting.
     waited_at: Micros,
+    /// When sessions joined, by session and arrival, and their head starts in microseconds.
+    joined: HashMap<(SessionId, Micros), (Micros, u64)>,
 }
 
 pub(super) struct Step<'a> {
@@ -44,9 +50,11 @@ impl Step<'_> {
         self.state_is_whole()?;
         self.counters_add_up(admitted.len() as u64)?;
         self.arrivals_increase(history)?;
+        self.pre_tickets_are_required()?;
         self.presence_is_limited()?;
         self.reading_renews_nothing()?;
         self.no_inversions(&admitted)?;
+        self.head_start_is_bounded(&admitted, history)?;
         self.quota_holds()?;
         self.rate_holds(history)?;
         self.closes_when_drained(history)?;
@@ -135,16 +143,65 @@ impl Step<'_> {
         }
         let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
         let Some(place) = answer.place else { return Ok(()) };
+        let head_start = match self.operation {
+            Operation::Visit(visit) => visit.head_start,
+            _ => None,
+        };
         if answer.kind == VisitKind::Joined {
-            let expected = self.now().0.max(history.last_arrival + 1);
+            let ahead = head_start.unwrap_or_default();
+            let expected = self.first_arrival().unwrap_or(self.now().0.max(history.last_arrival + 1) - ahead);
+            let restricted = self.after.stats.rules.access == Some(Access::Invited);
+            hold!(!restricted || head_start.is_some(), "{} joined without an invitation", place.session);
+            // Who comes back with a pre-ticket came with the first visit.
+            let came = self.redeemed().map_or(self.now(), |_| place.arrival);
+            history.joined.insert((place.session, place.arrival), (came, ahead));
             let stats = &self.after.stats;
             let most = stats.rules.max_waiting.unwrap_or(u64::MAX);
             hold!(stats.waiting <= most, "{} wait after a newcomer joined, at most {most} may", stats.waiting);
-            hold!(place.arrival.0 == expected, "arrived at {}, not {expected}", place.arrival.0);
+            // A first visit in the lobby of a draw does not count.
+            let is_drawn = stats.phase.is_some() && place.arrival.0 == self.now().0.max(history.last_arrival + 1);
+            hold!(place.arrival.0 == expected || is_drawn, "arrived at {}, not {expected}", place.arrival.0);
         }
-        if matches!(answer.kind, VisitKind::Joined | VisitKind::Restored) {
+        // Rule 19: an invited newcomer delays nobody.
+        let is_ahead = answer.kind == VisitKind::Joined && head_start.is_some_and(|head_start| head_start > 0);
+        if matches!(answer.kind, VisitKind::Joined | VisitKind::Restored) && !is_ahead {
             history.last_arrival = history.last_arrival.max(place.arrival.0);
         }
+        Ok(())
+    }
+
+    /// Rule 23: the first visit of a redeemed pre-ticket, if it counts as the arrival.
+    fn first_arrival(&self) -> Option<u64> {
+        let pre_ticket = self.redeemed()?;
+        let (rules, first_visit) = (&self.after.stats.rules, pre_ticket.first_visit());
+        let age = self.now().0.checked_sub(first_visit.0)?;
+        let recent = pre_ticket.is_of_same_network() && age <= rules.protection.pre_ticket_max_age * MICROS_PER_SECOND;
+        let preserved = pre_ticket.is_preserved() && age <= rules.hold_ttl * MICROS_PER_SECOND;
+        (recent || preserved).then_some(first_visit.0)
+    }
+
+    /// The pre-ticket of this visit, if it is of the epoch.
+    fn redeemed(&self) -> Option<PreTicket> {
+        let Operation::Visit(visit) = self.operation else { return None };
+        visit.redeem.filter(|pre_ticket| pre_ticket.epoch() == self.after.stats.rules.epoch)
+    }
+
+    /// Rule 23: while a pre-ticket is required, no session joins without one, and a pre-ticket is one session.
+    fn pre_tickets_are_required(&self) -> Result<(), String> {
+        let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
+        let Some(place) = answer.place else { return Ok(()) };
+        if let Some(pre_ticket) = self.redeemed() {
+            hold!(place.session == pre_ticket.session(), "{} joined by the pre-ticket of another", place.session);
+            return Ok(());
+        }
+        let stats = &self.after.stats;
+        let waits = u64::from(place.admitted_at.is_none());
+        // The others wait or are active; those who were admitted by this visit had waited.
+        let (waiting, active) = (stats.waiting - waits, stats.active - (1 - waits));
+        let required = stats.rules.requires_pre_ticket(stats.mode, waiting, active, stats.recovering);
+        let is_invited = matches!(self.operation, Operation::Visit(visit) if visit.head_start.is_some());
+        let may_join = !required || is_invited;
+        hold!(answer.kind != VisitKind::Joined || may_join, "{} joined without a pre-ticket", place.session);
         Ok(())
     }
 
@@ -188,6 +245,24 @@ impl Step<'_> {
                 arrival.is_some_and(|arrival| (arrival, *session) < (head.at, head.session)),
                 "{session} of {arrival:?} overtook {head:?}"
             );
+        }
+        Ok(())
+    }
+
+    /// Rule 19: whoever joined more than the head start later is never admitted first.
+    fn head_start_is_bounded(
+        &self,
+        admitted: &[(SessionId, Option<Micros>)],
+        history: &StepHistory,
+    ) -> Result<(), String> {
+        let joined = |session: SessionId, arrival: Micros| history.joined.get(&(session, arrival)).copied();
+        let present = self.after.line.iter().filter(|entry| entry.expires_at > self.now());
+        let waits: Vec<(SessionId, Micros)> =
+            present.filter_map(|entry| Some((entry.session, joined(entry.session, entry.at)?.0))).collect();
+        for (session, arrival) in admitted.iter().filter(|(session, _)| !self.is_called(*session)) {
+            let Some((at, head_start)) = arrival.and_then(|arrival| joined(*session, arrival)) else { continue };
+            let late = waits.iter().find(|(_, since)| at.0 > since.0 + head_start + ARRIVALS_AHEAD);
+            hold!(late.is_none(), "{session} joined at {at:?} and was admitted before {late:?}");
         }
         Ok(())
     }

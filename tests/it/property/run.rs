@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
+use vestibule_core::line::VisitKind;
 use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, Ticket};
+use vestibule_core::{FirstVisit, PutMode, PutOutcome, QueueId, SessionId, Ticket};
 
 use super::invariants::{Step, StepHistory};
 use super::operation::{Operation, OperationResult};
@@ -13,6 +14,9 @@ use super::snapshot::Snapshot;
 use super::visitors::{self, Visitors};
 use crate::line_fixture::{StoreFixture, random_queue_id};
 
+/// Networks of visitors.
+const NETWORK: &str = "203.0.113.0/24";
+const OTHER_NETWORK: &str = "198.51.100.0/24";
 /// Number of recent steps shown in a failure.
 const STEPS_SHOWN: usize = 12;
 /// Number of sessions up to which all are looked up after every step.
@@ -94,6 +98,7 @@ impl Run {
         self.steps.push_back(format!("   -> {answer:?}"));
         let came = self.keep(&answer);
         self.keep_lobby_ticket(&operation, &answer);
+        self.keep_pre_ticket(&operation, &answer);
         match operation {
             Operation::Note => self.noted = Some((self.history.clone(), before.clone())),
             Operation::RollBack => {
@@ -146,6 +151,19 @@ impl Run {
         let token = signer.sign_lobby(&self.queue, &event.id, &entry).unwrap();
         self.visitors.keep_lobby_ticket(signer.verify_lobby(&self.queue, token.as_bytes()).unwrap());
         *self.happened.entry("lobby").or_default() += 1;
+    }
+
+    /// Keeps the pre-ticket that the gate would set. Some come from another network later, and some were signed while the store
+    /// did not respond, so that their arrival is preserved.
+    fn keep_pre_ticket(&mut self, operation: &Operation, answer: &OperationResult) {
+        let (Operation::Visit(visit), OperationResult::Visit(answer)) = (operation, answer) else { return };
+        let is_first = matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::Full);
+        let Some(session) = visit.join.filter(|_| is_first && visit.redeem.is_none()) else { return };
+        let [choice, ..] = *session.as_bytes();
+        let preserved = answer.kind == VisitKind::Full || choice % 4 == 0;
+        let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: Some(NETWORK), preserved };
+        let brought_from = if choice % 5 == 0 { OTHER_NETWORK } else { NETWORK };
+        self.visitors.keep_pre_ticket(self.reference.pre_ticket(&self.queue, &visit, Some(brought_from)));
     }
 
     /// The state after a step, which must be the same in every store. Active sessions are looked up

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use vestibule_core::line::{ListedSession, PageStart, SessionList, SessionLocation, Stats};
+use vestibule_core::line::{ClientAddressState, ListedSession, PageStart, SessionList, SessionLocation, Stats};
 use vestibule_core::{Micros, QueueId, SessionId, Store};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,10 @@ impl Snapshot {
 
     /// The state without the active sessions.
     pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<ListedSession>) {
-        (store.stats(queue).await.unwrap(), read_line(store, queue).await)
+        let mut stats = store.stats(queue).await.unwrap();
+        // A line in memory does not save what it knows about joins, so copies of it forget that.
+        stats.limits.client_address = ClientAddressState::default();
+        (stats, read_line(store, queue).await)
     }
 
     pub(super) fn sessions(&self) -> impl Iterator<Item = SessionId> {

@@ -6,9 +6,9 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use serde_json::{Value, json};
 use vestibule_core::line::{LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer, Witness};
-use vestibule_core::settings::Settings;
+use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
-    Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, Ticket,
+    Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PreTicket, PutMode, QueueId, SessionId, Ticket,
 };
 
 use super::operation::Operation;
@@ -31,6 +31,7 @@ pub(super) struct Visitors {
     /// Tickets of the sessions that were active when the store lost its state; they return next.
     stranded: Vec<Ticket>,
     lobby: Vec<LobbyTicket>,
+    pre_tickets: Vec<PreTicket>,
 }
 
 fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -44,6 +45,16 @@ fn new_session(rng: &mut SmallRng) -> SessionId {
     SessionId::from_bytes(bytes)
 }
 
+/// Head starts of the batches, in microseconds.
+const HEAD_STARTS: [u64; 4] = [0, 1, 2_000_000, 60_000_000];
+
+/// The head start of a newcomer, a third of whom are invited. It follows from the session, so that the kept seeds stand for the
+/// same runs.
+fn head_start_of(session: SessionId) -> Option<u64> {
+    let [first, second, ..] = *session.as_bytes();
+    (first % 3 == 0).then(|| HEAD_STARTS[usize::from(second) % HEAD_STARTS.len()])
+}
+
 /// Random settings with few slots and short TTLs, so that many events occur.
 pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
@@ -53,6 +64,8 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     let quota = one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]);
     // Drawn from a copy, so that the kept seeds still stand for the same runs.
     let schedule = schedule(&mut rng.clone());
+    let is_restricted = rng.clone().random_bool(0.1);
+    let protection = protection(&mut rng.clone());
     let mut settings = settings_of(
         queue,
         &json!({
@@ -66,13 +79,25 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
             "active_ttl": one_of(rng, &[1, 5, 40, 40, 600]),
             "hold_ttl": waiting_ttl + one_of(rng, &[0, 1, 30, 600]),
             "max_session": one_of(rng, &[None, None, None, Some(1), Some(30), Some(300)]),
+            "protection": protection,
         }),
     );
     if let Some(schedule) = schedule {
         let LineRules { mode, between_events, events, .. } = settings_of(queue, &schedule).line;
         settings.line = LineRules { mode, between_events, events, ..settings.line };
     }
+    settings.line.access = is_restricted.then_some(Access::Invited);
     settings
+}
+
+/// Pre-tickets for two of five queues.
+fn protection(rng: &mut SmallRng) -> Value {
+    // The first number decides on the schedule.
+    let _: u64 = rng.random();
+    if !rng.random_bool(0.4) {
+        return json!({ "pre_ticket_from": "none" });
+    }
+    json!({ "pre_ticket_from": one_of(rng, &[0, 50, 100]), "pre_ticket_max_age": one_of(rng, &[0, 5, 30, 300]) })
 }
 
 /// Events in the time of a run, for one of five queues.
@@ -115,6 +140,18 @@ impl Visitors {
         waits.then(|| (mixed / 4) % (1000 << (mixed % 13)))
     }
 
+    pub(super) fn keep_pre_ticket(&mut self, pre_ticket: PreTicket) {
+        self.pre_tickets.push(pre_ticket);
+    }
+
+    /// A pre-ticket for one of two newcomers, mostly a late one; it may have been redeemed. Drawn from a copy, so that the kept
+    /// seeds stand for the same runs.
+    fn pre_ticket(&self, mut rng: SmallRng) -> Option<PreTicket> {
+        let count = self.pre_tickets.len();
+        let from = if rng.random_bool(0.8) { count.saturating_sub(8) } else { 0 };
+        self.pre_tickets[from..].choose(&mut rng).copied().filter(|_| rng.random_bool(0.5))
+    }
+
     pub(super) fn keep_lobby_ticket(&mut self, ticket: LobbyTicket) {
         self.lobby.push(ticket);
     }
@@ -127,7 +164,8 @@ impl Visitors {
         let drawn_at = event.drawn_at().filter(|drawn_at| *drawn_at <= now)?;
         let (event_id, lobby_at, starts_at) = (event.id.as_str(), event.lobby_at(), event.starts_at);
         let terms = DrawTerms { queue: "", event: event_id, lobby_at, starts_at, beacon: None };
-        Some(ticket.drawn(&Draw::new(Hex32([7; 32]), &terms), drawn_at))
+        let head_start = head_start_of(ticket.session()).unwrap_or_default();
+        Some(ticket.drawn_ahead(&Draw::new(Hex32([7; 32]), &terms), drawn_at, head_start))
     }
 
     /// The most recent ticket.
@@ -155,10 +193,13 @@ impl Visitors {
     }
 
     fn newcomer(&mut self, rng: &mut SmallRng) -> Operation {
+        let pre_ticket = self.pre_ticket(rng.clone());
         let repeated = self.newcomers.choose(rng).copied().filter(|_| self.rush == 0 && rng.random_bool(0.1));
         let session = repeated.unwrap_or_else(|| new_session(rng));
         self.newcomers.push(session);
-        Operation::Visit(Visit::joining(session))
+        let visit = pre_ticket.map_or_else(|| Visit::joining(session), Visit::redeeming);
+        let head_start = if pre_ticket.is_none() { head_start_of(session) } else { None };
+        Operation::Visit(Visit { head_start, pre_tickets_issued: self.newcomers.len() as u64 % 3, ..visit })
     }
 
     fn visit(&mut self, rng: &mut SmallRng, current: &Settings, now: Micros) -> Operation {
@@ -169,7 +210,13 @@ impl Visitors {
         let join = rng.random_bool(0.8).then_some(successor);
         // Not drawn, so that the kept seeds stand for the same runs but for these visits.
         let read_only = join.is_none() && ticket.signed_at().0.is_multiple_of(3);
-        Operation::Visit(Visit { ticket: Some(ticket), join, read_only, witness: Self::witness(rng) })
+        Operation::Visit(Visit {
+            ticket: Some(ticket),
+            join,
+            read_only,
+            witness: Self::witness(rng),
+            ..Visit::default()
+        })
     }
 
     /// Mostly the witness of a process that could serve all the time.

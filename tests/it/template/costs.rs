@@ -22,6 +22,8 @@ struct Hour {
     memory: f64,
     processor: f64,
     breakdown: CostBreakdown,
+    /// Dollars of a later hour, in which all of them still wait and nobody joins.
+    later: f64,
 }
 
 struct Model {
@@ -45,14 +47,15 @@ impl Model {
         // A function has a connection of its own, which the server reads, decrypts and answers for each visit.
         let connection = load.valkey_us_of_a_connection_s_request;
         let worked = (polls * (visit.poll + connection) + waiting * (visit.first + connection)) / HOUR / 1e6;
-        let request = Load {
+        let with_joins = |joins: f64| Load {
             hours: 1.0,
             visitors: waiting,
-            requests,
+            requests: polls + joins * load.requests_to_join,
             bytes_in: polls * load.bytes_of_a_poll_s_request,
-            bytes_out: polls * load.bytes_of_a_poll_s_answer + waiting * load.bytes_to_join,
+            bytes_out: polls * load.bytes_of_a_poll_s_answer + joins * load.bytes_to_join,
             node: node.to_owned(),
         };
+        let cost = |joins| self.prices.cost(&Deployed::TEMPLATE, &with_joins(joins));
         Hour {
             waiting,
             node: node.to_owned(),
@@ -61,7 +64,8 @@ impl Model {
             concurrency: self.prices.concurrency(peak),
             memory: waiting * visit.memory,
             processor: worked,
-            breakdown: self.prices.cost(&Deployed::TEMPLATE, &request),
+            breakdown: cost(waiting),
+            later: cost(0.0).sum(),
         }
     }
 
@@ -146,6 +150,7 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += &row("S3", &dollars(|breakdown| breakdown.s3));
     text += &row("secrets, KMS key, alarms", &dollars(|breakdown| breakdown.kept));
     text += &row("**one hour**", &|hour| format!("**${:.2}**", hour.breakdown.sum()));
+    text += &row("a later hour, without arrivals", &|hour| format!("${:.2}", hour.later));
     text += &row("additional: web ACL", &dollars(|breakdown| breakdown.web_acl));
     text += &row("additional: a log line per request", &dollars(|breakdown| breakdown.request_log));
     let kept = |deployed: &Deployed| model.prices.monthly_cost(deployed);
@@ -193,6 +198,7 @@ async fn every_node_in_the_table_fits_its_line() {
 async fn a_million_waiting_visitors_send_few_requests() {
     let hour = Model::new().hour(1e6, "cache.m7g.large").await;
     assert!(hour.requests / HOUR <= 12_500.0, "{} requests per second", hour.requests / HOUR);
+    assert!(hour.later <= 18.0, "{} dollars", hour.later);
 }
 
 #[tokio::test]

@@ -115,3 +115,18 @@ fn backoffice_has_the_sale_keys_of_the_gate() {
         assert_eq!(gate, admin, "{step}");
     }
 }
+
+#[test]
+fn metrics_have_the_names_of_the_sale_keys_only() {
+    for step in STEPS {
+        let stack = Stack::deploy_all(&[("KeysInUse", step)]);
+        let given = stack.environment("Gate")["VESTIBULE_SALE_KEYS"].clone();
+        let mut keys: Vec<&str> =
+            given.split(',').filter_map(|key| key.split(':').next()).filter(|id| !id.is_empty()).collect();
+        let named = stack.environment("Metrics")["VESTIBULE_SALE_KEY_IDS"].clone();
+        let mut ids: Vec<&str> = named.split(',').filter(|id| !id.is_empty()).collect();
+        keys.sort_unstable();
+        ids.sort_unstable();
+        assert_eq!(ids, keys, "{step}");
+    }
+}

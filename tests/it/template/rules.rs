@@ -77,6 +77,11 @@ fn target(stack: &Stack, request: Request<'_>) -> String {
     }
 }
 
+/// Where the listener sends a request for this path.
+pub(super) fn target_of_path(stack: &Stack, path: &str) -> String {
+    target(stack, Request::of(path))
+}
+
 #[test]
 fn all_paths_are_routed_to_the_gate() {
     let stack = Stack::deploy(&[]);

@@ -115,7 +115,9 @@ impl Stack {
     pub(crate) fn resources(&self, kind: &str) -> Vec<String> {
         let all = self.template["Resources"].as_object().unwrap().iter();
         let there = all.filter(|(name, resource)| resource["Type"] == kind && self.has(name));
-        there.map(|(name, _)| name.clone()).collect()
+        let mut names: Vec<_> = there.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Whether a resource is there.

@@ -5,13 +5,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
+mod sales;
+
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
@@ -24,11 +26,13 @@ const IN_FLIGHT: usize = 64;
 /// Visits that a figure is taken from.
 const SAMPLE: usize = 20_000;
 
-fn settings() -> Settings {
-    let document = json!({
-        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1200,
-        "hold_ttl": 3600, "handover": { "kind": "check" },
+/// The settings of a queue with these changes.
+fn settings(id: &str, changes: &Value) -> Settings {
+    let mut document = json!({
+        "id": id, "tenant": "bench", "hosts": [format!("{id}.example.com")], "quota": 0, "waiting_ttl": 3600,
+        "claim_ttl": 1200, "hold_ttl": 3600, "handover": { "kind": "check" },
     });
+    document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     Settings::from_value(&document).unwrap()
 }
 
@@ -54,32 +58,33 @@ impl StoreFixture {
         let store = Arc::new(RedisStore::connect(&redis.url(), options.clone()).unwrap());
         let apart = RedisOptions { batch_max: 1, ..options };
         let apart = Arc::new(RedisStore::connect(&redis.url(), apart).unwrap());
-        store.put_settings(&settings(), PutMode::Always).await.unwrap();
+        let settings = settings("bench", &json!({}));
+        store.put_settings(&settings, PutMode::Always).await.unwrap();
         let signer = TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap();
-        Self { redis, store, apart, signer, queue: settings().id }
+        Self { redis, store, apart, signer, queue: settings.id }
     }
 
-    async fn join(&self, count: usize) -> Vec<Ticket> {
+    async fn join(&self, queue: &QueueId, count: usize) -> Vec<Ticket> {
         let visits = stream::iter(0..count).map(|_| async {
             let visit = Visit::joining(SessionId::random());
-            self.ticket_of(&self.store.visit(&self.queue, visit).await.unwrap())
+            self.ticket_of(queue, &self.store.visit(queue, visit).await.unwrap())
         });
         visits.buffered(IN_FLIGHT).collect().await
     }
 
     /// Returns the tickets that they are given.
-    async fn poll(&self, store: &RedisStore, tickets: &[Ticket]) -> Vec<Ticket> {
+    async fn poll(&self, store: &RedisStore, queue: &QueueId, tickets: &[Ticket]) -> Vec<Ticket> {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
             let visit = Visit::keeping(ticket);
-            self.ticket_of(&store.visit(&self.queue, visit).await.unwrap())
+            self.ticket_of(queue, &store.visit(queue, visit).await.unwrap())
         });
         visits.buffer_unordered(IN_FLIGHT).collect().await
     }
 
-    fn ticket_of(&self, answer: &VisitAnswer) -> Ticket {
+    fn ticket_of(&self, queue: &QueueId, answer: &VisitAnswer) -> Ticket {
         let place = answer.place.unwrap();
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.position)).unwrap();
-        self.signer.verify(&self.queue, token.as_bytes()).unwrap()
+        let token = self.signer.sign(queue, answer.epoch, answer.now, &place, Some(place.position)).unwrap();
+        self.signer.verify(queue, token.as_bytes()).unwrap()
     }
 
     /// ZRANK and ZADD XX for each of these sessions, pipelined as deep as the visits are.
@@ -144,16 +149,37 @@ fn row(waiting: usize, what: &str, work: &Work, yard: &Work) {
     );
 }
 
+/// Lines that are measured.
+const WAITING: [usize; 3] = [1_000, 100_000, 1_000_000];
+
 #[tokio::main]
 async fn main() {
+    // The second table alone: `cargo bench -p vestibule-tests --bench redis -- sales`.
+    let sales_only = std::env::args().any(|argument| argument == "sales");
+    if !sales_only {
+        visits().await;
+    }
+    println!("\n| waiting | operation | CPU of Redis, us | beside | CPU of that, us | ratio |");
+    println!("| ---: | --- | ---: | --- | ---: | ---: |");
+    for waiting in WAITING {
+        let bench = StoreFixture::start().await;
+        let mut sample = bench.join(&bench.queue, waiting).await;
+        sample.shuffle(&mut SmallRng::seed_from_u64(1));
+        sample.truncate(SAMPLE);
+        let sample = bench.poll(&bench.store, &bench.queue, &sample).await;
+        sales::rows(&bench, waiting, &sample).await;
+    }
+}
+
+async fn visits() {
     println!(
         "| waiting | operation | CPU of Redis, us | to the yardstick | of it in the script, us | to the yardstick's |"
     );
     println!("| ---: | --- | ---: | ---: | ---: | ---: |");
-    for waiting in [1_000_usize, 100_000, 1_000_000] {
+    for waiting in WAITING {
         let bench = StoreFixture::start().await;
         let empty = bench.used_memory().await;
-        let mut sample = bench.join(waiting).await;
+        let mut sample = bench.join(&bench.queue, waiting).await;
         let memory = (bench.used_memory().await - empty) / waiting as f64;
         // Visitors of a long line come in no order that a cache would like.
         sample.shuffle(&mut SmallRng::seed_from_u64(1));
@@ -170,15 +196,15 @@ async fn main() {
 
         // The first visit after joining moves the expiry from claim_ttl to waiting_ttl; the next leave it where it is.
         let repeated = |tickets: &[Ticket]| tickets.iter().cycle().take(SAMPLE).cloned().collect::<Vec<_>>();
-        let (first, tickets) = bench.work(bench.poll(&bench.store, &sample), sample.len()).await;
+        let (first, tickets) = bench.work(bench.poll(&bench.store, &bench.queue, &sample), sample.len()).await;
         row(waiting, "first poll, which moves its expiry", &first, &yard);
-        let (together, _) = bench.work(bench.poll(&bench.store, &repeated(&tickets)), SAMPLE).await;
+        let (together, _) = bench.work(bench.poll(&bench.store, &bench.queue, &repeated(&tickets)), SAMPLE).await;
         row(waiting, "poll", &together, &yard);
-        bench.poll(&bench.apart, &sample[..1]).await;
-        let tickets = bench.poll(&bench.apart, &tickets).await;
-        let (apart, _) = bench.work(bench.poll(&bench.apart, &repeated(&tickets)), SAMPLE).await;
+        bench.poll(&bench.apart, &bench.queue, &sample[..1]).await;
+        let tickets = bench.poll(&bench.apart, &bench.queue, &tickets).await;
+        let (apart, _) = bench.work(bench.poll(&bench.apart, &bench.queue, &repeated(&tickets)), SAMPLE).await;
         row(waiting, "poll with a script for itself", &apart, &yard);
-        let (joining, _) = bench.work(bench.join(SAMPLE), SAMPLE).await;
+        let (joining, _) = bench.work(bench.join(&bench.queue, SAMPLE), SAMPLE).await;
         row(waiting, "first visit", &joining, &yard);
         println!("| {waiting} | memory of a visitor | {memory:.1} bytes | | | |");
     }

@@ -1,0 +1,289 @@
+//! Invitation codes as visitors present them (rules 19 and 20).
+
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+use vestibule_core::settings::Settings;
+use vestibule_core::{Micros, SaleKeys, SessionId, Timestamp};
+use vestibule_tests::{GateUnderTest, TestResponse, Visitor};
+
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
+
+on_each_store! {
+    a_link_joins_ahead_and_leaves_no_code_in_the_address,
+    a_code_on_two_devices_is_one_slot,
+    wrong_codes_make_ordinary_newcomers,
+    restricted_queues_ask_for_a_code,
+    an_invited_session_replaces_the_waiting_one,
+    active_visitors_ignore_codes,
+    an_ended_session_blocks_its_code,
+    changed_batches_apply_to_the_next_code,
+    full_lines_keep_the_code_in_the_address,
+    apps_present_codes_in_a_header,
+    the_draw_subtracts_the_head_start,
+}
+
+const HEAD_START: u64 = 600;
+const WRONG: &str = "This code is not valid for this queue.";
+
+fn batch() -> Value {
+    json!({ "number": 7, "id": "fans", "head_start": HEAD_START, "count": 100, "key": "s1" })
+}
+
+fn with(changes: &Value) -> Value {
+    let mut settings = json!({ "quota": 0, "invitations": [batch()] });
+    settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    settings
+}
+
+async fn settings(fixture: &GateFixture) -> Settings {
+    fixture.gate.store().settings(&fixture.queue).await.unwrap().unwrap()
+}
+
+/// The code with this number, and its session.
+async fn code(fixture: &GateFixture, number: u32) -> (String, SessionId) {
+    let settings = settings(fixture).await;
+    let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
+    let key = keys.batch_key(&settings.id, &settings.invitations[0]).unwrap();
+    (key.code(number).to_string(), key.session(settings.line.epoch, number))
+}
+
+/// Follows a link with a code. Returns the redirect and the page after it.
+async fn follow(visitor: &mut Visitor, link: &str) -> (TestResponse, TestResponse) {
+    let redirect = visitor.navigate(link).await;
+    assert_eq!(redirect.status, StatusCode::FOUND, "{}", redirect.text());
+    let address = redirect.header("location").unwrap();
+    assert!(!address.contains("vestibule_invite"), "{address}");
+    assert_eq!(redirect.header("cache-control"), Some("no-store"));
+    let path = address.split_once("://").unwrap().1;
+    let path = path[path.find('/').unwrap()..].to_owned();
+    let page = visitor.navigate(&path).await;
+    (redirect, page)
+}
+
+async fn status(fixture: &GateFixture, visitor: &mut Visitor) -> Value {
+    visitor.fetch(&fixture.own("status")).await.json()
+}
+
+async fn a_link_joins_ahead_and_leaves_no_code_in_the_address(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+    let mut early = fixture.visitor();
+    early.navigate("/").await;
+    let (code, session) = code(&fixture, 42).await;
+    let mut invited = fixture.visitor();
+    let link = format!("/tour?date=1&vestibule_invite={}&seats=a%20b", code.to_lowercase());
+    let (redirect, page) = follow(&mut invited, &link).await;
+    let address = redirect.header("location").unwrap();
+    assert!(address.ends_with("/tour?date=1&seats=a%20b"), "{address}");
+    assert!(!page.text().contains(&code) && !page.text().contains(WRONG), "{}", page.text());
+    let shown = status(&fixture, &mut invited).await;
+    assert_eq!((&shown["position"], &shown["session"]), (&json!(1), &json!(session)), "{shown}");
+    assert_eq!(status(&fixture, &mut early).await["position"], 1, "the shown position does not rise");
+    assert_eq!(fixture.counts().await, (2, 0));
+}
+
+async fn a_code_on_two_devices_is_one_slot(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "quota": 2 }))).await;
+    let (code, session) = code(&fixture, 1).await;
+    for _ in 0..3 {
+        let mut device = fixture.visitor();
+        let (_, site) = follow(&mut device, &format!("/?vestibule_invite={code}")).await;
+        assert!(site.text().contains("origin /"), "{}", site.text());
+        assert_eq!(status(&fixture, &mut device).await["session"], json!(session));
+    }
+    assert_eq!(fixture.counts().await, (0, 1));
+    for request in fixture.origin.requests() {
+        assert!(!format!("{request:?}").contains(&code), "the origin saw the code: {request:?}");
+    }
+}
+
+async fn wrong_codes_make_ordinary_newcomers(keeper: StoreSetup) {
+    let at = |seconds: u64| Timestamp::of(Micros((keeper.clock.now().seconds() + seconds) * 1_000_000)).to_string();
+    let soon = json!({ "number": 8, "id": "soon", "count": 9, "key": "s1", "from": at(3_600) });
+    let gone = json!({ "number": 9, "id": "gone", "count": 9, "key": "s1", "revoked": true });
+    let fixture = GateFixture::open(keeper, with(&json!({ "invitations": [soon, gone, batch()] }))).await;
+    let settings = settings(&fixture).await;
+    let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
+    let of = |batch: usize, number| {
+        keys.batch_key(&settings.id, &settings.invitations[batch]).unwrap().code(number).to_string()
+    };
+    let other_queue = keys.batch_key(&"other".parse().unwrap(), &settings.invitations[2]).unwrap().code(1).to_string();
+    let mut altered = of(2, 1);
+    let last = altered.pop().unwrap();
+    altered.push(if last == '0' { '1' } else { '0' });
+    let codes = [of(0, 1), of(1, 1), of(2, 101), other_queue, altered, "banana".to_owned(), String::new()];
+    for (index, code) in codes.iter().enumerate() {
+        let waiting = fixture.counts().await.0;
+        let mut visitor = fixture.visitor();
+        let redirect = visitor.navigate(&format!("/?vestibule_invite={code}")).await;
+        assert_eq!(redirect.status, StatusCode::FOUND, "{code}");
+        assert_eq!(fixture.counts().await, (waiting, 0), "{code}: nothing is stored");
+        let page = visitor.navigate("/").await;
+        assert!(page.text().contains(WRONG), "{code}: {}", page.text());
+        assert_eq!(status(&fixture, &mut visitor).await["position"], index + 1, "{code}: at the end of the line");
+        assert!(!visitor.navigate("/").await.text().contains(WRONG), "said once");
+    }
+}
+
+async fn restricted_queues_ask_for_a_code(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "access": "invited" }))).await;
+    let mut visitor = fixture.visitor();
+    let page = visitor.navigate("/tour?date=1&seat=%22x").await;
+    assert_eq!((page.status, page.header("set-cookie")), (StatusCode::OK, None));
+    assert!(page.text().contains("An invitation is required"), "{}", page.text());
+    assert!(page.text().contains("name=\"vestibule_invite\""), "{}", page.text());
+    for field in ["name=\"date\" value=\"1\"", "name=\"seat\" value=\"&quot;x\""] {
+        assert!(
+            page.text().contains(field) || page.text().contains(&field.replace("&quot;", "&#34;")),
+            "{field}: {}",
+            page.text()
+        );
+    }
+    assert!(!page.text().contains("http-equiv=\"refresh\""), "a reload would clear the field");
+    let fetched = visitor.fetch("/tour").await;
+    assert_eq!(fetched.status, StatusCode::TOO_MANY_REQUESTS);
+    let shown = fetched.json();
+    assert_eq!((&shown["state"], &shown["session"]), (&json!("invitation_required"), &json!(null)));
+    assert!((45..=60).contains(&shown["poll_after"].as_u64().unwrap()), "{shown}");
+    assert_eq!(fixture.counts().await, (0, 0));
+    let (_, page) = follow(&mut visitor, "/tour?vestibule_invite=0000").await;
+    assert!(page.text().contains(WRONG) && page.text().contains("aria-invalid=\"true\""), "{}", page.text());
+    let (code, _) = code(&fixture, 1).await;
+    // Browsers write spaces of a form as plus signs.
+    let typed = code.replace('-', "+");
+    let (_, page) = follow(&mut visitor, &format!("/tour?date=1&seat=%22x&vestibule_invite={typed}")).await;
+    assert!(page.text().contains("You’re in line"), "{}", page.text());
+    assert_eq!(fixture.counts().await, (1, 0));
+}
+
+async fn an_invited_session_replaces_the_waiting_one(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+    fixture.visitor().navigate("/").await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let before = status(&fixture, &mut visitor).await;
+    assert_eq!(before["position"], 2);
+    let mut copy = visitor.clone();
+    let (code, session) = code(&fixture, 5).await;
+    for _ in 0..2 {
+        follow(&mut visitor, &format!("/?vestibule_invite={code}")).await;
+        let after = status(&fixture, &mut visitor).await;
+        assert_eq!((&after["position"], &after["session"]), (&json!(1), &json!(session)));
+        assert_eq!(fixture.counts().await, (2, 0), "one visitor has one position");
+    }
+    copy.navigate("/").await;
+    let again = status(&fixture, &mut copy).await;
+    assert_ne!(again["session"], before["session"], "the replaced session has ended");
+}
+
+async fn active_visitors_ignore_codes(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "quota": 1, "recheck_after": 0 }))).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let before = status(&fixture, &mut visitor).await["session"].clone();
+    let (code, _) = code(&fixture, 5).await;
+    let (_, site) = follow(&mut visitor, &format!("/a?vestibule_invite={code}")).await;
+    assert!(site.text().contains("origin /a"), "{}", site.text());
+    assert_eq!(status(&fixture, &mut visitor).await["session"], before);
+    assert_eq!(fixture.counts().await, (0, 1));
+}
+
+async fn an_ended_session_blocks_its_code(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "hold_ttl": 600, "active_ttl": 600 }))).await;
+    let (code, session) = code(&fixture, 5).await;
+    let link = format!("/?vestibule_invite={code}");
+    follow(&mut fixture.visitor(), &link).await;
+    fixture.gate.store().end(&fixture.queue, session).await.unwrap();
+    let mut visitor = fixture.visitor();
+    let (_, page) = follow(&mut visitor, &link).await;
+    assert!(page.text().contains(WRONG), "{}", page.text());
+    let shown = status(&fixture, &mut visitor).await;
+    assert_ne!(shown["session"], json!(session));
+    fixture.advance_seconds(600);
+    let mut later = fixture.visitor();
+    follow(&mut later, &link).await;
+    assert_eq!(status(&fixture, &mut later).await["session"], json!(session), "usable again");
+}
+
+async fn changed_batches_apply_to_the_next_code(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+    fixture.visitor().navigate("/").await;
+    let (first, _) = code(&fixture, 1).await;
+    let mut invited = fixture.visitor();
+    follow(&mut invited, &format!("/?vestibule_invite={first}")).await;
+    let mut revoked = batch();
+    revoked["revoked"] = true.into();
+    fixture.change(&json!({ "invitations": [revoked] })).await;
+    let (second, _) = code(&fixture, 2).await;
+    let (_, page) = follow(&mut fixture.visitor(), &format!("/?vestibule_invite={second}")).await;
+    assert!(page.text().contains(WRONG), "{}", page.text());
+    assert_eq!(status(&fixture, &mut invited).await["position"], 1, "sessions in line keep their arrival");
+    fixture.change(&json!({ "invitations": [batch()] })).await;
+    let (_, page) = follow(&mut fixture.visitor(), &format!("/?vestibule_invite={second}")).await;
+    assert!(!page.text().contains(WRONG), "{}", page.text());
+}
+
+async fn full_lines_keep_the_code_in_the_address(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "max_waiting": 1, "access": "invited" }))).await;
+    let mut first = fixture.visitor();
+    let (other, _) = code(&fixture, 2).await;
+    follow(&mut first, &format!("/?vestibule_invite={other}")).await;
+    let (code, session) = code(&fixture, 1).await;
+    let link = format!("/?vestibule_invite={code}");
+    let mut invited = fixture.visitor();
+    let page = invited.navigate(&link).await;
+    assert_eq!(page.status, StatusCode::OK, "the page presents the code again when it reloads");
+    assert!(page.text().contains("The line is full"), "{}", page.text());
+    first.leave(fixture.queue.as_str()).await;
+    follow(&mut invited, &link).await;
+    assert_eq!(status(&fixture, &mut invited).await["session"], json!(session));
+}
+
+async fn apps_present_codes_in_a_header(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "access": "invited" }))).await;
+    let (code, session) = code(&fixture, 3).await;
+    let own = fixture.own("status");
+    let ask = |code: &str| Request::get(&own).header("x-vestibule-invite", code);
+    let mut app = fixture.visitor();
+    let refused = app.request(ask("0400E0"), "").await.json();
+    assert_eq!((&refused["state"], &refused["session"]), (&json!("invitation_required"), &json!(null)));
+    for _ in 0..2 {
+        let joined = app.request(ask(&code), "").await;
+        assert_eq!(joined.status, StatusCode::OK);
+        assert_eq!((&joined.json()["state"], &joined.json()["session"]), (&json!("waiting"), &json!(session)));
+    }
+    assert_eq!(fixture.counts().await, (1, 0));
+}
+
+async fn the_draw_subtracts_the_head_start(keeper: StoreSetup) {
+    let now = keeper.clock.now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
+    let event = json!({
+        "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 300), "ends_at": at(now + 3_600), "draw_seconds": 30,
+        "key": "s1", "salt": "a",
+    });
+    // A head start longer than the lobby puts the invited ahead of everyone else in the draw.
+    let mut fans = batch();
+    fans["head_start"] = 3_600.into();
+    let settings = with(&json!({ "mode": "scheduled", "events": [event], "invitations": [fans] }));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut others = Vec::new();
+    for _ in 0..3 {
+        let mut visitor = fixture.visitor();
+        visitor.navigate("/").await;
+        others.push(visitor);
+    }
+    let mut invited = others.pop().unwrap();
+    let (code, session) = code(&fixture, 9).await;
+    follow(&mut invited, &format!("/?vestibule_invite={code}")).await;
+    let shown = status(&fixture, &mut invited).await;
+    assert_eq!((&shown["state"], &shown["session"]), (&json!("lobby"), &json!(session)), "it replaced the session");
+    fixture.advance_seconds(300);
+    fixture.visitor().post(&fixture.own("keepalive")).await;
+    for visitor in others.iter_mut().chain([&mut invited]) {
+        visitor.navigate("/").await;
+    }
+    fixture.advance_seconds(30);
+    let shown = status(&fixture, &mut invited).await;
+    assert_eq!((&shown["state"], &shown["position"]), (&json!("waiting"), &json!(1)), "{shown}");
+    assert!(shown["event"]["number"].is_string(), "{shown}");
+}

@@ -1,0 +1,54 @@
+//! `vestibule invitations`, and what `vestibule check` says about them.
+
+use serde_json::json;
+use vestibule_tests::Program;
+
+use super::{SettingsFile, run, settings};
+use crate::admin::backoffice::Backoffice;
+
+#[tokio::test]
+async fn invitations_prints_the_codes_of_a_batch() {
+    let backoffice = Backoffice::memory().await;
+    backoffice.tenant("acme").await;
+    let batch = json!({ "number": 1, "id": "fans", "count": 5003 });
+    backoffice.queue("tour", "acme", json!({ "hosts": ["tickets.example.com"], "invitations": [batch] })).await;
+    let token = json!({ "name": "codes", "role": "operator", "tenants": ["acme"], "expires_in": 600 });
+    let token = backoffice.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+    let to = format!("http://{}/", backoffice.admin.address());
+    let print = async |token: &str, arguments: &[&str]| {
+        let arguments = [&["invitations"][..], arguments].concat();
+        let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_TOKEN", token).start();
+        let status = program.end().await;
+        (status.code().unwrap_or(-1), program.log())
+    };
+    let (status, all) = print(&token, &["tour", "fans", "--to", &to]).await;
+    assert_eq!(status, 0, "{all}");
+    assert_eq!(all.lines().count(), 5004, "one header, over several requests");
+    let (status, two) = print(&token, &["tour", "fans", "--to", &to, "--from", "5000", "--count", "2"]).await;
+    assert_eq!(status, 0, "{two}");
+    let numbers: Vec<&str> = two.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(numbers, ["number", "5000", "5001"]);
+    assert!(two.contains(",https://tickets.example.com/?vestibule_invite="), "{two}");
+    for (arguments, token, says) in [
+        (["tour", "press", "--to", &to], token.as_str(), "status 404"),
+        (["tour", "fans", "--to", "http://admin.example.com"], token.as_str(), "--to must be an https:// URL"),
+        (["tour", "fans", "--to", &to], "", "VESTIBULE_ADMIN_TOKEN is not set"),
+    ] {
+        let (status, said) = print(token, &arguments).await;
+        assert_eq!((status, said.contains(says)), (1, true), "{says}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn check_lists_batches_and_their_keys() {
+    let batches = "access = \"invited\"\n[[queues.invitations]]\nnumber = 7\nid = \"fans\"\ncount = 5000\nhead_start = 600\nkey = \"s1\"\nrevoked = true";
+    let file = SettingsFile::of(&settings("https://www.example.com", &format!("quota = 1\n{batches}")));
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!(status, 0, "{said}");
+    for words in [
+        "invitations fans: batch 7, 5000 codes, head start 600 s, sale key s1, revoked",
+        "warning: access is \"invited\" and no batch of invitations is valid now: nobody joins",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}

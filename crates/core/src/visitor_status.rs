@@ -184,3 +184,11 @@ pub struct VisitorStatus {
     #[serde(default)]
     pub join: Option<JoinStep>,
 }
+
+impl VisitorStatus {
+    /// Whether a newcomer comes back with a pre-ticket to join.
+    #[must_use]
+    pub const fn redeems(&self) -> bool {
+        matches!(self.join, Some(JoinStep::Redeem { .. }))
+    }
+}

@@ -23,7 +23,7 @@ const RELOAD_MIN: u64 = 10;
 
 /// The queue page in the visitor's language and the brand's theme.
 pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, status: StatusCode) -> Response {
-    if is_of_first_visit(result) {
+    if is_of_first_visit(result) && !info.code_was_wrong() {
         return first_page(gate, info, result, status).await;
     }
     let queue = &result.queue;
@@ -55,7 +55,7 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
 /// Whether the visitor sees what all newcomers see who need a pre-ticket: nothing of a session or an earlier one.
 fn is_of_first_visit(result: &VisitResult) -> bool {
     let status = &result.visitor_status;
-    status.join.is_some() && status.session.is_none() && status.reason.is_none()
+    status.redeems() && status.session.is_none() && status.reason.is_none()
 }
 
 /// The queue page of a first visit.

@@ -92,29 +92,43 @@ pub(crate) enum PreTicketOffer {
 /// The pre-ticket after this answer to a newcomer: one is required, or the line is full.
 pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
     let first = |session, preserved| PreTicketOffer::First { epoch: answer.epoch, session, at: answer.now, preserved };
+    // Who is invited, or comes from the lobby, keeps the ticket or the code that names the session.
+    if visit.head_start.is_some() && answer.kind != VisitKind::NeedsPreTicket {
+        return None;
+    }
     match answer.kind {
         // The session of a pre-ticket has ended; it never joins under another id.
         VisitKind::NeedsPreTicket if visit.redeem.is_some() => Some(first(SessionId::random(), false)),
         VisitKind::NeedsPreTicket => Some(first(visit.join?, false)),
         VisitKind::Full if settings.line.protection.pre_ticket_from.is_some() => {
-            turned_away(visit.redeem.as_ref(), first(visit.join?, true))
+            turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
         }
         VisitKind::Rejected(rejection)
             if rejection.reason != RejectionReason::Blocked && settings.line.protection.pre_ticket_from.is_some() =>
         {
-            turned_away(visit.redeem.as_ref(), first(visit.join?, true))
+            turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
         }
         _ => None,
     }
 }
 
-/// The pre-ticket of a newcomer who is turned away: the one that was sent, or `first`. `None` if its arrival is preserved already.
-fn turned_away(sent: Option<&PreTicket>, first: PreTicketOffer) -> Option<PreTicketOffer> {
-    match sent {
-        Some(pre_ticket) if pre_ticket.is_preserved() => None,
-        Some(pre_ticket) => Some(PreTicketOffer::Preserved(pre_ticket.preserve())),
-        None => Some(first),
+/// The pre-ticket of a newcomer who is turned away: the one that was sent if its first visit still counts, so that nobody gains
+/// by keeping one, otherwise `first`. `None` if its arrival is preserved already.
+fn turned_away(
+    settings: &Settings,
+    now: Micros,
+    sent: Option<&PreTicket>,
+    first: PreTicketOffer,
+) -> Option<PreTicketOffer> {
+    let Some(pre_ticket) = sent.filter(|sent| sent.epoch() == settings.line.epoch) else { return Some(first) };
+    if pre_ticket.is_preserved() {
+        return None;
     }
+    let max_age = settings.line.protection.pre_ticket_max_age * MICROS_PER_SECOND;
+    let is_recent = now.since(pre_ticket.first_visit()) <= max_age;
+    let is_solving = pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
+    let counts = pre_ticket.is_of_same_network() && (is_recent || is_solving);
+    Some(if counts { PreTicketOffer::Preserved(pre_ticket.preserve()) } else { first })
 }
 
 /// The pre-ticket of a newcomer while the store does not answer. Without the store's clock there is none.
@@ -126,8 +140,9 @@ pub(crate) fn offer_without_answer(
 ) -> Option<PreTicketOffer> {
     let is_issued = settings.line.protection.pre_ticket_from.is_some() && gate.clock.has_synced();
     let session = session.filter(|_| is_issued)?;
-    let first = PreTicketOffer::First { epoch: settings.line.epoch, session, at: gate.clock.now(), preserved: true };
-    turned_away(sent, first)
+    let now = gate.clock.now();
+    let first = PreTicketOffer::First { epoch: settings.line.epoch, session, at: now, preserved: true };
+    turned_away(settings, now, sent, first)
 }
 
 /// The answer to a newcomer who needs a pre-ticket, if the store said so within the last second: then it is not asked.

@@ -244,7 +244,8 @@ pub(crate) async fn visit_line(
         Err(error) => {
             log_store_failure(gate, &queue, &error);
             let result = store_failed(gate, &queue, ticket.as_ref());
-            let session = intent.new_session(None).filter(|_| ticket.is_none() && !result.passes);
+            let is_newcomer = ticket.is_none() && intent.invited().is_none() && !result.passes;
+            let session = intent.new_session(None).filter(|_| is_newcomer);
             let offer = offer_without_answer(gate, &queue.settings, intent.pre_ticket().as_ref(), session);
             VisitResult { pre_ticket: offer, ..result }
         }

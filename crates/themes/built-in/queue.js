@@ -120,6 +120,8 @@
   // as the visitor's clock may be wrong, and follows a clock that nobody can set.
   const DAY = 86400, SPOKEN = [600, 300, 60, 10, 0];
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  // A newcomer comes back with a pre-ticket to join.
+  const redeems = ({ join }) => join?.action === 'redeem';
   const upcoming = ({ state, event }) => (['paused', 'closed', 'lobby'].includes(state) && event?.starts_in > 0 ? event : null);
   const isDrawn = ({ event }) => event?.order === 'draw';
   // An operator can pause a queue in its lobby; its visitors then have no presence that could expire.
@@ -198,7 +200,7 @@
     }
     if (state === 'left' || state === 'expired') return texts[state];
     if (state === 'unavailable' && !session) return texts.newcomer;
-    if (status.join) return { heading: texts.newcomer.heading, lead: texts.pre_ticket };
+    if (redeems(status)) return { heading: texts.newcomer.heading, lead: texts.pre_ticket };
     if (state === 'paused' && isInLobby(status)) return { heading: texts.heading[state], lead: texts.draw.paused };
     const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
@@ -417,7 +419,7 @@
     if (on) write('live', all('cookies-blocked')[0]?.textContent ?? '');
   };
   // A first visit has no session: it joins when it comes back with its pre-ticket. Whoever gets a second one may keep no cookies.
-  let firstVisits = page.join ? 1 : 0;
+  let firstVisits = redeems(page) ? 1 : 0;
   const comeBack = (status) => {
     render(status);
     if (++firstVisits === 2) blocked(true);
@@ -439,7 +441,7 @@
     write('message', status.message ?? '');
     if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
     if (isApart(state)) return void renderEvent(status);
-    if (status.join && !page.session) return comeBack(status);
+    if (redeems(status) && !page.session) return comeBack(status);
     if (session && !page.session) adopt(status);
     if (['waiting', 'paused', 'lobby'].includes(state) && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
@@ -631,6 +633,6 @@
     if (lobby && startSoon()) waitsFor = page;
     const isSoon = lobby || mayStream(page), interval = page.poll_after * 1000;
     const first = isSoon ? Math.min(interval, CONFIRM_MS * (1 + Math.random())) : interval;
-    after('poll', page.join ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
+    after('poll', redeems(page) ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
   }
 })();

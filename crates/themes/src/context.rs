@@ -133,7 +133,7 @@ impl Context {
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
             offline_notice: notes.offline,
             no_script_notice: texts.no_script_notice.count(language, view.refresh_seconds),
-            needs_cookies: visitor_status.join.is_some(),
+            needs_cookies: visitor_status.redeems(),
             enter_url: view.enter_url().to_owned(),
             enter_label: fill(&texts.continue_to, &[("brand", view.brand())]),
             refresh_seconds: view.refresh_seconds,
@@ -278,7 +278,7 @@ fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'
     let heading = texts.heading.of(visitor_status.state);
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
         (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
-        _ if visitor_status.join.is_some() => (&texts.newcomer.heading, &texts.pre_ticket),
+        _ if visitor_status.redeems() => (&texts.newcomer.heading, &texts.pre_ticket),
         (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
         (VisitorState::Paused, ..) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
         (state, ..) => (heading, texts.lead.of(state)),

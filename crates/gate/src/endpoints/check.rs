@@ -138,7 +138,8 @@ impl OriginalTarget {
 /// 401 with the visitor status and the same address at the gate, which shows the queue page.
 fn deny(info: &RequestInfo, mut visit: VisitResult, page: bool) -> Answer {
     if page && info.is_navigation() {
-        return Answer::new(visit, Reply::QueuePage(StatusCode::UNAUTHORIZED));
+        let reply = Reply::page_of(&visit, StatusCode::UNAUTHORIZED);
+        return Answer::new(visit, reply);
     }
     let address = address(info);
     visit.visitor_status.enter_url = Some(address.clone());

@@ -52,7 +52,7 @@ test('a theme is created, previewed, activated and deactivated', async ({ page, 
     await page.getByRole('radio', { name: 'Desktop' }).check()
     await expect(page.locator('iframe')).toHaveCSS('width', '1280px')
     await page.getByLabel('State', { exact: true }).selectOption({ label: 'All states' })
-    await expect(page.locator('iframe')).toHaveCount(7)
+    await expect(page.locator('iframe')).toHaveCount(8)
     await expectAccessible(page, 'all states')
   })
   await test.step('it is activated, then an older version again', async () => {

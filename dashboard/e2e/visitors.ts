@@ -14,7 +14,8 @@ export class Visitor {
   /** Opens the site and returns the ticket cookie, which confirms the session. */
   async arrive(): Promise<void> {
     await this.#send('GET', '/')
-    await this.status()
+    // Where a rule lets the site pass, the first status is the first visit, and may get a pre-ticket only.
+    if ((await this.status()).position === null) await this.status()
   }
 
   /** The visitor status. Counts as a visit. */

@@ -389,7 +389,7 @@ pub fn invented_beacon_values(before: Option<&LineRules>, after: &LineRules) -> 
 
 /// The changes of `events` from `before` to `after` that the rules no longer allow at `now` (rule
 /// 13.7): once the lobby of an event has opened, its `id`, `lobby_at` and `order` are fixed, and once the
-/// event has started, its `starts_at` as well. A suspended event has no lobby.
+/// event has started, its `starts_at` as well. A suspended event in order of arrival has no lobby.
 #[must_use]
 pub fn locked_event_changes(before: &LineRules, after: &LineRules, now: Micros) -> Vec<FieldError> {
     let mut errors = Vec::new();

@@ -32,6 +32,9 @@ test('a token is created, used, audited and revoked', async ({ page, backoffice 
     const copy = dialog(page).getByRole('button', { name: 'Copy: Token' })
     await page.setViewportSize({ width: 390, height: 844 })
     await expect(copy).toBeInViewport({ ratio: 1 })
+    // No text shows below the button where the token wraps.
+    const [button, figure] = [await copy.boundingBox(), await dialog(page).locator('.snippet').boundingBox()]
+    expect(figure!.height - button!.height).toBeLessThanOrEqual(2)
     await page.setViewportSize({ width: 1280, height: 900 })
     await copy.click()
     secret = await page.evaluate(() => navigator.clipboard.readText())

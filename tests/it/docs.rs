@@ -173,3 +173,11 @@ fn every_relative_link_of_the_documentation_resolves() {
     }
     assert!(broken.is_empty(), "{broken:#?}");
 }
+
+#[test]
+fn findings_name_existing_tests() {
+    let page = text("docs/internals/findings.md");
+    let tests = page.split('`').filter_map(|code| code.split_once("::")).filter(|(file, _)| file.contains('/'));
+    let missing: Vec<_> = tests.filter(|(file, name)| !text(file).contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -113,6 +113,13 @@ impl TestClock {
         self.clock.now()
     }
 
+    pub(crate) fn step_back(&self, micros: u64) {
+        self.clock.step_back(micros);
+        if let Some(redis_clock) = &self.redis_clock {
+            redis_clock.set(self.clock.now());
+        }
+    }
+
     pub(crate) fn advance(&self, micros: u64) {
         self.clock.advance(micros);
         if let Some(redis_clock) = &self.redis_clock {

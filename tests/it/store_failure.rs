@@ -367,6 +367,25 @@ async fn a_gate_serves_once_the_store_is_available() {
     assert_eq!(settings.line.epoch, 7, "the gate writes back what it holds");
 }
 
+#[tokio::test]
+async fn unreadable_settings_leave_the_previous_ones_in_force() {
+    let redis = Redis::start().await;
+    let store = crate::gate_fixture::over(&redis, STORE_TIMEOUT);
+    let (origin, queue) = (Origin::start(), random_id());
+    let host = format!("{queue}.example.com");
+    let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": 1, "name": "World tour" }));
+    let gate = GateUnderTest::start_with(store, &document, vestibule_tests::GateOptions::default()).await;
+    let mut settings = gate.store().settings(&queue.parse().unwrap()).await.unwrap().unwrap();
+    settings.line.quota = 2;
+    gate.store().put_settings(&settings, PutMode::Always).await.unwrap();
+    redis.command(&["HSET", &format!("vestibule:{{{queue}}}:settings"), "document", "{"]).await;
+    for admitted in [true, true, false] {
+        let answer = Visitor::new(gate.address(), &host).navigate("/").await;
+        assert_eq!(answer.text().contains("origin /"), admitted, "the rules of the store apply: {}", answer.text());
+        assert!(admitted || answer.text().contains("World tour"), "the settings are the previous ones");
+    }
+}
+
 /// Each first visit during an outage gets a pre-ticket with a preserved arrival.
 #[tokio::test]
 async fn newcomers_of_an_outage_keep_the_order_of_their_first_visits() {

@@ -551,3 +551,27 @@ pub(crate) fn decision(
     let settings = &queue.settings;
     Decision { outcome, tenant: Some(settings.tenant.clone()), queue: Some(settings.id.clone()), session, store_time }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn store_calls_of_a_request_share_one_deadline() {
+        let (started, timeout) = (Instant::now(), Duration::from_millis(250));
+        let deadline = StoreDeadline { started, at: started + timeout };
+        let mut answers = 0;
+        let call = async || {
+            sleep(Duration::from_millis(100)).await;
+            Ok(())
+        };
+        while deadline.limit(call()).await.is_ok() {
+            answers += 1;
+        }
+        assert_eq!((answers, started.elapsed()), (2, timeout), "the third call ends with the time of the request");
+        assert!(deadline.limit(call()).await.is_err());
+        assert_eq!(started.elapsed(), timeout, "a later call does not wait");
+    }
+}

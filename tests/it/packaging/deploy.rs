@@ -135,3 +135,13 @@ fn missing_role_names_the_variable() {
     let text = said(&output.stderr);
     assert!(text.contains("AWS_ROLE_ARN") && !text.contains("secret"), "{text}");
 }
+
+#[test]
+fn deploying_installs_two_python_packages_and_nothing_as_root() {
+    let plan = Command::new("make").args(["--dry-run", "setup-deploy"]).current_dir(workspace()).output().unwrap();
+    assert_eq!(said(&plan.stdout).trim(), "scripts/python-tools aws-sam-cli cargo-lambda");
+    let script = read("scripts/python-tools");
+    for installer in ["sudo", "apt", "brew"] {
+        assert!(!script.contains(installer), "{installer}");
+    }
+}

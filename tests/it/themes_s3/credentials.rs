@@ -71,16 +71,22 @@ async fn a_profile_names_credentials_and_region() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("credentials");
     let profile = format!(
-        "[other]\naws_access_key_id = x\naws_secret_access_key = y\n\n[gates]\nregion = eu-west-1\naws_access_key_id = {}\naws_secret_access_key = {}\n",
-        server.access_key, server.secret_key
+        "[other]\naws_access_key_id = x\naws_secret_access_key = y\n\n\
+         [gates]\nregion = eu-west-1\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n\n\
+         [process]\nregion = eu-west-1\n\
+         credential_process = echo '{{\"Version\": 1, \"AccessKeyId\": \"{id}\", \"SecretAccessKey\": \"{secret}\"}}'\n",
+        id = server.access_key,
+        secret = server.secret_key
     );
     std::fs::write(&file, profile).unwrap();
-    let (succeeded, log) = Check::run(&s3, |launch| {
-        let launch = launch.env("AWS_SHARED_CREDENTIALS_FILE", &file.display().to_string());
-        launch.env("AWS_PROFILE", "gates").env("AWS_EC2_METADATA_DISABLED", "true")
-    })
-    .await;
-    assert!(succeeded, "{log}");
+    for profile in ["gates", "process"] {
+        let (succeeded, log) = Check::run(&s3, |launch| {
+            let launch = launch.env("AWS_SHARED_CREDENTIALS_FILE", &file.display().to_string());
+            launch.env("AWS_PROFILE", profile).env("AWS_EC2_METADATA_DISABLED", "true")
+        })
+        .await;
+        assert!(succeeded, "{profile}: {log}");
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ mod alone {
         endpoints_without_a_visit_cost_no_redis_command,
         fresh_admitted_tickets_pass_without_a_store_call,
         new_gate_rechecks_a_fresh_ticket,
+        tickets_signed_after_now_are_rechecked,
     }
 }
 
@@ -143,4 +144,18 @@ async fn new_gate_rechecks_a_fresh_ticket(keeper: StoreSetup) {
     let mut elsewhere = Visitor::new(other.address(), &fixture.host);
     elsewhere.set_cookie(&fixture.cookie_name(), visitor.cookie(&fixture.cookie_name()).unwrap());
     assert_eq!(elsewhere.fetch("/").await.status.as_u16(), 429, "it does not know the store's time yet");
+}
+
+async fn tickets_signed_after_now_are_rechecked(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 2, "recheck_after": 60 })).await;
+    let (mut visitor, mut other) = (fixture.visitor(), fixture.visitor());
+    visitor.navigate("/").await;
+    fixture.keeper.clock.step_back(3_600_000_000);
+    // The gate learns the store's time.
+    other.navigate("/").await;
+    let mut listener = Listener::to(fixture.keeper.own()).await;
+    assert!(visitor.fetch("/page").await.text().contains("origin /page"));
+    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(1), "its age is unknown, so the store is asked");
+    assert!(visitor.fetch("/page").await.text().contains("origin /page"));
+    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(0), "the answer renewed the ticket");
 }

@@ -134,6 +134,14 @@ mod tests {
         assert!(!below.matches("example.com") && !below.matches("badexample.com") && !below.matches(".example.com"));
     }
 
+    #[test]
+    fn invalid_host_pattern_names_the_expected_form() {
+        for bad in ["https://example.com", "example.com:8080", "a.*.example.com", "", "*."] {
+            let error = bad.parse::<HostPattern>().unwrap_err().to_string();
+            assert!(error.contains("tickets.example.com, *.example.com or *"), "{bad}: {error}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_host_header_panics(text in "\\PC{0,300}") {

@@ -115,7 +115,8 @@ mod tests {
             "http://x:99999",
             "javascript://x",
         ] {
-            assert!(bad.parse::<Origin>().is_err(), "{bad}");
+            let error = bad.parse::<Origin>().unwrap_err().to_string();
+            assert!(error.contains("such as https://www.example.com"), "{bad}: {error}");
         }
     }
 }

@@ -85,3 +85,10 @@ test('unknown totals are not shown as zero', async () => {
   const totals = page!.findAll('.totals dd').map((total) => total.text())
   expect(totals).toEqual(['0', '40', '–', '–', '0'])
 })
+
+test('a long estimate is not called a long wait', async () => {
+  signInAs()
+  await overview(queue('a', { waiting: 9, wait_seconds: { p50: 3600, p90: 5400 } }))
+  expect(page!.text()).toContain('Long estimated wait')
+  expect(page!.text()).not.toMatch(/Long wait|Longest/)
+})

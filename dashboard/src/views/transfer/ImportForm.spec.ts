@@ -13,6 +13,11 @@ const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, c
 
 async function choose(text: string): Promise<ApiRequest[]> {
   const requests = mockApi({ [PLAN]: plan })
+  await submit(text)
+  return requests
+}
+
+async function submit(text: string): Promise<void> {
   signInAs('superuser', null)
   mountApp(ImportForm)
   const input = getElement<HTMLInputElement>('input[type=file]')
@@ -20,7 +25,6 @@ async function choose(text: string): Promise<ApiRequest[]> {
   Object.defineProperty(input, 'files', { value: [{ name: 'vestibule.toml', text: () => Promise.resolve(text) }] })
   input.dispatchEvent(new Event('change'))
   await flushPromises()
-  return requests
 }
 
 test('a TOML file is sent as JSON to plan the import', async () => {
@@ -34,4 +38,15 @@ test('an invalid file shows the line and is not sent', async () => {
   const requests = await choose('[[queues]]\nid = \n')
   await vi.waitFor(() => expect(getElement('.field .error').textContent).toContain('The file is not valid TOML: line 2.'))
   expect(requests).toEqual([])
+})
+
+test('differences of changed queues are shown at once', async () => {
+  const queues = [
+    { id: 'acme-tour', created: false, changes: [{ field: 'quota', from: 1, to: 777 }] },
+    { id: 'acme-new', created: true, changes: [] },
+  ]
+  mockApi({ [PLAN]: { ...plan, plan: { ...plan.plan, queues } } })
+  await submit('[[queues]]\nid = "acme-tour"\n')
+  await vi.waitFor(() => expect(getElement('details[open]').textContent).toContain('777'))
+  expect(document.querySelectorAll('details:not([open])')).toHaveLength(1)
 })

@@ -128,3 +128,8 @@ test('the current mode opens no dialog', async () => {
   await panel!.find('.mode[aria-pressed="true"]').trigger('click')
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
+
+test('closed and bypass are set apart from the other modes', async () => {
+  await controls({})
+  expect(panel!.findAll('.mode.drastic').map((mode) => mode.text())).toEqual(['Closed', 'Bypass'])
+})

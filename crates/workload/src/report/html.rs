@@ -127,7 +127,8 @@ mod tests {
             arrivals => "a < b", behavior => context! { shopping => "1 min" }, seed => 7, version => "0.1.0", kind => "plan",
         };
         let (script, none) = ("<script>alert(1)</script>", Vec::<String>::new());
-        let given = context! { title => script, run, heads => vec![script], rows => none, caveat => "c & \"d\"", charts => "" };
+        let given =
+            context! { title => script, run, heads => vec![script], rows => none, caveat => "c & \"d\"", charts => "" };
         let page = render("comparison.html", given);
         assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>"), "{page}");
         assert!(page.contains("a &lt; b") && page.contains("c &amp; &quot;d&quot;"), "{page}");

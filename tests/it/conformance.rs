@@ -1,8 +1,10 @@
 //! The contract of every store: one function per behavior, run against each store.
 
+mod attack_mode;
 mod draws;
 mod ending;
 mod invitations;
+mod join_reports;
 mod keeping;
 mod limits;
 mod modes;
@@ -209,6 +211,25 @@ suite! {
         counters_are_removed_with_the_queue,
         returning_ticket_is_no_join,
         full_line_counts_rejections,
+    }
+    join_reports {
+        joins_are_counted_by_address_and_network,
+        trusted_and_shared_networks_are_counted_as_limits_count_them,
+        histogram_predicts_what_a_limit_rejects,
+        joins_per_second_are_those_of_the_last_seconds,
+        counts_of_two_windows_are_reported,
+        largest_networks_are_listed_unless_hidden,
+        report_of_a_queue_without_joins_is_empty,
+    }
+    attack_mode {
+        attack_mode_always_requires_pre_tickets,
+        attack_mode_enforces_half_of_the_limits,
+        attack_mode_rejects_suspicious_networks,
+        attack_mode_applies_to_the_next_request_and_ends_by_itself,
+        attack_mode_can_be_extended_and_ended,
+        attack_mode_does_not_apply_limits_to_unreliable_addresses,
+        attack_mode_survives_changed_settings_and_not_a_reset,
+        attack_mode_lasts_as_long_after_the_clock_stepped_back,
     }
     draws {
         rule_14_lobby_costs_no_memory,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_core::line::{
-    ListedSession, PageStart, Removed, SessionList, SessionLocation, SessionPage, SessionState, Stats, Visit,
-    VisitAnswer,
+    JoinClient, ListedSession, PageStart, ProtectionReport, Removed, SessionList, SessionLocation, SessionPage,
+    SessionState, Stats, Visit, VisitAnswer,
 };
 use vestibule_core::settings::Settings;
 use vestibule_core::{
@@ -285,6 +285,11 @@ impl LineFixture<'_> {
         self.store().visit(&self.queue, Visit::redeeming(pre_ticket)).await.unwrap()
     }
 
+    /// The same from this client.
+    pub(crate) async fn redeem_as(&self, pre_ticket: PreTicket, client: JoinClient) -> VisitAnswer {
+        self.store().visit(&self.queue, Visit { client, ..Visit::redeeming(pre_ticket) }).await.unwrap()
+    }
+
     /// This many come one after the other.
     pub(crate) async fn arrivals(&self, count: usize) -> Vec<TestVisitor> {
         let mut guests = Vec::new();
@@ -353,6 +358,10 @@ impl LineFixture<'_> {
     /// Purges until no expired session is left.
     pub(crate) async fn purge(&self) {
         while self.store().purge(&self.queue, usize::MAX).await.unwrap().more {}
+    }
+
+    pub(crate) async fn protection(&self) -> ProtectionReport {
+        self.store().protection(&self.queue).await.unwrap()
     }
 
     pub(crate) async fn stats(&self) -> Stats {

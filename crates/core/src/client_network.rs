@@ -1,8 +1,9 @@
 //! The addresses and networks that count as one client.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
 /// Prefix lengths of a client's address and network, for IPv4.
@@ -34,6 +35,68 @@ impl ClientNetworks {
         let (longer, shorter) = if address.is_ipv4() { V4_PREFIXES } else { V6_PREFIXES };
         let prefix = |length| IpNet::new(address, length).ok().map(|prefix| prefix.trunc());
         Some(Self { address: prefix(longer)?, network: prefix(shorter)? })
+    }
+}
+
+/// A network as stores keep it: whether it is IPv4 or IPv6, and the bytes of its prefix. Ordered by these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkPrefix([u8; Self::SIZE]);
+
+impl NetworkPrefix {
+    /// Size of the stored form: the version and the six bytes of an IPv6 /48, the last three of which are 0 for an IPv4 /24.
+    pub const SIZE: usize = 7;
+    const V4: u8 = 4;
+    const V6: u8 = 6;
+
+    /// The network of a client.
+    #[must_use]
+    pub fn of(network: IpNet) -> Self {
+        let mut bytes = [0; Self::SIZE];
+        match network {
+            IpNet::V4(net) => {
+                bytes[0] = Self::V4;
+                bytes[1..4].copy_from_slice(&net.network().octets()[..3]);
+            }
+            IpNet::V6(net) => {
+                bytes[0] = Self::V6;
+                bytes[1..].copy_from_slice(&net.network().octets()[..6]);
+            }
+        }
+        Self(bytes)
+    }
+
+    /// The network with this stored form; `None` if it is none.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
+        let is_valid = match bytes[0] {
+            Self::V4 => bytes[4..] == [0; 3],
+            version => version == Self::V6,
+        };
+        is_valid.then_some(Self(bytes))
+    }
+
+    /// The stored form.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
+        &self.0
+    }
+
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> IpNet {
+        let [version, a, b, c, d, e, f] = self.0;
+        if version == Self::V4 {
+            IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, 0), V4_PREFIXES.1))
+        } else {
+            let [one, two, three] = [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
+            IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(one, two, three, 0, 0, 0, 0, 0), V6_PREFIXES.1))
+        }
+    }
+}
+
+impl fmt::Display for NetworkPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.network().fmt(f)
     }
 }
 
@@ -73,6 +136,17 @@ crate::word_field!(NetworkClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stored_networks_are_read_as_written() {
+        for (address, expected) in [("203.0.113.9", "203.0.113.0/24"), ("2001:db8:1:2::3", "2001:db8:1::/48")] {
+            let network = NetworkPrefix::of(ClientNetworks::of(address.parse().unwrap()).unwrap().network);
+            assert_eq!(NetworkPrefix::from_bytes(*network.as_bytes()), Some(network));
+            assert_eq!(network.to_string(), expected);
+        }
+        assert_eq!(NetworkPrefix::from_bytes([5; 7]), None);
+        assert_eq!(NetworkPrefix::from_bytes([4; 7]), None, "more than a /24");
+    }
 
     fn networks(address: &str) -> Option<(String, String)> {
         let networks = ClientNetworks::of(address.parse().unwrap())?;

@@ -46,7 +46,7 @@ mod time;
 mod token;
 mod visitor_status;
 
-pub use client_network::{ClientNetworks, NetworkClass};
+pub use client_network::{ClientNetworks, NetworkClass, NetworkPrefix};
 pub use difficulty::{DIFFICULTY_MAX, JoinLoad, ProofMode, SHARED_PART, difficulty};
 pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32, SALE_KEY_LEN, SaleKeys};
 pub use fields::FieldError;

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use crate::last_purge::LastPurge;
 use crate::line::Ticket;
 use crate::line::{
-    LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats, Visit, VisitAnswer,
+    AttackModeChange, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed, SessionList,
+    SessionPage, Stats, Visit, VisitAnswer,
 };
 use crate::settings::{Settings, Tenant};
 use crate::{QueueId, SessionId, TenantId};
@@ -119,8 +120,12 @@ pub trait OperationsStore: Send + Sync {
     async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError>;
     /// Removes up to `limit` expired sessions, at most [`crate::line::PURGE_BATCH`].
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError>;
+    /// Switches attack mode on for this number of seconds, at most [`crate::line::ATTACK_MODE_MAX`]; 0 ends it.
+    async fn set_attack_mode(&self, queue: &QueueId, seconds: u64) -> Result<AttackModeChange, StoreError>;
     /// The statistics of a queue.
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError>;
+    /// What is known about joins and pre-tickets. Does not change the state.
+    async fn protection(&self, queue: &QueueId) -> Result<ProtectionReport, StoreError>;
     /// The line as everyone may see it. Does not change the state.
     async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError>;
     /// Looks up a session.

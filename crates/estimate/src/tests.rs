@@ -193,6 +193,7 @@ fn stats_of(rules: LineRules, flow: Flow, now: Micros) -> Stats {
         counters: Counters::default(),
         waits: Waits::default(),
         limits: LimitStats::default(),
+        attack_mode_until: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vestibule_core::line::{ClientDigests, JoinClient};
 use vestibule_core::settings::Settings;
-use vestibule_core::{ClientNetworks, PrefixKind};
+use vestibule_core::{ClientNetworks, NetworkPrefix, PrefixKind};
 
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -11,12 +11,18 @@ use crate::state::Gate;
 pub(crate) fn join_client(gate: &Gate, info: &RequestInfo, settings: &Settings) -> JoinClient {
     let (queue, line) = (&settings.id, &settings.line);
     let digest = |kind, prefix: &dyn ToString| gate.tickets.prefix_digest(kind, queue, line.epoch, &prefix.to_string());
-    let prefixes = info.origin.address.and_then(ClientNetworks::of).and_then(|networks| {
+    let networks = info.origin.address.and_then(ClientNetworks::of);
+    let prefixes = networks.and_then(|networks| {
         Some(ClientDigests {
             address: digest(PrefixKind::Address, &networks.address)?,
             network: digest(PrefixKind::Network, &networks.network)?,
         })
     });
     let class_of = |address| gate.clients.networks.current().class_of(address, &line.protection);
-    JoinClient { prefixes, class: info.origin.address.and_then(class_of), extra_hops: info.origin.extra_hops }
+    JoinClient {
+        prefixes,
+        network: networks.filter(|_| line.protection.show_networks).map(|networks| NetworkPrefix::of(networks.network)),
+        class: info.origin.address.and_then(class_of),
+        extra_hops: info.origin.extra_hops,
+    }
 }

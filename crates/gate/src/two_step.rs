@@ -8,7 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use vestibule_core::line::{Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
-    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, VisitorState, VisitorStatus,
+    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, NetworkClass, PreTicket, QueueId, SessionId, VisitorState,
+    VisitorStatus,
 };
 use vestibule_runtime::{Outcome, Queue};
 
@@ -96,20 +97,25 @@ pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnsw
     if visit.head_start.is_some() && answer.kind != VisitKind::NeedsPreTicket {
         return None;
     }
+    let uses_pre_tickets = answer.attack_mode || settings.line.protection.pre_ticket_from.is_some();
     match answer.kind {
         // The session of a pre-ticket has ended; it never joins under another id.
         VisitKind::NeedsPreTicket if visit.redeem.is_some() => Some(first(SessionId::random(), false)),
         VisitKind::NeedsPreTicket => Some(first(visit.join?, false)),
-        VisitKind::Full if settings.line.protection.pre_ticket_from.is_some() => {
+        VisitKind::Full if uses_pre_tickets => {
             turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
         }
-        VisitKind::Rejected(rejection)
-            if rejection.reason != RejectionReason::Blocked && settings.line.protection.pre_ticket_from.is_some() =>
-        {
+        VisitKind::Rejected(rejection) if uses_pre_tickets && keeps_arrival(visit, rejection.reason) => {
             turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
         }
         _ => None,
     }
+}
+
+/// Whether a newcomer whom a limit rejected keeps the arrival of the first visit: unless the network is blocked. A suspicious one
+/// is so only for as long as attack mode lasts.
+fn keeps_arrival(visit: &Visit, reason: RejectionReason) -> bool {
+    reason != RejectionReason::Blocked || visit.client.class == Some(NetworkClass::Suspicious)
 }
 
 /// The pre-ticket of a newcomer who is turned away: the one that was sent if its first visit still counts, so that nobody gains
@@ -149,7 +155,7 @@ pub(crate) fn offer_without_answer(
 pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     let settings = &queue.settings;
     let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
-    if settings.line.protection.pre_ticket_from.is_none() || is_restricted || !gate.clock.has_synced() {
+    if is_restricted || !gate.clock.has_synced() {
         return None;
     }
     let now = gate.clock.now();

@@ -194,6 +194,7 @@ mod tests {
             quota: 100,
             recovering: false,
             restoring: false,
+            attack_mode: false,
             pace: moved,
         }
     }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
-    Line, LineSnapshot, LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats,
-    Visit, VisitAnswer,
+    AttackModeChange, Line, LineSnapshot, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed,
+    SessionList, SessionPage, Stats, Visit, VisitAnswer,
 };
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
@@ -249,6 +249,14 @@ impl OperationsStore for MemoryStore {
             entry.settings.line = entry.line.rules().clone();
         }
         Ok(report)
+    }
+
+    async fn set_attack_mode(&self, queue: &QueueId, seconds: u64) -> Result<AttackModeChange, StoreError> {
+        self.on(queue, |line, now| line.set_attack_mode(now, seconds))
+    }
+
+    async fn protection(&self, queue: &QueueId) -> Result<ProtectionReport, StoreError> {
+        self.on(queue, |line, now| line.protection_report(now))
     }
 
     async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError> {

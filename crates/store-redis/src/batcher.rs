@@ -14,12 +14,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::line::{JoinClient, Visit, VisitAnswer, Witness};
-use vestibule_core::{COUNTER_ROWS, Clock, Micros, PreTicket, QueueId, SessionId, StoreError, Ticket};
+use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
 use crate::codes::{
-    self, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_TICKET, JOINS, PRESERVED, READ_ONLY,
-    REDEEMS, SAME_NETWORK, UNCONFIRMED, VISIT_SIZE,
+    self, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_NETWORK, HAS_TICKET, JOINS, PRESERVED,
+    READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VISIT_SIZE,
 };
 use crate::command::{Command, Retry};
 use crate::keys::Keys;
@@ -184,11 +184,13 @@ fn pack_client(client: &JoinClient, packed: &mut Vec<u8>) {
     let class = client.class.map_or(0, codes::class_code);
     let flags =
         if client.prefixes.is_some() { HAS_ADDRESS } else { 0 } | if client.extra_hops { EXTRA_HOPS } else { 0 };
-    packed.push(flags | (class * CLASS_UNIT));
+    let listed = if client.network.is_some() { HAS_NETWORK } else { 0 };
+    packed.push(flags | listed | (class * CLASS_UNIT));
     let rows = client.prefixes.map_or([[0; COUNTER_ROWS]; 2], |it| [it.address.rows(), it.network.rows()]);
     for number in rows.as_flattened() {
         packed.extend_from_slice(&number.to_be_bytes());
     }
+    packed.extend_from_slice(&client.network.map_or([0; NetworkPrefix::SIZE], |network| *network.as_bytes()));
 }
 
 /// A number that is not there.

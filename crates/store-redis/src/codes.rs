@@ -6,14 +6,16 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
-    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, BLOCKED_RETRY, CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX,
-    Counters, ELAPSED_MAX, GAP_MIN, JOIN_SLOT, JUDGED_FROM, LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
+    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, BLOCKED_RETRY,
+    CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters, ELAPSED_MAX, GAP_MIN, HISTOGRAM_CELLS, JOIN_SLOT,
+    JUDGED_FROM, LARGEST_NETWORKS_FROM, LARGEST_NETWORKS_MAX, LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
     PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH, RATE_RETRY_MAX, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
-    WAITING_REFRESH_SHARE,
+    WAITING_REFRESH_SHARE, WindowEvents,
 };
 use vestibule_core::settings::{Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames, Protection};
 use vestibule_core::{
-    COUNTERS, JOIN_WINDOW, MICROS_PER_SECOND, Micros, NetworkClass, SHARED_PART, SessionId, StoreError,
+    CELL_MAX, COUNTERS, JOIN_WINDOW, MICROS_PER_SECOND, Micros, NetworkClass, NetworkPrefix, SHARED_PART, SessionId,
+    StoreError,
 };
 
 macro_rules! codes {
@@ -59,14 +61,15 @@ pub(crate) const REDEEMS: u8 = 32;
 pub(crate) const SAME_NETWORK: u8 = 64;
 pub(crate) const PRESERVED: u8 = 128;
 
-/// The flags of a client and the class of its network, and the numbers of its address and of its network.
-pub(crate) const CLIENT_FORMAT: &str = ">BI4I4I4I4";
+/// The flags of a client and the class of its network, and the numbers of its address and of its network, and the network itself.
+pub(crate) const CLIENT_FORMAT: &str = ">BI4I4I4I4c7";
 /// Size of a client in that format, in bytes.
-pub(crate) const CLIENT_SIZE: usize = 1 + 4 * size_of::<u32>();
-/// Flags of a client: its address is usable; it came through more proxies than are trusted. Classes are multiples of the unit.
+pub(crate) const CLIENT_SIZE: usize = 1 + 4 * size_of::<u32>() + NetworkPrefix::SIZE;
+/// Flags of a client: its address is usable; it came through more proxies than are trusted; its network may be listed. Classes are multiples of the unit.
 pub(crate) const HAS_ADDRESS: u8 = 1;
 pub(crate) const EXTRA_HOPS: u8 = 2;
-pub(crate) const CLASS_UNIT: u8 = 4;
+pub(crate) const HAS_NETWORK: u8 = 4;
+pub(crate) const CLASS_UNIT: u8 = 8;
 /// Why a newcomer was rejected.
 pub(crate) const REJECTED_BLOCKED: i64 = 1;
 pub(crate) const REJECTED_RATE: i64 = 2;
@@ -78,6 +81,15 @@ const CLASS_SUSPICIOUS: u8 = 3;
 const CLASS_BLOCKED: u8 = 4;
 /// Seconds after the first join of a window in which the counters of joins expire: both windows are over by then.
 const JOINS_TTL: u64 = 3 * JOIN_WINDOW;
+
+/// Numbers in the record of joins: window, counters, four totals of each half, five of recent joins and rejections, and the floor
+/// of the largest networks.
+pub(crate) const JOIN_RECORD_SIZE: usize = 16;
+/// Size of the histograms of one half, by address and by network, in bytes.
+pub(crate) const HISTOGRAMS_SIZE: usize = 2 * HISTOGRAM_CELLS * size_of::<u32>();
+/// The score of a network is its joins in the window, plus this number in the other half. Joins of a window are below it.
+pub(crate) const HALF_SCORE: u64 = 1 << 20;
+const _: () = assert!((CELL_MAX as u64) < HALF_SCORE);
 
 /// A script passes a batch to a command as that many arguments, at most twice; Lua's stack holds
 /// 8000.
@@ -95,7 +107,7 @@ pub(crate) const fn class_code(class: NetworkClass) -> u8 {
 }
 
 /// The constants of limits, as fields of one table: a chunk has at most 200 local variables.
-fn limit_constants() -> [String; 18] {
+fn limit_constants() -> [String; 29] {
     [
         ("CLIENT_SIZE", CLIENT_SIZE as u64),
         ("HAS_ADDRESS", HAS_ADDRESS.into()),
@@ -103,6 +115,7 @@ fn limit_constants() -> [String; 18] {
         ("CLASS_UNIT", CLASS_UNIT.into()),
         ("CLASS_TRUSTED", CLASS_TRUSTED.into()),
         ("CLASS_SHARED", CLASS_SHARED.into()),
+        ("CLASS_SUSPICIOUS", CLASS_SUSPICIOUS.into()),
         ("CLASS_BLOCKED", CLASS_BLOCKED.into()),
         ("REJECTED_BLOCKED", REJECTED_BLOCKED as u64),
         ("REJECTED_RATE", REJECTED_RATE as u64),
@@ -114,6 +127,16 @@ fn limit_constants() -> [String; 18] {
         ("BLOCKED_RETRY", BLOCKED_RETRY),
         ("RATE_RETRY_MAX", RATE_RETRY_MAX),
         ("SHARED_PART", SHARED_PART),
+        ("HAS_NETWORK", HAS_NETWORK.into()),
+        ("RECORD_SIZE", JOIN_RECORD_SIZE as u64),
+        ("FLOOR", JOIN_RECORD_SIZE as u64),
+        ("HISTOGRAM_CELLS", HISTOGRAM_CELLS as u64),
+        ("HISTOGRAMS_SIZE", HISTOGRAMS_SIZE as u64),
+        ("HALF_SCORE", HALF_SCORE),
+        ("LARGEST_NETWORKS_FROM", LARGEST_NETWORKS_FROM),
+        ("LARGEST_NETWORKS_MAX", LARGEST_NETWORKS_MAX as u64),
+        ("ATTACK_LIMIT_PART", ATTACK_LIMIT_PART),
+        ("ATTACK_MODE_MAX", ATTACK_MODE_MAX),
         ("DEFAULT_COUNTERS", COUNTERS[0]),
     ]
     .map(|(name, value)| format!("{name} = {value}"))
@@ -155,7 +178,13 @@ pub(crate) fn header_as_lua() -> String {
         let _ = writeln!(lua, "local {name} = {value}");
     }
     let _ = writeln!(lua, "local VISIT_FORMAT = '{VISIT_FORMAT}'");
-    let _ = writeln!(lua, "local LIMITS = {{ CLIENT_FORMAT = '{CLIENT_FORMAT}', {} }}", limit_constants().join(", "));
+    let record_format = ["%d"; JOIN_RECORD_SIZE].join(" ");
+    let events = WindowEvents::names().map(|name| format!("'{name}'")).join(", ");
+    let _ = writeln!(
+        lua,
+        "local LIMITS = {{ CLIENT_FORMAT = '{CLIENT_FORMAT}', RECORD_FORMAT = '{record_format}', EVENTS = {{ {events} }}, {} }}",
+        limit_constants().join(", ")
+    );
     // The protection of rules that were stored by a version without it.
     let Protection { pre_ticket_from, pre_ticket_max_age, per_address, per_network, .. } = Protection::default();
     let [from, per_address, per_network] = [pre_ticket_from, per_address, per_network]

@@ -70,11 +70,18 @@ impl<'a> Keys<'a> {
         self.named("joins")
     }
 
+    /// Sorted set: the largest networks of joins.
+    #[must_use]
+    pub fn networks(self) -> String {
+        self.named("networks")
+    }
+
     /// All keys, in the order expected by scripts.
-    pub(crate) fn all(self) -> [Key; 7] {
+    pub(crate) fn all(self) -> [Key; 8] {
         let sets = [self.line(), self.active(), self.pool(), self.ended()];
         let [line, active, pool, ended] = sets.map(Key::from);
-        [line, active, pool, ended, self.state().into(), self.settings().into(), self.joins().into()]
+        let [state, settings] = [self.state(), self.settings()].map(Key::from);
+        [line, active, pool, ended, state, settings, self.joins().into(), self.networks().into()]
     }
 }
 
@@ -96,6 +103,7 @@ mod tests {
                 "vestibule:{acme-tour}:state",
                 "vestibule:{acme-tour}:settings",
                 "vestibule:{acme-tour}:joins",
+                "vestibule:{acme-tour}:networks",
             ]
         );
         assert_eq!(Keys::QUEUES, "vestibule:queues");

@@ -112,7 +112,9 @@ functions! {
     release: Queue, Write, "release.lua";
     admit: Queue, Write, "admit.lua";
     purge: Queue, Free, "purge.lua";
+    attack_mode: Queue, Free, "attack_mode.lua";
     stats: Queue, Read, "stats.lua";
+    protection: Queue, Read, "protection.lua";
     line: Queue, Read, "line.lua";
     find: Queue, Read, "find.lua";
     page: Queue, Read, "page.lua";

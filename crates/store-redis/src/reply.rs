@@ -5,11 +5,12 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Checkpoint, Counters, JoinRejection, JoinTotals, LimitCounters, LimitStats, LineRules, LineView, ListedSession,
-    LocatedSession, Mode, Pace, PageStart, Phase, PurgeReport, RejectionReason, Removed, SessionLocation, SessionPage,
-    SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits, WindowTotals,
+    AttackModeChange, Checkpoint, Counters, EventWindows, JoinDistribution, JoinRejection, JoinState, JoinTotals,
+    LimitCounters, LimitStats, LineRules, LineView, ListedSession, LocatedSession, Mode, Pace, PageStart, Phase,
+    ProtectionReport, PurgeReport, RecentCount, RejectionReason, Removed, SessionLocation, SessionPage, SessionState,
+    Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits, WindowEvents, WindowJoins, WindowTotals,
 };
-use vestibule_core::{LastPurge, Micros, PreTicket, QueueId, SessionId, StoreError};
+use vestibule_core::{JOIN_WINDOWS, LastPurge, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError};
 
 use crate::codes;
 
@@ -30,9 +31,31 @@ struct Surroundings {
     active: u64,
     recovering: bool,
     restoring: bool,
+    attack_mode: bool,
     pace: Pace,
     reached: Micros,
     mode: Mode,
+}
+
+/// The record of joins.
+struct JoinRecord([u64; codes::JOIN_RECORD_SIZE]);
+
+impl JoinRecord {
+    fn totals(&self) -> JoinTotals {
+        let [window, _, rest @ ..] = &self.0;
+        let half = |from: usize| WindowTotals {
+            joins: rest[from],
+            without_address: rest[from + 1],
+            networks: rest[from + 2],
+            extra_hops: rest[from + 3],
+        };
+        JoinTotals { window: *window, halves: [half(0), half(4)] }
+    }
+
+    const fn recent(&self) -> RecentCount {
+        let [.., slot, _, _, current, before, _] = self.0;
+        RecentCount { slot, current, before }
+    }
 }
 
 /// The values of a reply, read one by one.
@@ -169,11 +192,9 @@ impl Reply {
             if code >= codes::CHANGED {
                 around = Some(self.surroundings()?);
             }
-            let Some(Surroundings { epoch, revision, waiting, active, recovering, restoring, pace, reached, mode }) =
-                around
-            else {
-                return Err(corrupt("the queue's numbers", "none"));
-            };
+            let Some(around) = around else { return Err(corrupt("the queue's numbers", "none")) };
+            let Surroundings { epoch, revision, waiting, active, recovering, restoring, attack_mode, .. } = around;
+            let Surroundings { pace, reached, mode, .. } = around;
             answers.push(VisitAnswer {
                 now,
                 revision,
@@ -186,6 +207,7 @@ impl Reply {
                 quota,
                 recovering,
                 restoring,
+                attack_mode,
                 pace,
                 reached,
             });
@@ -204,6 +226,7 @@ impl Reply {
             pace: self.pace()?,
             reached: self.micros()?,
             mode: self.mode()?,
+            attack_mode: self.flag()?,
         })
     }
 
@@ -249,20 +272,56 @@ impl Reply {
         Ok(JoinRejection { reason, retry_after: self.whole()? })
     }
 
-    /// What is known about the joins of two windows; empty if nobody joined.
-    fn join_totals(&mut self) -> Result<JoinTotals, StoreError> {
+    /// The record of joins, see `limits.lua`; empty if nobody joined.
+    fn join_record(&mut self) -> Result<JoinRecord, StoreError> {
         let text = self.text()?.unwrap_or_default();
-        let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
-        let half = |from: usize| WindowTotals {
-            joins: numbers[from],
-            without_address: numbers[from + 1],
-            networks: numbers[from + 2],
-            extra_hops: numbers[from + 3],
+        let numbers = text.split(' ').filter_map(|number| number.parse().ok());
+        // Older versions have fewer numbers.
+        let mut record = [0; codes::JOIN_RECORD_SIZE];
+        record.iter_mut().zip(numbers).for_each(|(field, number)| *field = number);
+        Ok(JoinRecord(record))
+    }
+
+    /// The events until the start of the current window and of the one before, as `events,events`.
+    fn event_windows(&mut self) -> Result<EventWindows, StoreError> {
+        let (window, text) = (self.whole()?, self.text()?.unwrap_or_default());
+        let events = |text: &str| {
+            let mut values = [0; WindowEvents::COUNT];
+            let numbers = text.split(' ').filter_map(|number| number.parse().ok());
+            values.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
+            WindowEvents::from_values(values)
         };
-        if numbers.len() < 10 {
-            return Ok(JoinTotals::default());
+        let (current, previous) = text.split_once(',').unwrap_or_default();
+        Ok(EventWindows { window, current: events(current), previous: events(previous) })
+    }
+
+    /// The histograms of both halves; empty if nobody joined.
+    fn histograms(&mut self) -> Result<[WindowJoins; JOIN_WINDOWS], StoreError> {
+        let bytes = self.bytes()?;
+        let number = |cell: &[u8]| cell.iter().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
+        let mut cells = bytes.chunks_exact(size_of::<u32>()).map(number);
+        let mut histogram = || std::array::from_fn(|_| cells.next().unwrap_or_default());
+        let mut half = || {
+            let (by_address, by_network) = (histogram(), histogram());
+            WindowJoins { by_address, by_network, ..WindowJoins::default() }
+        };
+        Ok(std::array::from_fn(|_| half()))
+    }
+
+    pub(crate) fn protection(mut self) -> Result<ProtectionReport, StoreError> {
+        let (stats, record) = self.stats_and_joins()?;
+        let (events, mut halves) = (self.event_windows()?, self.histograms()?);
+        while self.0.len() > 0 {
+            let (member, score) = (self.bytes()?, self.whole()?);
+            let invalid = || corrupt("a network", &member);
+            let (half, prefix) = member.split_first().ok_or_else(invalid)?;
+            let network = prefix.try_into().ok().and_then(NetworkPrefix::from_bytes).ok_or_else(invalid)?;
+            let half = halves.get_mut(usize::from(half.wrapping_sub(b'0'))).ok_or_else(invalid)?;
+            half.networks.insert(network, score % codes::HALF_SCORE);
         }
-        Ok(JoinTotals { window: numbers[0], halves: [half(2), half(6)] })
+        let distribution = JoinDistribution::new(record.totals().window, halves);
+        let joins = JoinState { totals: record.totals(), recent: record.recent(), distribution, events };
+        Ok(ProtectionReport::of(stats, joins))
     }
 
     pub(crate) fn removal(&mut self) -> Result<Removed, StoreError> {
@@ -272,6 +331,10 @@ impl Reply {
             codes::REMOVED_ABSENT => Ok(Removed::Absent),
             other => Err(corrupt("a removal", other)),
         }
+    }
+
+    pub(crate) fn attack_mode(&mut self) -> Result<AttackModeChange, StoreError> {
+        Ok(AttackModeChange { before: self.number()?.map(Micros), until: self.number()?.map(Micros) })
     }
 
     pub(crate) fn purge(&mut self) -> Result<PurgeReport, StoreError> {
@@ -319,6 +382,10 @@ impl Reply {
     }
 
     pub(crate) fn stats(&mut self) -> Result<Stats, StoreError> {
+        self.stats_and_joins().map(|(stats, _)| stats)
+    }
+
+    fn stats_and_joins(&mut self) -> Result<(Stats, JoinRecord), StoreError> {
         let (now, state_since, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
         let (waiting, active) = (self.whole()?, self.whole()?);
         let (oldest_arrival, pace, mut rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
@@ -329,8 +396,10 @@ impl Reply {
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
         let limit_counters = LimitCounters::from_values(self.counts()?);
-        let client_address = self.join_totals()?.sum(now).client_address();
-        Ok(Stats {
+        let record = self.join_record()?;
+        let client_address = record.totals().sum(now).client_address();
+        let attack_mode_until = self.number()?.map(Micros);
+        let stats = Stats {
             now,
             rules,
             mode,
@@ -346,7 +415,9 @@ impl Reply {
             counters,
             waits,
             limits: LimitStats { counters: limit_counters, client_address },
-        })
+            attack_mode_until,
+        };
+        Ok((stats, record))
     }
 
     pub(crate) fn found(mut self) -> Result<Option<LocatedSession>, StoreError> {

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use fred::types::{Key, Value};
 use tokio::time::Instant;
 use vestibule_core::line::{
-    LineRules, LineView, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionPage, Stats, Visit,
-    VisitAnswer,
+    AttackModeChange, LineRules, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed,
+    SessionList, SessionPage, Stats, Visit, VisitAnswer,
 };
 use vestibule_core::settings::{Mode, Protection, Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
@@ -263,8 +263,16 @@ impl OperationsStore for RedisStore {
         Ok(report)
     }
 
+    async fn set_attack_mode(&self, queue: &QueueId, seconds: u64) -> Result<AttackModeChange, StoreError> {
+        self.run(queue, &functions().attack_mode, [text(seconds)], Retry::Never).await?.attack_mode()
+    }
+
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
         self.run(queue, &functions().stats, [], Retry::Safe).await?.stats()
+    }
+
+    async fn protection(&self, queue: &QueueId) -> Result<ProtectionReport, StoreError> {
+        self.run(queue, &functions().protection, [], Retry::Safe).await?.protection()
     }
 
     async fn line(&self, queue: &QueueId) -> Result<LineView, StoreError> {

@@ -5,38 +5,39 @@ use vestibule_core::line::{
     BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, LimitStats,
     RejectionReason, Visit, VisitAnswer, VisitKind,
 };
-use vestibule_core::{ClientNetworks, JOIN_WINDOW, NetworkClass, PrefixKind, SessionId};
+use vestibule_core::{ClientNetworks, JOIN_WINDOW, NetworkClass, NetworkPrefix, PrefixKind, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, keys_of};
 
 /// A paused queue with these limits, so that nobody is admitted.
-fn limits(mut protection: Value) -> Value {
+pub(super) fn limits(mut protection: Value) -> Value {
     protection["pre_ticket_from"] = json!("none");
     json!({ "mode": "paused", "protection": protection })
 }
 
-fn rejecting(per_address: u64, per_network: u64) -> Value {
+pub(super) fn rejecting(per_address: u64, per_network: u64) -> Value {
     limits(json!({ "mode": "enforce", "on_exceed": "reject", "per_address": per_address, "per_network": per_network }))
 }
 
 /// The client with this address.
-fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
+pub(super) fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
     let networks = ClientNetworks::of(address.parse().unwrap()).unwrap();
     let digest = |kind, prefix: String| fixture.bench.signer.prefix_digest(kind, &fixture.queue, 1, &prefix).unwrap();
     let prefixes = ClientDigests {
         address: digest(PrefixKind::Address, networks.address.to_string()),
         network: digest(PrefixKind::Network, networks.network.to_string()),
     };
-    JoinClient { prefixes: Some(prefixes), ..JoinClient::default() }
+    let network = Some(NetworkPrefix::of(networks.network));
+    JoinClient { prefixes: Some(prefixes), network, ..JoinClient::default() }
 }
 
-async fn join(fixture: &LineFixture<'_>, client: JoinClient) -> VisitAnswer {
+pub(super) async fn join(fixture: &LineFixture<'_>, client: JoinClient) -> VisitAnswer {
     let visit = Visit { client, ..Visit::joining(SessionId::random()) };
     fixture.store().visit(&fixture.queue, visit).await.unwrap()
 }
 
 /// How many of so many joins are not rejected.
-async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
+pub(super) async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
     let mut joined = 0;
     for _ in 0..count {
         joined += usize::from(join(fixture, client).await.kind == VisitKind::Joined);
@@ -45,14 +46,14 @@ async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> u
 }
 
 /// Joins of other clients, so that addresses are judged.
-async fn others(fixture: &LineFixture<'_>) {
+pub(super) async fn others(fixture: &LineFixture<'_>) {
     for number in 0..JUDGED_FROM {
         let other = client(fixture, &format!("198.51.{number}.1"));
         assert_eq!(join(fixture, other).await.kind, VisitKind::Joined);
     }
 }
 
-fn rejection(answer: &VisitAnswer) -> Option<JoinRejection> {
+pub(super) fn rejection(answer: &VisitAnswer) -> Option<JoinRejection> {
     if let VisitKind::Rejected(rejection) = answer.kind { Some(rejection) } else { None }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Phase, PurgeReport, VisitKind};
+use vestibule_core::line::{
+    ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Phase, PreTicketLoad, PurgeReport, VisitKind,
+};
 use vestibule_core::settings::Access;
 use vestibule_core::{MICROS_PER_SECOND, Micros, PreTicket, PutOutcome, SessionId, Ticket};
 
@@ -198,7 +200,13 @@ impl Step<'_> {
         let waits = u64::from(place.admitted_at.is_none());
         // The others wait or are active; those who were admitted by this visit had waited.
         let (waiting, active) = (stats.waiting - waits, stats.active - (1 - waits));
-        let required = stats.rules.requires_pre_ticket(stats.mode, waiting, active, stats.recovering);
+        let required = stats.rules.requires_pre_ticket(&PreTicketLoad {
+            mode: stats.mode,
+            waiting,
+            active,
+            recovering: stats.recovering,
+            attack_mode: stats.attack_mode_until.is_some(),
+        });
         let is_invited = matches!(self.operation, Operation::Visit(visit) if visit.head_start.is_some());
         let may_join = !required || is_invited;
         hold!(answer.kind != VisitKind::Joined || may_join, "{} joined without a pre-ticket", place.session);

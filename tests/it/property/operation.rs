@@ -1,6 +1,8 @@
 //! Operations on a store and their answers.
 
-use vestibule_core::line::{PageStart, PurgeReport, Removed, SessionList, SessionPage, Visit, VisitAnswer};
+use vestibule_core::line::{
+    AttackModeChange, PageStart, PurgeReport, Removed, SessionList, SessionPage, Visit, VisitAnswer,
+};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, StoreError, Ticket};
 
@@ -14,6 +16,7 @@ pub(super) enum Operation {
     End(SessionId),
     Release(u64),
     Admit(SessionId),
+    AttackMode(u64),
     Purge(usize),
     Page(SessionList, PageStart, usize),
     Put(Box<Settings>, PutMode),
@@ -32,6 +35,7 @@ pub(super) enum OperationResult {
     Removed(Removed),
     Count(u64),
     Admitted(bool),
+    AttackMode(AttackModeChange),
     Purge(PurgeReport),
     Page(SessionPage),
     Put(PutOutcome),
@@ -53,6 +57,7 @@ impl Operation {
             Self::End(session) => OperationResult::Removed(store.end(queue, *session).await?),
             Self::Release(count) => OperationResult::Count(store.release(queue, *count).await?),
             Self::Admit(session) => OperationResult::Admitted(store.admit(queue, *session).await?),
+            Self::AttackMode(seconds) => OperationResult::AttackMode(store.set_attack_mode(queue, *seconds).await?),
             Self::Purge(limit) => OperationResult::Purge(store.purge(queue, *limit).await?),
             Self::Page(list, start, limit) => OperationResult::Page(store.page(queue, *list, *start, *limit).await?),
             Self::Put(settings, mode) => OperationResult::Put(store.put_settings(settings, *mode).await?),
@@ -84,7 +89,7 @@ impl Operation {
     /// Whether the operation also advances the line in this epoch.
     pub(super) fn advances(&self, epoch: u64) -> bool {
         match self {
-            Self::Page(..) | Self::Reset | Self::Lose(..) | Self::Note | Self::RollBack => false,
+            Self::Page(..) | Self::AttackMode(_) | Self::Reset | Self::Lose(..) | Self::Note | Self::RollBack => false,
             Self::Leave(ticket) => ticket.epoch() == epoch,
             _ => true,
         }

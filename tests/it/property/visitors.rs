@@ -298,7 +298,11 @@ impl Visitors {
 fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
     match rng.random_range(0..10) {
         0..6 => Operation::Purge(one_of(rng, &[0, 1, 3, 40, 10_000])),
-        6..8 => Operation::Release(one_of(rng, &[0, 1, 2, 5, 10_000])),
+        // Attack mode instead of a release of nobody, so that the kept seeds stand for the same runs but for it.
+        6..8 => match one_of(rng, &[0, 1, 2, 5, 10_000]) {
+            0 => Operation::AttackMode([0, 60, 86_400][seen.stats.now.0 as usize % 3]),
+            count => Operation::Release(count),
+        },
         _ => {
             let list = one_of(rng, &[SessionList::Waiting, SessionList::Active, SessionList::Ended]);
             let at = seen.line.choose(rng).map_or(Micros(0), |entry| entry.at);

@@ -5,19 +5,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::join_report::{JoinDistribution, JoinState, RecentCount};
 use super::rate::Rate;
 use super::state::Line;
 use super::{ADMISSION_COST, Bucket};
 use crate::settings::{LimitMode, OnExceed, Protection};
 use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{
-    Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, NetworkClass, PrefixDigest, SHARED_PART, half_of, join_window,
+    Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, half_of,
+    join_window,
 };
 
 /// Joins in both windows from which their addresses are judged. With fewer, no limit by address or network applies.
 pub const JUDGED_FROM: u64 = 20;
-/// Length of the slots in which joins and rejections per second are counted, in seconds.
-pub const JOIN_SLOT: u64 = 10;
 /// Seconds after which a client of a blocked network may try again.
 pub const BLOCKED_RETRY: u64 = 300;
 /// Maximum time in seconds after which a client may try again that the rate rejected.
@@ -30,6 +30,8 @@ const SECONDS_PER_MINUTE: u64 = ADMISSION_COST / MICROS_PER_SECOND;
 pub struct JoinClient {
     /// Digests of its address and network; `None` if the address is not usable.
     pub prefixes: Option<ClientDigests>,
+    /// Its network, if the queue lists the largest ones; `None` if the address is not usable.
+    pub network: Option<NetworkPrefix>,
     /// What the operators say about its network.
     pub class: Option<NetworkClass>,
     /// Whether the request came through more proxies than are trusted.
@@ -131,13 +133,13 @@ pub struct LimitCounters {
     pub over_network: u64,
 }
 
-/// Number of limit counters.
-const LIMIT_COUNTERS: usize = 6;
-
 impl LimitCounters {
+    /// Number of limit counters.
+    pub const COUNT: usize = 6;
+
     /// Names and values, in the order used by stores.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); LIMIT_COUNTERS] {
+    pub const fn named(&self) -> [(&'static str, u64); Self::COUNT] {
         [
             ("rejected:blocked", self.rejected_blocked),
             ("rejected:full", self.rejected_full),
@@ -150,7 +152,7 @@ impl LimitCounters {
 
     /// The counters with these values, in the order of [`LimitCounters::named`].
     #[must_use]
-    pub const fn from_values(values: [u64; LIMIT_COUNTERS]) -> Self {
+    pub const fn from_values(values: [u64; Self::COUNT]) -> Self {
         let [rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network] = values;
         Self { rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network }
     }
@@ -164,6 +166,12 @@ impl LimitCounters {
             RejectionReason::Rate => self.rejected_rate,
             RejectionReason::Limit => self.rejected_limit,
         }
+    }
+
+    /// All rejected joins.
+    #[must_use]
+    pub fn all_rejected(&self) -> u64 {
+        RejectionReason::ALL.into_iter().map(|reason| self.rejected(reason)).sum()
     }
 
     fn count_rejection(&mut self, reason: RejectionReason) {
@@ -254,43 +262,35 @@ impl WindowTotals {
     }
 }
 
-/// Rejections by the rate in the current slot and the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct RecentRejections {
-    slot: u64,
-    current: u64,
-    before: u64,
-}
-
-impl RecentRejections {
-    /// Counts a rejection; returns how many there were in the last 10 to 20 seconds.
-    fn count(&mut self, now: Micros) -> u64 {
-        let slot = now.0 / (JOIN_SLOT * MICROS_PER_SECOND);
-        if slot != self.slot {
-            self.before = if slot == self.slot + 1 { self.current } else { 0 };
-            self.current = 0;
-            self.slot = slot;
-        }
-        self.current += 1;
-        self.current + self.before
-    }
-}
-
 /// What a line knows about joins. It is not saved: after a restart limits start from zero.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     counters: Option<JoinCounters>,
     totals: JoinTotals,
-    rejections: RecentRejections,
+    /// Rejections by the rate.
+    rejections: RecentCount,
+    joins: RecentCount,
     bucket: Bucket,
+    distribution: JoinDistribution,
 }
 
-/// Joins of a client's address and network in both windows, this one included, and whether its network joins for the first time in
-/// the current window.
+/// Joins of a client's address and network in both windows, and of its network in the current one, this one included.
 struct Estimates {
     address: u64,
     network: u64,
-    is_new_network: bool,
+    network_in_window: u64,
+}
+
+impl Estimates {
+    /// These joins as limits count them: those of a shared network count as a part, and those of a trusted one never exceed a
+    /// limit.
+    fn counted(&self, class: Option<NetworkClass>) -> [u64; 2] {
+        [self.address, self.network].map(|joins| match class {
+            Some(NetworkClass::Trusted) => 1,
+            Some(NetworkClass::Shared) => joins.div_ceil(SHARED_PART),
+            _ => joins,
+        })
+    }
 }
 
 impl Limits {
@@ -299,36 +299,70 @@ impl Limits {
         Some((digests.address.cells(protection.counters), digests.network.cells(protection.counters)))
     }
 
+    /// Continues in the window of `now`: forgets what is too old.
+    fn advance(&mut self, now: Micros) {
+        self.totals.advance(now);
+        self.distribution.advance(now);
+        if let Some(counters) = &mut self.counters {
+            counters.advance(now);
+        }
+    }
+
     /// The estimates for a client with a usable address.
     fn estimates(&mut self, now: Micros, client: &JoinClient, protection: &Protection) -> Option<Estimates> {
         let (address, network) = Self::cells(client, protection)?;
         let kept = self.counters.take().filter(|counters| counters.counters() == protection.counters);
-        let mut counters = kept.unwrap_or_else(|| JoinCounters::new(protection.counters, now));
-        counters.advance(now);
+        if kept.is_none() {
+            self.distribution.forget_histograms();
+        }
+        let counters = kept.unwrap_or_else(|| JoinCounters::new(protection.counters, now));
         let counters = self.counters.insert(counters);
         Some(Estimates {
             address: counters.estimate(address) + 1,
             network: counters.estimate(network) + 1,
-            is_new_network: counters.in_window(network) == 0,
+            network_in_window: counters.in_window(network) + 1,
         })
     }
 
     /// Counts a join.
-    fn count(&mut self, client: &JoinClient, protection: &Protection, estimates: Option<&Estimates>) {
+    fn count(&mut self, now: Micros, client: &JoinClient, protection: &Protection, estimates: Option<&Estimates>) {
+        self.joins.count(now);
         let totals = &mut self.totals.halves[half_of(self.totals.window)];
         totals.joins += 1;
-        match estimates {
-            Some(estimates) if estimates.is_new_network => {
-                totals.networks += 1;
-                totals.extra_hops += u64::from(client.extra_hops);
+        if let Some(estimates) = estimates {
+            let is_new_network = estimates.network_in_window == 1;
+            totals.networks += u64::from(is_new_network);
+            totals.extra_hops += u64::from(is_new_network && client.extra_hops);
+            let [address, network] = estimates.counted(client.class);
+            self.distribution.count(address, network);
+            if let Some(prefix) = client.network.filter(|_| protection.show_networks) {
+                self.distribution.list(prefix, estimates.network_in_window);
             }
-            Some(_) => {}
-            None => totals.without_address += 1,
+        } else {
+            totals.without_address += 1;
         }
         if let (Some(counters), Some((address, network))) = (&mut self.counters, Self::cells(client, protection)) {
             counters.add(address);
             counters.add(network);
         }
+    }
+
+    /// Forgets the networks.
+    pub(super) fn forget_networks(&mut self) {
+        self.distribution.forget_networks();
+    }
+
+    /// Forgets the networks if both windows are over.
+    pub(super) fn forget_old_networks(&mut self, now: Micros) {
+        if join_window(now) >= self.distribution.window + JOIN_WINDOWS as u64 {
+            self.distribution.forget_networks();
+        }
+    }
+
+    /// What reports say about joins, except for events.
+    pub(super) fn join_state(&self) -> JoinState {
+        let (totals, recent, distribution) = (self.totals, self.joins, self.distribution.clone());
+        JoinState { totals, recent, distribution, ..JoinState::default() }
     }
 }
 
@@ -336,7 +370,7 @@ impl Line {
     /// Whether the newcomer of this operation may join. Counts the join or the rejection.
     pub(super) fn admits_join(&mut self, now: Micros) -> bool {
         let client = self.client;
-        if let Err(rejection) = self.check_blocked(&client) {
+        if let Err(rejection) = self.check_blocked(now, &client) {
             self.rejection = Some(rejection);
             return false;
         }
@@ -349,22 +383,26 @@ impl Line {
         self.rejection.is_none()
     }
 
-    /// Whether a newcomer from a blocked network is rejected.
-    fn check_blocked(&mut self, client: &JoinClient) -> Result<(), JoinRejection> {
-        let is_enforced = self.rules.protection.mode == LimitMode::Enforce;
-        if is_enforced && client.class == Some(NetworkClass::Blocked) {
-            return Err(self.reject(RejectionReason::Blocked, BLOCKED_RETRY));
-        }
-        Ok(())
+    /// Whether a newcomer from a blocked network is rejected, in attack mode also one from a suspicious network.
+    fn check_blocked(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
+        let attack_mode = self.attack_mode(now);
+        let is_enforced = self.rules.protection.in_force(attack_mode).mode == LimitMode::Enforce;
+        let is_blocked = match client.class {
+            Some(NetworkClass::Blocked) => is_enforced,
+            Some(NetworkClass::Suspicious) => attack_mode,
+            _ => false,
+        };
+        if is_blocked { Err(self.reject(RejectionReason::Blocked, BLOCKED_RETRY)) } else { Ok(()) }
     }
 
     /// Counts a join, unless a limit rejects it.
     fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
         let protection = self.rules.protection.clone();
-        if protection.mode == LimitMode::Off {
+        let in_force = protection.in_force(self.attack_mode(now));
+        if in_force.mode == LimitMode::Off {
             return Ok(());
         }
-        let is_enforced = protection.mode == LimitMode::Enforce;
+        let is_enforced = in_force.mode == LimitMode::Enforce;
         let rate = protection.joins_per_second.filter(|_| is_enforced);
         if let Some(rate) = rate {
             let per_minute = rate * SECONDS_PER_MINUTE;
@@ -373,14 +411,14 @@ impl Line {
                 return Err(self.reject(RejectionReason::Rate, recent.div_ceil(rate).clamp(1, RATE_RETRY_MAX)));
             }
         }
-        self.limits.totals.advance(now);
+        self.limits.advance(now);
         let applies = self.limits.totals.sum(now).limits_apply() && client.class != Some(NetworkClass::Trusted);
         let estimates = self.limits.estimates(now, client, &protection);
         if let Some(estimates) = estimates.as_ref().filter(|_| applies) {
-            let part = if client.class == Some(NetworkClass::Shared) { SHARED_PART } else { 1 };
-            let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit * part);
-            let over_address = exceeds(estimates.address, protection.per_address);
-            let over_network = exceeds(estimates.network, protection.per_network);
+            let [address, network] = estimates.counted(client.class);
+            let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit);
+            let over_address = exceeds(address, in_force.per_address);
+            let over_network = exceeds(network, in_force.per_network);
             self.limit_counters.over_address += u64::from(over_address);
             self.limit_counters.over_network += u64::from(over_network);
             if is_enforced && protection.on_exceed == OnExceed::Reject && (over_address || over_network) {
@@ -392,7 +430,7 @@ impl Line {
         if rate.is_some() {
             self.limits.bucket.spend(1);
         }
-        self.limits.count(client, &protection, estimates.as_ref());
+        self.limits.count(now, client, &protection, estimates.as_ref());
         Ok(())
     }
 
@@ -434,14 +472,5 @@ mod tests {
         totals.halves[half_of(totals.window)].joins = 7;
         let after = |seconds| totals.sum(start.add_seconds(seconds)).joins;
         assert_eq!([after(0), after(JOIN_WINDOW), after(2 * JOIN_WINDOW)], [7, 7, 0]);
-    }
-
-    #[test]
-    fn rejections_of_the_last_slots_count() {
-        let (mut recent, start) = (RecentRejections::default(), Micros(1_700_000_100_000_000));
-        assert_eq!((recent.count(start), recent.count(start.add_seconds(9))), (1, 2));
-        assert_eq!(recent.count(start.add_seconds(10)), 3);
-        assert_eq!(recent.count(start.add_seconds(20)), 2);
-        assert_eq!(recent.count(start.add_seconds(60)), 1);
     }
 }

@@ -6,8 +6,10 @@
 //! these sets, so they can't drift.
 
 mod admit;
+mod attack_mode;
 mod counters;
 mod drain;
+mod join_report;
 mod limits;
 mod pace;
 mod phase;
@@ -23,9 +25,14 @@ mod two_step;
 mod types;
 mod view;
 
+pub use attack_mode::{ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_MODE_MIN, AttackModeChange, LimitsInForce};
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
+pub use join_report::{
+    EventWindows, HISTOGRAM_CELLS, JOIN_SLOT, JoinDistribution, JoinHistogram, JoinState, LARGEST_NETWORKS_FROM,
+    LARGEST_NETWORKS_MAX, NetworkJoins, ProtectionReport, RecentCount, WindowEvents, WindowJoins, histogram_cell,
+};
 pub use limits::{
-    BLOCKED_RETRY, ClientAddressState, ClientDigests, JOIN_SLOT, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
+    BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
     LimitCounters, LimitStats, RATE_RETRY_MAX, RejectionReason, WindowTotals,
 };
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
@@ -37,6 +44,7 @@ pub use rules::{LineRules, Mode, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
 pub use ticket::Ticket;
+pub use two_step::PreTicketLoad;
 pub use types::{
     Census, Flow, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
     SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,

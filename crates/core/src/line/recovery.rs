@@ -95,6 +95,7 @@ impl Line {
             self.continuity = Continuity { used_at: now, stepped_back: true, ..Continuity::default() };
             self.state_since = self.state_since.min(now);
             self.bucket.reanchor(now);
+            self.reanchor_attack_mode(now, used_at);
             self.recovery.since = self.recovery.since.min(now);
             self.empty_since = self.empty_since.map(|since| since.min(now));
             return;

@@ -47,6 +47,8 @@ pub struct LineSnapshot {
     waits: Waits,
     #[serde(default)]
     limit_counters: LimitCounters,
+    #[serde(default)]
+    attack_until: Micros,
     /// Lobby tickets by the opening of the lobby.
     #[serde(default)]
     lobby_tickets: Vec<(Micros, u64)>,
@@ -68,6 +70,7 @@ impl LineSnapshot {
         line.counters = self.counters;
         line.waits = self.waits;
         line.limit_counters = self.limit_counters;
+        line.attack_until = self.attack_until;
         line.lobby_tickets = self.lobby_tickets.into_iter().collect();
         for (session, arrival, expires_at) in self.waiting {
             line.insert(session, Presence::waiting(arrival).until(expires_at));
@@ -109,6 +112,7 @@ impl Line {
             counters: self.counters,
             waits: self.waits,
             limit_counters: self.limit_counters,
+            attack_until: self.attack_until,
             lobby_tickets: self.lobby_tickets.iter().map(|(event, count)| (*event, *count)).collect(),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
+use super::join_report::EventWindows;
 use super::limits::Limits;
 use super::presence::Presence;
 use super::recovery::{Continuity, Recovery};
@@ -50,6 +51,10 @@ pub struct Line {
     pub(super) waits: Waits,
     pub(super) limits: Limits,
     pub(super) limit_counters: LimitCounters,
+    /// The events counted by window.
+    pub(super) event_windows: EventWindows,
+    /// When attack mode ends; 0 if it was never on.
+    pub(super) attack_until: Micros,
     /// The client of this operation.
     pub(super) client: JoinClient,
     /// Why this operation rejected a newcomer.
@@ -99,6 +104,8 @@ impl Line {
             waits: Waits::default(),
             limits: Limits::default(),
             limit_counters: LimitCounters::default(),
+            event_windows: EventWindows::default(),
+            attack_until: Micros(0),
             client: JoinClient::default(),
             rejection: None,
             lobby_tickets: BTreeMap::new(),
@@ -122,6 +129,9 @@ impl Line {
             }
             let mode_before = self.mode(now);
             let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
+            if !self.rules.protection.show_networks {
+                self.limits.forget_networks();
+            }
             self.empty_since = None;
             self.advance(now, None);
             self.change_pace(now, pace, &before, mode_before);
@@ -159,6 +169,7 @@ impl Line {
         let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
+        self.advance_event_windows(now);
         (self.client, self.rejection) = (visit.client, None);
         let formed = self.order.is_empty();
         let visitor = if visit.read_only {
@@ -315,6 +326,7 @@ impl Line {
             quota: self.rules.quota,
             recovering: self.recovering(now),
             restoring: self.restoring(now),
+            attack_mode: self.attack_mode(now),
             pace: self.pace,
         }
     }
@@ -407,6 +419,7 @@ impl Line {
     pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
         let limit = limit.min(PURGE_BATCH);
         self.reanchor_expiries(now, limit);
+        self.limits.forget_old_networks(now);
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);
         let before = self.counters.expired_waiting;
@@ -441,6 +454,7 @@ impl Line {
             counters: self.counters,
             waits: self.waits,
             limits: self.limit_stats(now),
+            attack_mode_until: self.attack_mode_until(now),
         }
     }
 

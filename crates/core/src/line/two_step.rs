@@ -7,14 +7,30 @@ use super::{LineRules, Mode};
 use crate::PreTicket;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
+/// What it depends on whether newcomers need a pre-ticket to join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreTicketLoad {
+    /// The effective mode.
+    pub mode: Mode,
+    /// Number of waiting sessions.
+    pub waiting: u64,
+    /// Number of active sessions.
+    pub active: u64,
+    /// Whether the state is in recovery.
+    pub recovering: bool,
+    /// Whether the queue is in attack mode.
+    pub attack_mode: bool,
+}
+
 impl LineRules {
     /// Whether newcomers need a pre-ticket to join a line in this effective mode with these numbers of sessions: from
-    /// `pre_ticket_from` percent of the quota on, and while a session waits or the state is in recovery.
+    /// `pre_ticket_from` percent of the quota on, and while a session waits or the state is in recovery. In attack mode always.
     #[must_use]
-    pub fn requires_pre_ticket(&self, mode: Mode, waiting: u64, active: u64, recovering: bool) -> bool {
-        let Some(from) = self.protection.pre_ticket_from else { return false };
-        let is_scarce = || waiting > 0 || recovering || active * 100 >= from * self.quota;
-        matches!(mode, Mode::Open | Mode::Paused) && is_scarce()
+    pub fn requires_pre_ticket(&self, load: &PreTicketLoad) -> bool {
+        let PreTicketLoad { mode, waiting, active, recovering, attack_mode } = *load;
+        let is_scarce = |from| waiting > 0 || recovering || active * 100 >= from * self.quota;
+        matches!(mode, Mode::Open | Mode::Paused)
+            && (attack_mode || self.protection.pre_ticket_from.is_some_and(is_scarce))
     }
 }
 
@@ -22,7 +38,8 @@ impl VisitAnswer {
     /// Whether newcomers after this visit need a pre-ticket to join. `rules` are those of its revision.
     #[must_use]
     pub fn requires_pre_ticket(&self, rules: &LineRules) -> bool {
-        rules.requires_pre_ticket(self.mode, self.waiting, self.active, self.recovering)
+        let Self { mode, waiting, active, recovering, attack_mode, .. } = *self;
+        rules.requires_pre_ticket(&PreTicketLoad { mode, waiting, active, recovering, attack_mode })
     }
 }
 
@@ -30,7 +47,9 @@ impl Stats {
     /// Whether newcomers need a pre-ticket to join.
     #[must_use]
     pub fn requires_pre_ticket(&self) -> bool {
-        self.rules.requires_pre_ticket(self.mode, self.waiting, self.active, self.recovering)
+        let Self { mode, waiting, active, recovering, .. } = *self;
+        let attack_mode = self.attack_mode_until.is_some();
+        self.rules.requires_pre_ticket(&PreTicketLoad { mode, waiting, active, recovering, attack_mode })
     }
 }
 
@@ -53,7 +72,13 @@ impl Line {
     }
 
     fn requires_pre_ticket(&self, now: Micros) -> bool {
-        self.rules.requires_pre_ticket(self.mode(now), self.waiting(), self.active(), self.recovering(now))
+        self.rules.requires_pre_ticket(&PreTicketLoad {
+            mode: self.mode(now),
+            waiting: self.waiting(),
+            active: self.active(),
+            recovering: self.recovering(now),
+            attack_mode: self.attack_mode(now),
+        })
     }
 
     /// The session of a pre-ticket of this epoch joins. It is confirmed, since its client kept the pre-ticket.
@@ -92,7 +117,7 @@ mod tests {
     fn requires(from: Option<u64>, mode: Mode, waiting: u64, active: u64, recovering: bool) -> bool {
         let protection = Protection { pre_ticket_from: from, ..Protection::default() };
         let rules = LineRules { protection, ..LineRules::with_quota(9) };
-        rules.requires_pre_ticket(mode, waiting, active, recovering)
+        rules.requires_pre_ticket(&PreTicketLoad { mode, waiting, active, recovering, attack_mode: false })
     }
 
     #[test]
@@ -105,6 +130,14 @@ mod tests {
         let full = |active| requires(Some(100), Mode::Open, 0, active, false);
         assert_eq!([8, 9].map(full), [false, true]);
         assert!(!requires(None, Mode::Open, 1, 9, true), "never");
+    }
+
+    #[test]
+    fn attack_mode_always_requires_pre_tickets() {
+        let rules = LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(9) };
+        let load = |mode| PreTicketLoad { mode, waiting: 0, active: 0, recovering: false, attack_mode: true };
+        let required = |mode| rules.requires_pre_ticket(&load(mode));
+        assert_eq!([Mode::Open, Mode::Paused, Mode::Closed, Mode::Draw].map(required), [true, true, false, false]);
     }
 
     #[test]

@@ -156,6 +156,8 @@ pub struct VisitAnswer {
     /// Whether visitors far from the front may not have returned since the recovery began: positions
     /// may still increase, so those in the tickets are shown (rule 12).
     pub restoring: bool,
+    /// Whether the queue is in attack mode.
+    pub attack_mode: bool,
     /// The recent pace of the line.
     pub pace: Pace,
 }
@@ -303,6 +305,8 @@ pub struct Stats {
     pub waits: Waits,
     /// What limits of joins tell.
     pub limits: LimitStats,
+    /// When attack mode ends; `None` if it is off.
+    pub attack_mode_until: Option<Micros>,
 }
 
 /// The state of a session found by a lookup.

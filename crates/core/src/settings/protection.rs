@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
 use super::wording::FieldWording as W;
 use crate::Message;
-use crate::fields::{Bounded, Field, ObjectReader, OrDefault, OrNone, Reader};
+use crate::fields::{Bounded, Field, Flag, ObjectReader, OrDefault, OrNone, Reader};
 use crate::join_counters::COUNTERS;
 
 /// Default of `pre_ticket_from`.
@@ -100,6 +100,8 @@ crate::fields! {
         pub joins_per_second: OrNone<Bounded<1, JOINS_PER_SECOND_MAX>> = None,
         /// Counters per row: more for more joins. 131072 take 1 MiB and suffice for 300 joins per second.
         pub counters: CounterCount = COUNTERS[0],
+        /// Whether operators see the largest networks. Without, the store keeps no network in the clear.
+        pub show_networks: Flag = true,
         /// Lists of networks by class.
         pub lists: OrDefault<NetworkListNames>,
         /// Single networks by class.
@@ -137,6 +139,7 @@ impl Default for Protection {
             on_exceed: OnExceed::default(),
             joins_per_second: None,
             counters: COUNTERS[0],
+            show_networks: true,
             lists: NetworkListNames::default(),
             networks: ClassifiedNetworks::default(),
         }
@@ -198,7 +201,7 @@ mod tests {
     fn limits_round_trip() {
         let written = json!({
             "pre_ticket_from": 0, "pre_ticket_max_age": 0, "mode": "enforce", "per_address": 5, "per_network": "none",
-            "on_exceed": "reject", "joins_per_second": 100, "counters": 524_288,
+            "on_exceed": "reject", "joins_per_second": 100, "counters": 524_288, "show_networks": false,
             "lists": { "trusted": ["offices"], "blocked": ["hosting", "scrapers"] },
             "networks": { "203.0.113.0/24": "shared", "2001:db8::/32": "blocked" },
         });

@@ -1,6 +1,6 @@
 -- Admits one session regardless of quota, rate, pause and position.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- Returns    { DONE, 1 } if it waited, { DONE, 0 } if it did not, and while the order is drawn

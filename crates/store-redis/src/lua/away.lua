@@ -1,7 +1,7 @@
 -- Marks a visitor as away: the presence of a waiting session ends, its ticket still holds the
 -- position.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch

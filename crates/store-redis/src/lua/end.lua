@@ -1,6 +1,6 @@
 -- Ends a session on behalf of an operator, whether it is present or away.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT

@@ -1,6 +1,6 @@
 -- Looks up a session. Does not change the state.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- Returns    { DONE, ABSENT }, { DONE, WAITING, expiry, arrival, position from 1 }, { DONE, ADMITTED, expiry, admitted at }

@@ -1,6 +1,6 @@
 -- Ends the session of a visitor who leaves.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch

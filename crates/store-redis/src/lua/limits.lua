@@ -2,38 +2,58 @@
 -- vestibule_core::line::limits.
 --
 -- The counters are a count-min sketch in JOIN_COUNTERS: two windows of two rows of 16-bit cells. The cell of a row of a window is at
--- (half * 2 + row) * counters + cell, where half is the window modulo 2.
+-- (half * 2 + row) * counters + cell, where half is the window modulo 2. Behind it are histograms in 32-bit cells, by address and by
+-- network for each half. NETWORKS is a sorted set of the largest networks: half and prefix -> joins in the window, plus
+-- half * LIMITS.HALF_SCORE.
 --
--- Functions and state are fields of one table, and constants of another, since a chunk has at most 200 local variables.
-local limits = {}
+-- Functions and state are fields of one table (in queue.lua), and constants of another, since a chunk has at most 200 local variables.
 
 -- Reads the client of a visit.
 function limits.read_client(clients, index)
-  local flags, address_0, address_1, network_0, network_1 =
+  local flags, address_0, address_1, network_0, network_1, prefix =
     struct.unpack(LIMITS.CLIENT_FORMAT, clients, index * LIMITS.CLIENT_SIZE + 1)
   limits.client = {
-    address_0, address_1, network_0, network_1,
-    has_address = flags % 2 == LIMITS.HAS_ADDRESS, extra_hops = flags % 4 >= LIMITS.EXTRA_HOPS, class = math.floor(flags / LIMITS.CLASS_UNIT),
+    address_0, address_1, network_0, network_1, prefix = prefix,
+    has_address = flags % 2 == LIMITS.HAS_ADDRESS, extra_hops = flags % 4 >= LIMITS.EXTRA_HOPS,
+    has_network = flags % 8 >= LIMITS.HAS_NETWORK, class = math.floor(flags / LIMITS.CLASS_UNIT),
   }
   limits.rejection = nil
 end
 
 -- The record of joins: window, cells per row of JOIN_COUNTERS (0 if there are none), then for each half the joins, joins without a usable
--- address, networks and those of them with extra hops; then slot, and rejections by the rate in this slot and the one before.
+-- address, networks and those of them with extra hops; then slot, rejections by the rate in this slot and the one before, joins in
+-- this slot and the one before, and the joins in the window of the largest network that is not listed.
+-- Read once per call and written at its end, since visits of a batch share it.
 function limits.read()
+  if limits.record then return limits.record end
   local record = {}
   for number in string.gmatch(call('HGET', STATE, 'joins') or '', '%d+') do record[#record + 1] = tonumber(number) end
-  for i = #record + 1, 13 do record[i] = 0 end
+  for i = #record + 1, LIMITS.RECORD_SIZE do record[i] = 0 end
+  limits.record = record
   return record
 end
 
-function limits.save(record)
-  call('HSET', STATE, 'joins', string.format('%d %d %d %d %d %d %d %d %d %d %d %d %d', unpack(record)))
+-- Writes the record of joins at the end of a call that changed it.
+function limits.save()
+  if not limits.changed then return end
+  limits.changed = false
+  call('HSET', STATE, 'joins', string.format(LIMITS.RECORD_FORMAT, unpack(limits.record)))
 end
 
--- Clears the totals of one half.
+-- The scores of the networks of one half.
+local function scores_of(half)
+  return half * LIMITS.HALF_SCORE, (half + 1) * LIMITS.HALF_SCORE - 1
+end
+
+-- Seconds until the networks of this window are old: at the end of the next one.
+local function networks_ttl(window)
+  return math.ceil((window + 2) * LIMITS.JOIN_WINDOW - now / SECOND)
+end
+
+-- Clears the totals and the networks of one half.
 local function clear_half(record, half)
   for i = 3 + 4 * half, 6 + 4 * half do record[i] = 0 end
+  call('ZREMRANGEBYSCORE', NETWORKS, scores_of(half))
 end
 
 -- Continues in the window of now: clears what is too old.
@@ -45,51 +65,92 @@ function limits.advance(record)
   if record[1] + 1 == window then
     if counters > 0 then
       call('SETRANGE', JOIN_COUNTERS, half * 4 * counters, string.rep('\0', 4 * counters))
+      call('SETRANGE', JOIN_COUNTERS, 8 * counters + half * LIMITS.HISTOGRAMS_SIZE, string.rep('\0', LIMITS.HISTOGRAMS_SIZE))
       call('EXPIRE', JOIN_COUNTERS, LIMITS.JOINS_TTL)
     end
+    call('EXPIRE', NETWORKS, networks_ttl(window))
   else
     clear_half(record, 1 - half)
     if counters > 0 then call('UNLINK', JOIN_COUNTERS) end
     record[2] = 0
   end
-  record[1] = window
+  record[1], record[LIMITS.FLOOR] = window, 0
 end
 
--- The joins of the address and of the network of a client in both windows, this one included, and whether the network joins for
--- the first time in this window. Makes the key by one SET: to grow it by BITFIELD takes twice the memory.
+-- Notes the events so far in the field events_since if a window has begun: the window, the events when it began, and those when the
+-- window before it began. Nothing else counts them by window.
+function limits.advance_events()
+  local window = math.floor(now / (LIMITS.JOIN_WINDOW * SECOND))
+  if limits.events_window == window then return end
+  local counts = call('HMGET', STATE, unpack(LIMITS.EVENTS))
+  local current = {}
+  for i = 1, #LIMITS.EVENTS do current[i] = counts[i] or '0' end
+  current = table.concat(current, ' ')
+  local previous = current
+  if limits.events_window + 1 == window then
+    previous = string.match(call('HGET', STATE, 'events_since') or '', '^([^,]*),') or current
+  end
+  limits.events_window = window
+  call('HSET', STATE, 'events_window', window, 'events_since', current .. ',' .. previous)
+end
+
+-- The arguments of two BITFIELD commands, whose offsets are replaced for each join: to read the cells of a client, in the order of kind
+-- (address and network), half and row, and to add a join to four of them and to a cell of each histogram.
+local gets, adds = {}, { 'OVERFLOW', 'SAT' }
+for i = 1, 8 do gets[3 * i - 2], gets[3 * i - 1], gets[3 * i] = 'GET', 'u16', '#0' end
+for i = 1, 6 do
+  local from = 4 * i - 1
+  adds[from], adds[from + 1], adds[from + 2], adds[from + 3] = 'INCRBY', i <= 4 and 'u16' or 'u32', '#0', 1
+end
+
+-- The joins of the address and of the network of a client in both windows, and of the network in this one, this join included.
+-- Makes the key by one SET: to grow it by BITFIELD takes twice the memory.
 function limits.estimates(record, client, counters)
   if record[2] ~= counters then
-    call('SET', JOIN_COUNTERS, string.rep('\0', 8 * counters), 'EX', LIMITS.JOINS_TTL)
+    call('SET', JOIN_COUNTERS, string.rep('\0', 8 * counters + 2 * LIMITS.HISTOGRAMS_SIZE), 'EX', LIMITS.JOINS_TTL)
     record[2] = counters
   end
-  local gets = {}
-  for kind = 0, 1 do
-    for half = 0, 1 do
-      for row = 0, 1 do
-        gets[#gets + 1] = 'GET'
-        gets[#gets + 1] = 'u16'
-        gets[#gets + 1] = string.format('#%d', (half * 2 + row) * counters + client[kind * 2 + row + 1] % counters)
-      end
-    end
+  for i = 0, 7 do
+    local kind, half, row = i < 4 and 0 or 1, i % 4 < 2 and 0 or 1, i % 2
+    gets[3 * i + 3] = '#' .. (half * 2 + row) * counters + client[kind * 2 + row + 1] % counters
   end
   local found = call('BITFIELD', JOIN_COUNTERS, unpack(gets))
-  local joins = {}
-  for i = 1, 7, 2 do joins[#joins + 1] = math.min(found[i], found[i + 1]) end
-  return joins[1] + joins[2] + 1, joins[3] + joins[4] + 1, joins[3 + record[1] % 2] == 0
+  local network_in = { math.min(found[5], found[6]), math.min(found[7], found[8]) }
+  local address = math.min(found[1], found[2]) + math.min(found[3], found[4]) + 1
+  return address, network_in[1] + network_in[2] + 1, network_in[1 + record[1] % 2] + 1
 end
 
--- Adds a join to the cells of its address and network.
-function limits.add(record, client)
-  local half, counters = record[1] % 2, record[2]
-  local adds = {}
-  for i = 1, 4 do
-    local row = (i - 1) % 2
-    adds[#adds + 1] = 'INCRBY'
-    adds[#adds + 1] = 'u16'
-    adds[#adds + 1] = string.format('#%d', (half * 2 + row) * counters + client[i] % counters)
-    adds[#adds + 1] = 1
+-- The offset of the cell of a histogram for a join that is the count-th one; kind is 0 for addresses and 1 for networks.
+local function histogram_cell(record, kind, joins)
+  local _, exponent = math.frexp(joins)
+  local cell = math.min(exponent - 1, LIMITS.HISTOGRAM_CELLS - 1)
+  return '#' .. 2 * record[2] + (record[1] % 2 * 2 + kind) * LIMITS.HISTOGRAM_CELLS + cell
+end
+
+-- Adds a join to the cells whose estimates were read last. Limits count it as the address-th of its address and the network-th of
+-- its network.
+function limits.add(record, address, network)
+  local half = record[1] % 2
+  for kind = 0, 1 do
+    for row = 0, 1 do adds[8 * kind + 4 * row + 5] = gets[3 * (4 * kind + 2 * half + row) + 3] end
   end
-  call('BITFIELD', JOIN_COUNTERS, 'OVERFLOW', 'SAT', unpack(adds))
+  adds[21], adds[25] = histogram_cell(record, 0, address), histogram_cell(record, 1, network)
+  call('BITFIELD', JOIN_COUNTERS, unpack(adds))
+end
+
+-- Lists a network with its joins in this window, if it is among the largest. O(log LARGEST_NETWORKS_MAX).
+function limits.list_network(record, prefix, joins)
+  if joins < LIMITS.LARGEST_NETWORKS_FROM or joins <= record[LIMITS.FLOOR] then return end
+  local half = record[1] % 2
+  local least, most = scores_of(half)
+  if call('ZADD', NETWORKS, least + joins, half .. prefix) == 0 then return end
+  local listed = call('ZCOUNT', NETWORKS, least, most)
+  if listed == 1 then call('EXPIRE', NETWORKS, networks_ttl(record[1])) end
+  if listed > LIMITS.LARGEST_NETWORKS_MAX then
+    local last = call('ZRANGE', NETWORKS, least, most, 'BYSCORE', 'LIMIT', 0, 2, 'WITHSCORES')
+    call('ZREM', NETWORKS, last[1])
+    record[LIMITS.FLOOR] = last[4] - least
+  end
 end
 
 -- Whether the totals of both windows say that limits by address and network apply.
@@ -99,15 +160,27 @@ local function limits_apply(record)
   return joins >= LIMITS.JUDGED_FROM and (without_address * 2 > joins or extra_hops * 2 <= networks)
 end
 
--- Counts a rejection by the rate; returns how many there were in the last 10 to 20 seconds.
-local function count_rejection(record)
+-- Forgets the networks.
+function limits.forget_networks()
+  call('UNLINK', NETWORKS)
+  local record = limits.read()
+  if record[LIMITS.FLOOR] > 0 then
+    record[LIMITS.FLOOR], limits.changed = 0, true
+    limits.save()
+  end
+end
+
+-- Counts a rejection by the rate (field 12 of the record) or a join (field 14); returns how many there were in the last 10 to 20
+-- seconds.
+local function count_recent(record, field)
   local slot = math.floor(now / (LIMITS.JOIN_SLOT * SECOND))
   if record[11] ~= slot then
-    record[13] = record[11] + 1 == slot and record[12] or 0
-    record[11], record[12] = slot, 0
+    local follows = record[11] + 1 == slot
+    record[13], record[15] = follows and record[12] or 0, follows and record[14] or 0
+    record[11], record[12], record[14] = slot, 0, 0
   end
-  record[12] = record[12] + 1
-  return record[12] + record[13]
+  record[field] = record[field] + 1
+  return record[field] + record[field + 1]
 end
 
 -- The content of the bucket of joins_per_second now; see read_bucket.
@@ -132,57 +205,81 @@ function limits.protection()
   return rules.protection or DEFAULT_PROTECTION
 end
 
--- Whether a newcomer from a blocked network is rejected: the reason and seconds, or nil.
+-- Whether the queue is in attack mode.
+function limits.attack_mode()
+  return now < attack_until
+end
+
+-- Whether joins are counted and limited now: off, monitor or enforce.
+function limits.mode()
+  return limits.attack_mode() and 'enforce' or limits.protection().mode or 'monitor'
+end
+
+-- A limit by address or network as it applies now; nil if there is none.
+local function in_force(limit)
+  if limit and limits.attack_mode() then return math.max(math.floor(limit / LIMITS.ATTACK_LIMIT_PART), 1) end
+  return limit
+end
+
+-- Whether a newcomer from a blocked network is rejected, in attack mode also one from a suspicious network: the reason and
+-- seconds, or nil.
 function limits.check_blocked(client)
-  if limits.protection().mode == 'enforce' and client.class == LIMITS.CLASS_BLOCKED then
+  local blocked = client.class == LIMITS.CLASS_BLOCKED and limits.mode() == 'enforce'
+  if blocked or client.class == LIMITS.CLASS_SUSPICIOUS and limits.attack_mode() then
     return limits.reject(LIMITS.REJECTED_BLOCKED, 'blocked', LIMITS.BLOCKED_RETRY)
   end
 end
 
 -- Counts a join, unless a limit rejects it: the reason and seconds, or nil.
 function limits.check(client)
-  local protection = limits.protection()
-  local mode = protection.mode or 'monitor'
+  local protection, mode = limits.protection(), limits.mode()
   if mode == 'off' then return end
   local enforced = mode == 'enforce'
   local record, rate, credit = limits.read(), enforced and protection.joins_per_second, nil
+  limits.changed = true
   if rate then
     credit = join_credit(rate)
     if credit < ADMISSION_COST then
       save_join_credit(credit)
-      local recent = count_rejection(record)
-      limits.save(record)
+      local recent = count_recent(record, 12)
       return limits.reject(LIMITS.REJECTED_RATE, 'rate', math.min(math.max(math.ceil(recent / rate), 1), LIMITS.RATE_RETRY_MAX))
     end
   end
   limits.advance(record)
   local applies = limits_apply(record) and client.class ~= LIMITS.CLASS_TRUSTED
-  local address, network, is_new_network
+  local address, network, network_in_window
   if client.has_address then
-    address, network, is_new_network = limits.estimates(record, client, protection.counters or LIMITS.DEFAULT_COUNTERS)
-    local part = client.class == LIMITS.CLASS_SHARED and LIMITS.SHARED_PART or 1
-    local over_address = applies and protection.per_address and address > protection.per_address * part
-    local over_network = applies and protection.per_network and network > protection.per_network * part
+    address, network, network_in_window = limits.estimates(record, client, protection.counters or LIMITS.DEFAULT_COUNTERS)
+    if client.class == LIMITS.CLASS_SHARED then
+      address, network = math.ceil(address / LIMITS.SHARED_PART), math.ceil(network / LIMITS.SHARED_PART)
+    elseif client.class == LIMITS.CLASS_TRUSTED then
+      address, network = 1, 1
+    end
+    local per_address, per_network = in_force(protection.per_address), in_force(protection.per_network)
+    local over_address = applies and per_address and address > per_address
+    local over_network = applies and per_network and network > per_network
     if over_address then count('over_limit:address', 1) end
     if over_network then count('over_limit:network', 1) end
     if enforced and protection.on_exceed == 'reject' and (over_address or over_network) then
-      limits.save(record)
       if credit then save_join_credit(credit) end
       local window = LIMITS.JOIN_WINDOW * SECOND
       return limits.reject(LIMITS.REJECTED_LIMIT, 'limit', math.ceil((window - now % window) / SECOND))
     end
   end
   if credit then save_join_credit(credit - ADMISSION_COST) end
+  count_recent(record, 14)
   local totals = 3 + 4 * (record[1] % 2)
   record[totals] = record[totals] + 1
   if not client.has_address then
     record[totals + 1] = record[totals + 1] + 1
   else
-    if is_new_network then
+    if network_in_window == 1 then
       record[totals + 2] = record[totals + 2] + 1
       if client.extra_hops then record[totals + 3] = record[totals + 3] + 1 end
     end
-    limits.add(record, client)
+    limits.add(record, address, network)
+    if client.has_network and protection.show_networks ~= false then
+      limits.list_network(record, client.prefix, network_in_window)
+    end
   end
-  limits.save(record)
 end

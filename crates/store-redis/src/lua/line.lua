@@ -1,6 +1,6 @@
 -- Returns what is true of a line for everyone. Does not change the state.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- Returns    the reply of stats.lua, then, if anybody waits, the first session and the checkpoints: rank and arrival of each, in order. Ranks 1 to CHECKPOINTS_EXACT,
 --            then each 1.5 times the one before, and the last

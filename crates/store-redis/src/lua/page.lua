@@ -1,6 +1,6 @@
 -- Returns a page of waiting, active or ended sessions. Does not change the state.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the list: WAITING, ADMITTED or ENDED_BEFORE
 -- ARGV[3]    first arrival, admission or expiry of a tombstone, in us

@@ -4,7 +4,7 @@
 local function queue_numbers()
   return {
     rules.epoch, rules.revision, waiting, active, recovering and 1 or 0, restoring and 1 or 0, pace, reached,
-    effective_mode(),
+    effective_mode(), attack_mode_until() >= 0 and 1 or 0,
   }
 end
 
@@ -20,6 +20,11 @@ local function note_use()
     state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
     call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'state_since', state_since,
       'recovery_since', recovery_since)
+    -- Attack mode lasts as long as it would have.
+    if attack_until > 0 then
+      attack_until = math.max(attack_until + idle, 0)
+      call('HSET', STATE, 'attack_until', attack_until)
+    end
     if rules.admissions_per_minute then read_bucket() end
     local empty_since = tonumber(call('HGET', STATE, 'empty_since'))
     if empty_since and empty_since > now then call('HSET', STATE, 'empty_since', now) end
@@ -77,8 +82,8 @@ end
 -- Rule 23: whether newcomers need a pre-ticket to join.
 local function requires_pre_ticket()
   local from, mode = (rules.protection or DEFAULT_PROTECTION).pre_ticket_from, effective_mode()
-  return from and (mode == 'open' or mode == 'paused')
-    and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
+  if mode ~= 'open' and mode ~= 'paused' then return false end
+  return limits.attack_mode() or from and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
 end
 
 -- Whether the newcomer of this visit may join. Counts the join or the rejection.

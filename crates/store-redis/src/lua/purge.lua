@@ -2,7 +2,7 @@
 -- draining queue whose line has been empty for hold_ttl, so that no ticket can restore a session to
 -- it.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    maximum number of each, at most PURGE_BATCH
 -- Returns    { DONE, expired sessions, tombstones, admitted, whether more is due, revision if the queue closed or -1 }

@@ -1,7 +1,7 @@
 -- Writes a queue's settings, which apply from the next request on; creates the queue if it does not
 -- exist.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    ALWAYS, IF_REVISION or RESTORE
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
@@ -59,6 +59,7 @@ write_settings()
 if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')
   call('HSET', STATE, 'provisional', provisional and 1 or 0)
+  if limits.protection().show_networks == false then limits.forget_networks() end
   find_recovery()
   advance()
   change_pace(mode_before, before, pace_before)

@@ -4,10 +4,12 @@
 -- The server runs one function at a time, so the state of the call is held in variables of the library. begin_call sets all of
 -- them. Functions are created once, when the library is loaded. Limits and codes are prepended by Rust.
 --
--- KEYS[1..7] of every operation: line, active, pool, ended, state, settings, joins.
+-- KEYS[1..8] of every operation: line, active, pool, ended, state, settings, joins, networks.
 -- ARGV[1] is the time in microseconds since 1970 if a test sets the clock, otherwise '' for the server's time.
 
-local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS
+local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS, NETWORKS
+-- Limits of joins; see limits.lua.
+local limits = {}
 -- Whether the operation may write, and whether it creates queues.
 local WRITES, CREATES
 -- The current rules as a table of fields, and as stored in the settings. The table is never
@@ -29,6 +31,8 @@ local recovery_since, known, known_at, known_reached, settled
 local recovering, reserving
 -- Rule 12: whether visitors far from the front may not have returned since the recovery began.
 local restoring
+-- When attack mode ends; 0 if it was never on.
+local attack_until
 -- Departures of confirmed sessions from the line in this operation, other than by admission, minus
 -- returns.
 local departures
@@ -158,11 +162,12 @@ end
 -- An empty line whose state begins now. `lost` means that an earlier state was lost, so it starts
 -- in recovery. O(1): the old data is freed in the background.
 local function begin_state(lost, provisional)
-  call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS)
+  call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS, NETWORKS)
   waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
   call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0)
   recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
-  known, known_at, known_reached, settled = 0, 0, 0, 0
+  known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0
+  limits.events_window, limits.record, limits.changed = 0, nil, false
   if lost then begin_recovery(0) end
 end
 
@@ -172,22 +177,25 @@ end
 local function begin_call(keys, args, writes, creates)
   begin_clock(args)
   now, now_text = clock, clock_text
-  LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS = unpack(keys)
+  LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS, NETWORKS = unpack(keys)
   WRITES, CREATES = writes, creates
   departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
   recovering, reserving, restoring = false, false, false
-  recovery_since, known, known_at, known_reached, settled = 0, 0, 0, 0, 0
+  recovery_since, known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0, 0
   pace, gap, reached, waited, used_at, waiting, active = '', '', '0', false, now, 0, 0
   rules, schedule = nil, nil
+  limits.record, limits.changed = nil, false
   local stored = call('HMGET', SETTINGS, 'rules', 'schedule')
   if not stored[1] then return end
   read_rules(stored[1])
   read_schedule(stored[2])
   waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
-  local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached')
+  local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached', 'attack_until',
+    'events_window')
   state_since, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
   used_at, waited, gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
-  reached = state[7] or '0'
+  reached, attack_until = state[7] or '0', tonumber(state[8]) or 0
+  limits.events_window = tonumber(state[9]) or 0
   if not state_since then
     state_since, used_at, pace = now, now, ''
     if WRITES then call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', 1) end
@@ -210,6 +218,11 @@ local function begin_call(keys, args, writes, creates)
     waiting, active, settled = 0, 0, 0
     call('HSET', STATE, 'settled', 0)
   end
+end
+
+-- When attack mode ends; -1 if it is off.
+local function attack_mode_until()
+  return now < attack_until and attack_until or -1
 end
 
 -- Slots reserved for active sessions that have not returned yet, and slots available to the line.
@@ -599,5 +612,6 @@ local function stats_reply()
   local filled = #reply
   for i, value in ipairs(call('HMGET', STATE, unpack(COUNTER_FIELDS))) do reply[filled + i] = value end
   reply[#reply + 1] = call('HGET', STATE, 'joins') or ''
+  reply[#reply + 1] = attack_mode_until()
   return reply
 end

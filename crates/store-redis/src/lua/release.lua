@@ -1,6 +1,6 @@
 -- Admits the next sessions of the line regardless of quota, rate and pause.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    how many, at most RELEASE_BATCH
 -- Returns    { DONE, released }; 0 while the order is drawn

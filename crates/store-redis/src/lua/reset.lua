@@ -1,6 +1,6 @@
 -- Starts a new epoch: the line is emptied and older tickets become void.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- Returns    { DONE, epoch, revision }
 -- Cost       O(1)

@@ -1,7 +1,7 @@
 -- Handles a batch of visits and keepalives in order. Each joins or returns, renews the presence,
 -- admits sessions that can be admitted, and returns the session's state. A read-only visit only admits and reads.
 --
--- KEYS[1..7] line, active, pool, ended, state, settings, joins
+-- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or READ_ONLY, arrival us,
 --            admitted at us (-1 while it waits), signed at us, when the turn is due by the wait
@@ -20,8 +20,8 @@
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING or BY_REDEEMING, its arrival
 --            - with REJECTED, the reason and the seconds after which the client may try again
---            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached and the effective mode after it:
---              else they are those of the visit before. The first always has them
+--            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached, the effective mode and attack mode after
+--              it: else they are those of the visit before. The first always has them
 -- Cost       O(log n) each, and O(counters) for the first join of a window; at most REAP_BATCH sessions expire and ADVANCE_BATCH are
 --            admitted on the way of each
 -- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23
@@ -102,6 +102,7 @@ for i = 0, size - 1 do
     end
   end
 
+  limits.advance_events()
   limits.read_client(ARGV[8], i)
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
@@ -199,4 +200,5 @@ for i = 0, size - 1 do
   end
 end
 count('pre_tickets_issued', tonumber(ARGV[7]))
+limits.save()
 return reply

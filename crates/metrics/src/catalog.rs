@@ -56,6 +56,11 @@ metrics! {
         "1 while the queue recovers lost state and admits nobody new.";
     PRE_TICKET_REQUIRED = GAUGE "vestibule_queue_pre_ticket_required" QUEUE,
         "1 while newcomers need a pre-ticket to join, else 0.";
+    ATTACK_MODE = GAUGE "vestibule_queue_attack_mode" QUEUE, "1 while the queue is in attack mode, else 0.";
+    WINDOW_JOINS = GAUGE "vestibule_queue_window_joins" QUEUE,
+        "Joins in the current window of 300 seconds and the one before.";
+    LARGEST_NETWORK_JOINS = GAUGE "vestibule_queue_largest_network_joins" QUEUE,
+        "Joins of the largest network in these windows, 0 below 16; absent if networks are not shown.";
     MODE = GAUGE "vestibule_queue_mode" &["tenant", "queue", "mode"],
         "1 for the current mode of the queue, 0 for the others.";
 

@@ -22,7 +22,7 @@ const MODES: [(Mode, &str); 6] = [
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
-const GAUGES: [Gauge; 10] = [
+const GAUGES: [Gauge; 11] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
     (&all::MAX_WAITING, |stats| Some(stats.rules.max_waiting? as f64)),
     (&all::ACTIVE, |stats| Some(stats.active as f64)),
@@ -33,6 +33,7 @@ const GAUGES: [Gauge; 10] = [
     (&all::ADMISSIONS_STEP, |stats| Some(stats.rules.admissions_every? as f64)),
     (&all::RECOVERING, |stats| Some(flag(stats.recovering))),
     (&all::PRE_TICKET_REQUIRED, |stats| Some(flag(stats.requires_pre_ticket()))),
+    (&all::ATTACK_MODE, |stats| Some(flag(stats.attack_mode_until.is_some()))),
 ];
 
 type Counter = (&'static Metric, fn(&Counters) -> u64);
@@ -76,12 +77,14 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     ];
     families.extend(GAUGES.iter().map(|(metric, value)| gauges(metric, queues, *value)));
     families.extend([
+        of_queue(&all::WINDOW_JOINS, queues, |queue| Some(queue.window_joins? as f64)),
+        of_queue(&all::LARGEST_NETWORK_JOINS, queues, |queue| Some(queue.largest_network_joins? as f64)),
         modes(queues),
         phases(queues),
-        of_event(&all::EVENT_STARTS_IN, queues, |queue| queue.event_starts_in),
-        of_event(&all::LOBBY_TICKETS, queues, |queue| Some(queue.lobby_tickets? as f64)),
-        of_event(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
-        of_event(&all::BEACON_MISSING, queues, |queue| queue.beacon_missing_for),
+        of_queue(&all::EVENT_STARTS_IN, queues, |queue| queue.event_starts_in),
+        of_queue(&all::LOBBY_TICKETS, queues, |queue| Some(queue.lobby_tickets? as f64)),
+        of_queue(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
+        of_queue(&all::BEACON_MISSING, queues, |queue| queue.beacon_missing_for),
     ]);
     families.extend(
         COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
@@ -162,8 +165,8 @@ fn phases(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
     family
 }
 
-/// A metric of the current or next event; `None` where it has no value.
-fn of_event(
+/// A metric of a queue; `None` where it has no value.
+fn of_queue(
     metric: &'static Metric,
     queues: &[ScrapedQueue],
     value: impl Fn(&ScrapedQueue) -> Option<f64>,

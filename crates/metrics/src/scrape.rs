@@ -8,7 +8,7 @@ use futures_util::future::join;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::{LineRules, Stats};
+use vestibule_core::line::{LineRules, ProtectionReport, Stats};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
 
@@ -42,6 +42,10 @@ pub(crate) struct ScrapedQueue {
     pub(crate) sale_key_missing: Option<bool>,
     /// Seconds since the round was published that the draw waits for; `None` unless a value is missing.
     pub(crate) beacon_missing_for: Option<f64>,
+    /// Joins in the current window and the one before; `None` if the queue cannot be read.
+    pub(crate) window_joins: Option<u64>,
+    /// Those of the largest network; `None` if networks are not shown.
+    pub(crate) largest_network_joins: Option<u64>,
 }
 
 /// The tenant and the rules of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
@@ -119,7 +123,9 @@ impl Scraper {
 
     async fn read(&self, queue: QueueId, known: Option<LastKnownQueue>) -> (ScrapedQueue, Option<LastKnownQueue>) {
         match self.read_with_tenant(&queue, known.clone()).await {
-            Ok((stats, known)) => {
+            Ok((report, known)) => {
+                let largest = Some(report.networks.first().map_or(0, |largest| largest.joins));
+                let stats = report.stats;
                 let tenant = Some(known.tenant.clone());
                 let current = known.rules.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
                 let drawn = current.filter(|event| event.order == EventOrder::Draw);
@@ -131,6 +137,8 @@ impl Scraper {
                     beacon_missing_for: drawn.and_then(|event| missing_for(event, stats.now)),
                     id: queue,
                     tenant,
+                    window_joins: Some(report.totals.joins),
+                    largest_network_joins: largest.filter(|_| stats.rules.protection.show_networks),
                     stats: Some(stats),
                 };
                 (scraped, Some(known))
@@ -149,6 +157,8 @@ impl Scraper {
                     lobby_tickets: None,
                     sale_key_missing: None,
                     beacon_missing_for: None,
+                    window_joins: None,
+                    largest_network_joins: None,
                 };
                 (scraped, known)
             }
@@ -159,9 +169,9 @@ impl Scraper {
         &self,
         queue: &QueueId,
         known: Option<LastKnownQueue>,
-    ) -> Result<(Stats, LastKnownQueue), StoreError> {
-        let stats = self.store.stats(queue).await?;
-        let (revision, state_since) = (stats.rules.revision, stats.state_since);
+    ) -> Result<(ProtectionReport, LastKnownQueue), StoreError> {
+        let report = self.store.protection(queue).await?;
+        let (revision, state_since) = (report.stats.rules.revision, report.stats.state_since);
         let still_known = known.filter(|known| known.revision == revision && known.state_since == state_since);
         let known = if let Some(known) = still_known {
             known
@@ -169,7 +179,7 @@ impl Scraper {
             let Settings { tenant, line: rules, .. } = self.settings_of(queue).await?;
             LastKnownQueue { revision, state_since, tenant, rules }
         };
-        Ok((stats, known))
+        Ok((report, known))
     }
 
     async fn settings_of(&self, queue: &QueueId) -> Result<Settings, StoreError> {

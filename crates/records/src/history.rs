@@ -61,6 +61,10 @@ pub struct Sample {
     pub joined: Option<u64>,
     /// Sessions admitted or released since the previous sample; `None` if unknown.
     pub admitted: Option<u64>,
+    /// Pre-tickets issued to first visits since the previous sample; `None` if unknown.
+    pub pre_tickets: Option<u64>,
+    /// Joins rejected since the previous sample; `None` if unknown.
+    pub rejected: Option<u64>,
 }
 
 /// A point as stored, with the counters at that instant.
@@ -73,6 +77,8 @@ struct Point {
     joined: u64,
     admitted: u64,
     state_since: u64,
+    /// Pre-tickets and rejections; `None` in points of older versions.
+    attacks: Option<(u64, u64)>,
 }
 
 impl Point {
@@ -85,34 +91,40 @@ impl Point {
             joined: stats.counters.joined,
             admitted: stats.counters.admitted + stats.counters.released,
             state_since: stats.state_since.seconds(),
+            attacks: Some((stats.counters.pre_tickets_issued, stats.limits.counters.all_rejected())),
         }
     }
 
     fn to_text(self) -> String {
-        let Self { at, waiting, active, quota, joined, admitted, state_since } = self;
-        format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}")
+        let Self { at, waiting, active, quota, joined, admitted, state_since, attacks } = self;
+        let attacks = attacks.map_or_else(String::new, |(pre_tickets, rejected)| format!(" {pre_tickets} {rejected}"));
+        format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}{attacks}")
     }
 
     fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let [at, waiting, active, quota, joined, admitted, state_since] = numbers.try_into().ok()?;
-        Some(Self { at, waiting, active, quota, joined, admitted, state_since })
+        // Newer versions may add numbers.
+        let (&[at, waiting, active, quota, joined, admitted, state_since], more) = numbers.split_first_chunk()?;
+        let attacks = more.first_chunk().map(|[pre_tickets, rejected]| (*pre_tickets, *rejected));
+        Some(Self { at, waiting, active, quota, joined, admitted, state_since, attacks })
     }
 
     fn since(&self, before: Option<&Self>, step: Step) -> Sample {
-        let grown = |count: fn(&Self) -> u64| match before {
-            Some(before) if before.state_since == self.state_since => count(self).checked_sub(count(before)),
+        let grown = |count: fn(&Self) -> Option<u64>| match before {
+            Some(before) if before.state_since == self.state_since => count(self)?.checked_sub(count(before)?),
             // A state that began after the previous point counts from 0.
-            Some(_) => Some(count(self)),
-            None => (self.state_since + step.seconds() >= self.at).then(|| count(self)),
+            Some(_) => count(self),
+            None => count(self).filter(|_| self.state_since + step.seconds() >= self.at),
         };
         Sample {
             at: self.at,
             waiting: self.waiting,
             active: self.active,
             quota: self.quota,
-            joined: grown(|point| point.joined),
-            admitted: grown(|point| point.admitted),
+            joined: grown(|point| Some(point.joined)),
+            admitted: grown(|point| Some(point.admitted)),
+            pre_tickets: grown(|point| Some(point.attacks?.0)),
+            rejected: grown(|point| Some(point.attacks?.1)),
         }
     }
 }
@@ -237,15 +249,32 @@ pub struct Rates {
 mod tests {
     use super::*;
 
-    const POINT: Point =
-        Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, state_since: 600 };
+    const POINT: Point = Point {
+        at: 6000,
+        waiting: 1,
+        active: 2,
+        quota: 3,
+        joined: 40,
+        admitted: 30,
+        state_since: 600,
+        attacks: Some((70, 8)),
+    };
 
     #[test]
     fn point_round_trips() {
         assert_eq!(Point::parse(&POINT.to_text()), Some(POINT));
-        for bad in ["", "1 2 3", "1 2 3 4 5 6 x", "1 2 3 4 5 6 7 8"] {
+        for bad in ["", "1 2 3", "1 2 3 4 5 6 x"] {
             assert_eq!(Point::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn points_of_other_versions_are_read() {
+        let older = Point { attacks: None, ..POINT };
+        assert_eq!(Point::parse(&older.to_text()), Some(older));
+        assert_eq!(Point::parse(&format!("{} 11", POINT.to_text())), Some(POINT), "a newer version added a number");
+        let sample = POINT.since(Some(&older), Step::Minute);
+        assert_eq!((sample.joined, sample.pre_tickets, sample.rejected), (Some(0), None, None));
     }
 
     #[test]

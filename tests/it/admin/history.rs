@@ -116,7 +116,16 @@ async fn samples_contain_differences(bench: &StoreFixture) {
     bench.join(4).await;
     bench.advance_seconds(40);
     bench.notice().await;
-    let first = Sample { at: START.seconds(), waiting: 3, active: 2, quota: 2, joined: Some(5), admitted: Some(2) };
+    let first = Sample {
+        at: START.seconds(),
+        waiting: 3,
+        active: 2,
+        quota: 2,
+        joined: Some(5),
+        admitted: Some(2),
+        pre_tickets: Some(0),
+        rejected: Some(0),
+    };
     let samples = bench.samples(Step::Minute, START).await;
     assert_eq!(samples[0], first);
     assert_eq!((samples[1].at, samples[1].joined), (START.seconds() + 60, Some(4)));

@@ -96,7 +96,10 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     }
     let mut root = backoffice.root();
     let history = root.get("/queues/tour/history").await.json();
-    assert_eq!(history["columns"], json!(["at", "waiting", "active", "quota", "joined", "admitted"]));
+    assert_eq!(
+        history["columns"],
+        json!(["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected"])
+    );
     assert_eq!(history["step_seconds"], 60);
     let points = history["points"].as_array().unwrap();
     let listed: Vec<_> = points.iter().map(|point| (point[0].as_u64().unwrap(), &point[4])).collect();
@@ -108,7 +111,7 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     let csv = root.get("/queues/tour/history?format=csv").await;
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
     let lines: Vec<_> = csv.text().split("\r\n").collect();
-    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted", 5));
+    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted,pre_tickets,rejected", 5));
     assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
     assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
 }

@@ -36,7 +36,7 @@ fn bearer() -> (&'static str, &'static str) {
 
 /// What does not change from one scrape to the next while nothing happens: times that are still running do.
 fn visitor_status(found: &Exposition) -> Vec<String> {
-    let running = ["_seconds", "_per_second"];
+    let running = ["_seconds", "_per_second", "_window_joins"];
     let still = found.samples.iter().filter(|it| !running.iter().any(|ending| it.name.ends_with(ending)));
     still.map(|it| format!("{it:?}")).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vestibule_core::line::{ClientAddressState, Mode, RejectionReason, Stats, Visit, WAIT_BUCKETS};
+use vestibule_core::line::{ClientAddressState, Mode, ProtectionReport, RejectionReason, Visit, WAIT_BUCKETS};
 use vestibule_core::{LastPurge, SaleKeys, SessionId};
 use vestibule_metrics::{Metrics, router};
 use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
@@ -45,7 +45,8 @@ async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
 }
 
 /// What the metrics must say of a queue, by the words of the store.
-fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
+fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sample> {
+    let stats = &report.stats;
     let of = [("tenant", tenant), ("queue", queue)];
     let one = |name: &str, value: f64| sample(&format!("vestibule_queue_{name}"), &of, value);
     let labelled = |name: &str, label: (&'static str, &str), value: f64| {
@@ -62,6 +63,9 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("oldest_wait_seconds", stats.oldest_arrival.map_or(0.0, |arrival| seconds(stats.now.since(arrival)))),
         one("admissions_per_second", seen.admissions / seen.seconds.max(1.0)),
         one("pre_ticket_required", f64::from(u8::from(stats.requires_pre_ticket()))),
+        one("attack_mode", f64::from(u8::from(stats.attack_mode_until.is_some()))),
+        one("window_joins", report.totals.joins as f64),
+        one("largest_network_joins", report.networks.first().map_or(0.0, |largest| largest.joins as f64)),
         one("recovering", f64::from(u8::from(stats.recovering))),
         one("joined_total", counters.joined as f64),
         one("confirmed_total", counters.confirmed as f64),
@@ -160,8 +164,8 @@ async fn samples_match_the_store(bench: &StoreFixture) {
         sample("vestibule_purge_admitted_sessions", &[], 5.0),
         sample("vestibule_purge_unfinished", &[], 1.0),
     ];
-    expected.extend(samples_of("acme", fixture.queue.as_str(), &stats));
-    expected.extend(samples_of("other", paused.queue.as_str(), &paused.stats().await));
+    expected.extend(samples_of("acme", fixture.queue.as_str(), &fixture.protection().await));
+    expected.extend(samples_of("other", paused.queue.as_str(), &paused.protection().await));
     assert_eq!(by_series(found.samples), by_series(expected));
     assert!(has_round_trip(&scrape(&metrics).await));
 }

@@ -123,7 +123,7 @@ pub(crate) async fn get_queue_forecast(
     Ok(Json(QueueForecast::of(&stats, query.quota.unwrap_or(stats.rules.quota))))
 }
 
-const COLUMNS: [&str; 6] = ["at", "waiting", "active", "quota", "joined", "admitted"];
+const COLUMNS: [&str; 8] = ["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected"];
 
 /// History of a queue.
 #[derive(Serialize, ToSchema)]
@@ -131,10 +131,11 @@ pub(crate) struct QueueHistory {
     /// Seconds between two samples.
     step_seconds: u64,
     /// Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
-    /// `quota`, and visitors who `joined` and were `admitted` since the previous sample.
-    columns: [&'static str; 6],
+    /// `quota`, and since the previous sample the visitors who `joined` and were `admitted`, the `pre_tickets` issued to first
+    /// visits, and the `rejected` joins.
+    columns: [&'static str; 8],
     /// The samples, oldest first. A step without a sample had no visitors; `null` is unknown.
-    points: Vec<[Option<u64>; 6]>,
+    points: Vec<[Option<u64>; 8]>,
 }
 
 /// The time between two samples.
@@ -186,9 +187,9 @@ pub(crate) async fn get_queue_history(
     Ok(Json(QueueHistory { step_seconds: step.seconds(), columns: COLUMNS, points }).into_response())
 }
 
-const fn point(sample: &Sample) -> [Option<u64>; 6] {
-    let Sample { at, waiting, active, quota, joined, admitted } = *sample;
-    [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted]
+const fn point(sample: &Sample) -> [Option<u64>; 8] {
+    let Sample { at, waiting, active, quota, joined, admitted, pre_tickets, rejected } = *sample;
+    [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted, pre_tickets, rejected]
 }
 
 /// How long a stream lasts. Then the browser opens another one, which checks the principal again.

@@ -12,6 +12,7 @@ mod history;
 mod invitations;
 mod openapi;
 mod outcomes;
+mod protection;
 mod queues;
 mod records;
 mod roles;

@@ -167,6 +167,32 @@ export interface paths {
         patch: operations["update_queue"];
         trace?: never;
     };
+    "/api/v1/queues/{queue}/attack-mode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Start attack mode
+         * @description From the next request on, for `duration_seconds`: newcomers always need a pre-ticket, limits of joins are enforced and halved, and
+         *     clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
+         *     `duration_seconds` from now.
+         */
+        put: operations["start_attack_mode"];
+        post?: never;
+        /**
+         * End attack mode
+         * @description The settings apply again from the next request on. Nothing changes if it is off.
+         */
+        delete: operations["end_attack_mode"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues/{queue}/clone": {
         parameters: {
             query?: never;
@@ -347,6 +373,26 @@ export interface paths {
          *     leads to the first host of the queue without a wildcard; if there is none, it has no host.
          */
         get: operations["get_invitation_codes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/protection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the protection of a queue
+         * @description Returns what is known about joins and pre-tickets in the last five to ten minutes, and attack mode.
+         */
+        get: operations["get_queue_protection"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1070,6 +1116,22 @@ export interface components {
             /** @description `false` if the session was already active or has ended. */
             admitted: boolean;
         };
+        /** @description How long attack mode lasts. */
+        AttackModeRequest: {
+            /**
+             * Format: int64
+             * @description Seconds from now.
+             */
+            duration_seconds: number;
+        };
+        /** @description Attack mode of a queue. */
+        AttackModeState: {
+            /**
+             * Format: int64
+             * @description When it ends, in seconds since 1970; `null` if it is off.
+             */
+            attack_mode_until?: number | null;
+        };
         /** @description An event of the audit log. */
         AuditEvent: {
             /** @description The action, such as `queue.update`. */
@@ -1539,6 +1601,22 @@ export interface components {
              */
             until?: string;
         };
+        /** @description Joins in both windows. */
+        JoinCounts: {
+            /**
+             * @description Joins by the number of joins of their address: element `i` has those that were the 2^i-th to below the 2^(i+1)-th, the last one all
+             *     further ones. Joins of a shared network count as a part, those of a trusted one as the first. Joins without a usable address
+             *     are left out.
+             */
+            by_address: number[];
+            /** @description The same by the number of joins of their network. */
+            by_network: number[];
+            /**
+             * Format: double
+             * @description Joins per second in the last ten seconds.
+             */
+            per_second: number;
+        };
         /** @description A text by its code and the values of its placeholders. */
         Message: {
             code: components["schemas"]["ErrorCode"];
@@ -1554,6 +1632,18 @@ export interface components {
             name: string;
             /** @description The required value. */
             value: string;
+        };
+        /** @description A network and its joins. */
+        NetworkEntry: {
+            /**
+             * Format: int64
+             * @description Its joins in both windows.
+             */
+            joins: number;
+            /** @description The class that the setting `networks` gives it: `trusted`, `shared`, `suspicious` or `blocked`; `null` if none. */
+            list?: string | null;
+            /** @description The network. */
+            prefix: string;
         };
         /** @description Lists of networks by class. A list is a file in the folder of `VESTIBULE_NETWORKS`. If a network is in several classes, the first of `trusted`, `blocked`, `suspicious` and `shared` applies. */
         NetworkLists: {
@@ -1640,6 +1730,19 @@ export interface components {
          * @enum {string}
          */
         Outcome: "queue" | "bypass" | "pass" | "unknown_host";
+        /** @description Joins above a limit. */
+        OverLimitCounts: {
+            /**
+             * Format: int64
+             * @description Above `per_address`.
+             */
+            address: number;
+            /**
+             * Format: int64
+             * @description Above `per_network`.
+             */
+            network: number;
+        };
         /** @description A password change. */
         PasswordChange: {
             /**
@@ -1691,6 +1794,24 @@ export interface components {
             event: string;
             /** @description The ID of the queue. */
             queue: string;
+        };
+        /** @description Pre-tickets in both windows. */
+        PreTicketCounts: {
+            /**
+             * Format: int64
+             * @description Pre-tickets issued to first visits.
+             */
+            issued: number;
+            /**
+             * Format: int64
+             * @description Sessions that joined by a pre-ticket.
+             */
+            redeemed: number;
+            /**
+             * Format: double
+             * @description Share of first visits that did not come back: automated clients, and visitors who closed the page. `null` if none was issued.
+             */
+            share_not_redeemed?: number | null;
         };
         /** @description One page. */
         PreviewPage: {
@@ -1762,6 +1883,8 @@ export interface components {
              * @description Seconds for which the first visit counts as the arrival of a session that joins by its pre-ticket. Default: 30.
              */
             pre_ticket_max_age?: number;
+            /** @description Whether operators see the largest networks. Without, the store keeps no network in the clear. */
+            show_networks?: boolean;
         };
         /** @description A QR code, to be drawn dark on light with a margin of four modules. */
         QrCodeImage: {
@@ -2031,7 +2154,8 @@ export interface components {
         QueueHistory: {
             /**
              * @description Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
-             *     `quota`, and visitors who `joined` and were `admitted` since the previous sample.
+             *     `quota`, and since the previous sample the visitors who `joined` and were `admitted`, the `pre_tickets` issued to first
+             *     visits, and the `rejected` joins.
              */
             columns: string[];
             /** @description The samples, oldest first. A step without a sample had no visitors; `null` is unknown. */
@@ -2150,6 +2274,42 @@ export interface components {
              * @description Seconds after a visit until a waiting session expires; more if it has long to wait. Default: 60.
              */
             waiting_ttl?: number | null;
+        };
+        /** @description What is known about joins and pre-tickets, in the current window of 300 seconds and the one before together. */
+        QueueProtection: {
+            /**
+             * Format: int64
+             * @description When attack mode ends, in seconds since 1970; `null` if it is off.
+             */
+            attack_mode_until?: number | null;
+            /** @description Whether client addresses are reliable: `ok`, `unusable` or `extra_proxy`. */
+            client_address: string;
+            /** @description Joins. */
+            joins: components["schemas"]["JoinCounts"];
+            /** @description The mode of limits in the settings: `off`, `monitor` or `enforce`. */
+            mode: string;
+            /** @description The largest networks, largest first; empty with `show_networks = false`. */
+            networks: components["schemas"]["NetworkEntry"][];
+            /**
+             * Format: double
+             * @description Share of joins without a usable address.
+             */
+            no_address_share: number;
+            /** @description Joins above a limit, rejected or not. */
+            over_limit: components["schemas"]["OverLimitCounts"];
+            /** @description Whether newcomers need a pre-ticket now. */
+            pre_ticket_required: boolean;
+            /** @description Pre-tickets. */
+            pre_tickets: components["schemas"]["PreTicketCounts"];
+            /** @description ID of the queue. */
+            queue: string;
+            /** @description Rejected joins by reason. */
+            rejected: components["schemas"]["RejectedCounts"];
+            /**
+             * Format: int64
+             * @description Length of both windows until now, in seconds.
+             */
+            window_seconds: number;
         };
         /** @description What a queue counted in a time. */
         QueueReport: {
@@ -2417,6 +2577,29 @@ export interface components {
         RecoveryCodes: {
             /** @description Each is accepted once in place of a code of the app. */
             recovery_codes: string[];
+        };
+        /** @description Rejected joins by reason. */
+        RejectedCounts: {
+            /**
+             * Format: int64
+             * @description The network is blocked.
+             */
+            blocked: number;
+            /**
+             * Format: int64
+             * @description The line is full.
+             */
+            full: number;
+            /**
+             * Format: int64
+             * @description More joins than `per_address` or `per_network`.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description More joins than `joins_per_second`.
+             */
+            rate: number;
         };
         /** @description How many visitors to admit. */
         ReleaseRequest: {
@@ -2928,6 +3111,15 @@ export interface components {
         };
         /** @description Changed by someone else */
         ChangedBySomeoneElse: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The store did not respond; attack mode may or may not be on */
+        TheStoreDidNotRespond: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3460,6 +3652,58 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    start_attack_mode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttackModeRequest"];
+            };
+        };
+        responses: {
+            /** @description When it ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttackModeState"];
+                };
+            };
+            504: components["responses"]["TheStoreDidNotRespond"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    end_attack_mode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is off */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            504: components["responses"]["TheStoreDidNotRespond"];
+            default: components["responses"]["Problem"];
+        };
+    };
     clone_queue: {
         parameters: {
             query?: {
@@ -3765,6 +4009,30 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_queue_protection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueProtection"];
                 };
             };
             default: components["responses"]["Problem"];

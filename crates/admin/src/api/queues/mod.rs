@@ -3,6 +3,7 @@
 mod beacon;
 pub(crate) mod events;
 mod invitations;
+mod protection;
 mod report;
 pub(crate) mod service;
 mod url_test;
@@ -44,6 +45,8 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(report::get_event_report))
         .routes(routes!(report::get_queue_report))
         .routes(routes!(invitations::get_invitation_codes))
+        .routes(routes!(protection::start_attack_mode, protection::end_attack_mode))
+        .routes(routes!(protection::get_queue_protection))
         .routes(routes!(url_test::test_url))
 }
 

@@ -150,6 +150,8 @@ for i = 0, size - 1 do
     expiry = visited(admitted_at, confirmed, confirmed and due or -1)
     call('ZADD', POOL, expiry, session)
   end
+  -- max_session may have ended it before now; the next visit of the batch removes it.
+  if expiry and expiry <= now then reaped = false end
 
   if touched or not still then
     touched = true

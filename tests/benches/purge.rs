@@ -38,7 +38,7 @@ const FILL: &str = "
 fn settings(id: &str, quota: usize) -> Settings {
     let document = json!({
         "id": id, "tenant": "bench", "hosts": ["*"], "quota": quota, "waiting_ttl": 3600, "claim_ttl": 1200,
-        "hold_ttl": 3600, "handover": { "kind": "check" },
+        "hold_ttl": 3600, "handover": { "kind": "check" }, "protection": { "pre_ticket_from": "none" },
     });
     Settings::from_value(&document).unwrap()
 }

@@ -5,9 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
+mod connections;
 mod sales;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use rand::SeedableRng as _;
@@ -25,12 +27,14 @@ use vestibule_tests::Redis;
 const IN_FLIGHT: usize = 64;
 /// Visits that a figure is taken from.
 const SAMPLE: usize = 20_000;
+/// How long a call may take: longer than a busy machine needs.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The settings of a queue with these changes.
 fn settings(id: &str, changes: &Value) -> Settings {
     let mut document = json!({
         "id": id, "tenant": "bench", "hosts": [format!("{id}.example.com")], "quota": 0, "waiting_ttl": 3600,
-        "claim_ttl": 1200, "hold_ttl": 3600, "handover": { "kind": "check" },
+        "claim_ttl": 1200, "hold_ttl": 3600, "handover": { "kind": "check" }, "protection": { "pre_ticket_from": "none" },
     });
     document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     Settings::from_value(&document).unwrap()
@@ -53,8 +57,11 @@ struct Work {
 
 impl StoreFixture {
     async fn start() -> Self {
-        let redis = Redis::start().await;
-        let options = RedisOptions { timeout: std::time::Duration::from_secs(10), ..RedisOptions::default() };
+        Self::over(Redis::start().await).await
+    }
+
+    async fn over(redis: Redis) -> Self {
+        let options = RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() };
         let store = Arc::new(RedisStore::connect(&redis.url(), options.clone()).unwrap());
         let apart = RedisOptions { batch_max: 1, ..options };
         let apart = Arc::new(RedisStore::connect(&redis.url(), apart).unwrap());
@@ -70,6 +77,14 @@ impl StoreFixture {
             self.ticket_of(queue, &self.store.visit(queue, visit).await.unwrap())
         });
         visits.buffered(IN_FLIGHT).collect().await
+    }
+
+    /// Lets so many join, and returns some of them. Visitors of a long line come in no order that a cache would like.
+    async fn shuffled(&self, waiting: usize) -> Vec<Ticket> {
+        let mut sample = self.join(&self.queue, waiting).await;
+        sample.shuffle(&mut SmallRng::seed_from_u64(1));
+        sample.truncate(SAMPLE);
+        sample
     }
 
     /// Returns the tickets that they are given.
@@ -154,18 +169,21 @@ const WAITING: [usize; 3] = [1_000, 100_000, 1_000_000];
 
 #[tokio::main]
 async fn main() {
-    // The second table alone: `cargo bench -p vestibule-tests --bench redis -- sales`.
-    let sales_only = std::env::args().any(|argument| argument == "sales");
-    if !sales_only {
+    // One table alone: `cargo bench -p vestibule-tests --bench redis -- sales`.
+    let only = |table: &str| std::env::args().any(|argument| argument == table);
+    if only("connections") {
+        return connections::run().await;
+    }
+    if !only("sales") {
         visits().await;
+        println!();
+        connections::run().await;
     }
     println!("\n| waiting | operation | CPU of Redis, us | beside | CPU of that, us | ratio |");
     println!("| ---: | --- | ---: | --- | ---: | ---: |");
     for waiting in WAITING {
         let bench = StoreFixture::start().await;
-        let mut sample = bench.join(&bench.queue, waiting).await;
-        sample.shuffle(&mut SmallRng::seed_from_u64(1));
-        sample.truncate(SAMPLE);
+        let sample = bench.shuffled(waiting).await;
         let sample = bench.poll(&bench.store, &bench.queue, &sample).await;
         sales::rows(&bench, waiting, &sample).await;
     }
@@ -179,11 +197,8 @@ async fn visits() {
     for waiting in WAITING {
         let bench = StoreFixture::start().await;
         let empty = bench.used_memory().await;
-        let mut sample = bench.join(&bench.queue, waiting).await;
+        let sample = bench.shuffled(waiting).await;
         let memory = (bench.used_memory().await - empty) / waiting as f64;
-        // Visitors of a long line come in no order that a cache would like.
-        sample.shuffle(&mut SmallRng::seed_from_u64(1));
-        sample.truncate(SAMPLE);
         let sessions: Vec<SessionId> = sample.iter().cycle().take(SAMPLE).map(Ticket::session).collect();
 
         // The yardstick's set is a copy of the pool, so that it is as large.

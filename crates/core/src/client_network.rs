@@ -84,12 +84,15 @@ impl NetworkPrefix {
     /// The network.
     #[must_use]
     pub fn network(&self) -> IpNet {
-        let [version, a, b, c, d, e, f] = self.0;
-        if version == Self::V4 {
-            IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, 0), V4_PREFIXES.1))
+        let [version, prefix @ ..] = &self.0;
+        if *version == Self::V4 {
+            let mut octets = [0; 4];
+            octets[..3].copy_from_slice(&prefix[..3]);
+            IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::from(octets), V4_PREFIXES.1))
         } else {
-            let [one, two, three] = [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
-            IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(one, two, three, 0, 0, 0, 0, 0), V6_PREFIXES.1))
+            let mut octets = [0; 16];
+            octets[..prefix.len()].copy_from_slice(prefix);
+            IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::from(octets), V6_PREFIXES.1))
         }
     }
 }

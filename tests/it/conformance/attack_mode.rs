@@ -28,7 +28,7 @@ async fn redeemers(fixture: &LineFixture<'_>, client: JoinClient, count: usize) 
     joined
 }
 
-fn rejecting(per_address: Value, per_network: Value) -> Value {
+fn rejecting(per_address: u64, per_network: u64) -> Value {
     limits(json!({ "on_exceed": "reject", "per_address": per_address, "per_network": per_network }))
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn attack_mode_always_requires_pre_tickets(bench: &StoreFixture
 }
 
 pub(super) async fn attack_mode_enforces_half_of_the_limits(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(json!(11), json!("none"))).await;
+    let fixture = bench.open(rejecting(11, 60_000)).await;
     others(&fixture).await;
     let office = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, office, 3).await, 3);
@@ -98,7 +98,7 @@ pub(super) async fn attack_mode_can_be_extended_and_ended(bench: &StoreFixture) 
 }
 
 pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(json!(1), json!(1))).await;
+    let fixture = bench.open(rejecting(1, 1)).await;
     set(&fixture, 600).await;
     let proxy = JoinClient { extra_hops: true, ..client(&fixture, "203.0.113.9") };
     let count = JUDGED_FROM as usize + 10;

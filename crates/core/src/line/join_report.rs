@@ -364,9 +364,10 @@ mod tests {
     #[test]
     fn joins_per_second_are_those_of_ten_seconds() {
         let recent = RecentCount { slot: START.0 / 10_000_000, current: 100, before: 200 };
-        let rates = [0, 5, 10, 15, 20].map(|seconds| recent.per_second(START.add_seconds(seconds)));
-        assert_eq!(rates, [30.0, 20.0, 10.0, 5.0, 0.0]);
-        assert_eq!(recent.per_second(Micros(START.0 - 1)), 0.0, "the clock stepped back");
+        let rate = |at: Micros| (recent.per_second(at) * 10.0).round() as u64;
+        let rates = [0, 5, 10, 15, 20].map(|seconds| rate(START.add_seconds(seconds)));
+        assert_eq!(rates, [300, 200, 100, 50, 0]);
+        assert_eq!(rate(Micros(START.0 - 1)), 0, "the clock stepped back");
     }
 
     #[test]

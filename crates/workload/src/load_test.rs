@@ -8,13 +8,14 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::faults::{Fault, InjectedFault, inject_faults};
+use crate::hostile::{ClientAddresses, forged_cookies};
 use crate::http::{CookieJar, Exchange, Job, Received, RequestPool, StreamMessage, Target, TargetCheckError};
 use crate::observe::{Observation, Observer};
 use crate::request_stats::RequestStats;
 use crate::sim_time::SimTime;
 use crate::visitor::{Event, GateResponse, PlannedRequest, RequestKind, VisitorTrace};
 use crate::visitors::VirtualVisitors;
-use crate::workload::Workload;
+use crate::workload::{VisitorKind, Workload};
 
 /// Resolution of the timers.
 const TICK: Duration = Duration::from_millis(10);
@@ -109,8 +110,10 @@ impl LoadTest {
         mut on_progress: impl FnMut(&Progress),
     ) -> Result<RunResult, TargetCheckError> {
         let started = Instant::now();
-        let pool = RequestPool::open(self.target, self.connections, started).await?;
-        let cookie_jars = vec![[CookieJar::default(), CookieJar::default()]; self.workload.visitors as usize];
+        let clients = self.workload.clients() as usize;
+        let addresses = ClientAddresses::new(self.workload.visitors, &self.workload.hostile);
+        let pool = RequestPool::open(self.target, addresses, self.connections, started).await?;
+        let cookie_jars = vec![[CookieJar::default(), CookieJar::default()]; clients];
         let (sender, injected) = mpsc::unbounded_channel();
         let faults = tokio::spawn(inject_faults(self.faults, started, sender));
         let observation = self.observer.start().await;
@@ -234,12 +237,17 @@ impl Run {
     fn enqueue(&mut self, visitor: u32, request: PlannedRequest, due: SimTime) {
         // A visitor who starts over is a new one for the gate.
         if self.visitors.get(visitor).trace().requests == 1 {
-            self.cookie_jars[visitor as usize] = Default::default();
+            let replayed = self.visitors.replayed_by(visitor);
+            self.cookie_jars[visitor as usize] =
+                replayed.map_or_else(Default::default, |first| self.cookie_jars[first as usize].clone());
         }
         let [current, previous] = &self.cookie_jars[visitor as usize];
         let cookies = if request.previous_cookies && !previous.is_empty() { previous } else { current };
-        // Bots send no cookies.
-        let cookies = if self.visitors.get(visitor).is_bot() { CookieJar::default() } else { cookies.clone() };
+        let cookies = match self.visitors.get(visitor).kind() {
+            VisitorKind::Bot => CookieJar::default(),
+            VisitorKind::Forger => forged_cookies(cookies, self.visitors.get(visitor).trace().requests),
+            _ => cookies.clone(),
+        };
         self.backlog.push_back(Job { visitor, request, cookies, due });
     }
 

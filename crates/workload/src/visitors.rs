@@ -10,18 +10,18 @@ pub(crate) struct VirtualVisitors {
     workload: Workload,
     visitors: Vec<Visitor>,
     pub(crate) timers: TimerQueue,
-    /// People who have not departed yet. Bots never depart.
+    /// People who have not departed yet. A run does not wait for bots.
     remaining: u32,
 }
 
 impl VirtualVisitors {
     pub(crate) fn new(workload: Workload) -> Self {
-        let visitors: Vec<Visitor> = (0..workload.visitors).map(|number| Visitor::new(&workload, number)).collect();
+        let visitors: Vec<Visitor> = (0..workload.clients()).map(|number| Visitor::new(&workload, number)).collect();
         let mut timers = TimerQueue::default();
         for (number, visitor) in visitors.iter().enumerate() {
             timers.set(visitor.next_timer(), number as u32);
         }
-        let remaining = visitors.iter().filter(|visitor| !visitor.is_bot()).count() as u32;
+        let remaining = visitors.iter().filter(|visitor| visitor.kind().is_person()).count() as u32;
         Self { workload, visitors, timers, remaining }
     }
 
@@ -39,6 +39,11 @@ impl VirtualVisitors {
         &self.visitors[number as usize]
     }
 
+    /// The client whose token this client sends.
+    pub(crate) fn replayed_by(&self, number: u32) -> Option<u32> {
+        self.workload.replayed_by(number)
+    }
+
     /// Whether all people have departed.
     pub(crate) const fn all_departed(&self) -> bool {
         self.remaining == 0
@@ -54,10 +59,10 @@ impl VirtualVisitors {
             Next::Wait(_) | Next::Departed => {}
         }
         let visitor = &mut self.visitors[number as usize];
-        if visitor.has_departed() && !had_departed && !visitor.is_bot() {
+        if visitor.has_departed() && !had_departed && visitor.kind().is_person() {
             match self.workload.repeat {
                 Some((min, max)) => {
-                    visitor.start_over(&self.workload, now, (min, max));
+                    visitor.start_over(&self.workload, number, now, (min, max));
                     self.timers.set(visitor.next_timer(), number);
                 }
                 None => self.remaining -= 1,
@@ -77,6 +82,11 @@ impl VirtualVisitors {
         if visitor.is_in_line() && visitor.poll_sooner(now, within_ms, &self.workload.behavior) {
             self.timers.set(visitor.next_timer(), number);
         }
+    }
+
+    /// A bot without a session got a slot.
+    pub(crate) fn record_slot(&mut self, number: u32, from: SimTime, until: SimTime) {
+        self.visitors[number as usize].record_slot(from, until);
     }
 
     /// Skipped polls of a visitor that do not take place after all.

@@ -6,12 +6,16 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::arrivals::Arrivals;
+use crate::hostile::{Hostile, HostilePlan};
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 
 /// The valid shopping times, for error messages.
 pub const SHOPPING_EXPECTED: &str =
     "must be fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN, in seconds";
+
+/// Seconds that clients of a replay stay on the site: longer than runs last.
+const REPLAYERS_STAY: f64 = 172_800.0;
 
 /// Maximum number of virtual visitors.
 pub const VISITORS_MAX: u32 = 5_000_000;
@@ -30,6 +34,8 @@ pub struct Workload {
     /// If visitors come back as new visitors after they have left: the range of the pause, in seconds. A run then ends by
     /// its limits only.
     pub repeat: Option<(f64, f64)>,
+    /// Hostile clients, who come beside the visitors.
+    pub hostile: Vec<Hostile>,
 }
 
 /// The behavior of visitors. Shares are from 0 to 1, times in seconds.
@@ -195,6 +201,28 @@ pub enum VisitorKind {
     Flooder,
     /// A bot without cookies.
     Bot,
+    /// A client of a farm, which keeps cookies.
+    Farm,
+    /// A client that sends a token of another.
+    Replayer,
+    /// A client that forges tokens.
+    Forger,
+    /// A client that leaves and returns.
+    Leaver,
+}
+
+impl VisitorKind {
+    /// Whether it is a person, and not a bot.
+    #[must_use]
+    pub const fn is_person(self) -> bool {
+        matches!(self, Self::Person | Self::Flooder)
+    }
+
+    /// Whether it has a session: it keeps the tickets it gets.
+    #[must_use]
+    pub const fn has_session(self) -> bool {
+        !matches!(self, Self::Bot | Self::Forger)
+    }
 }
 
 /// What a visitor will do, drawn in advance.
@@ -214,11 +242,83 @@ pub(crate) struct Intent {
     pub(crate) streams: bool,
     pub(crate) shopping: SimTime,
     pub(crate) leaves: bool,
+    /// Mean seconds between requests of a client without a session.
+    pub(crate) requests_every: f64,
+    /// When a hoarded pre-ticket is redeemed.
+    pub(crate) redeems: Option<SimTime>,
+    /// Whether the client stops after the first response.
+    pub(crate) stops: bool,
 }
 
 impl Workload {
+    /// Number of all virtual visitors: people, bots and hostile clients.
+    #[must_use]
+    pub fn clients(&self) -> u32 {
+        self.visitors + self.hostile.iter().map(Hostile::clients).sum::<u32>()
+    }
+
+    /// The same workload without hostile clients: its visitors do the same, from the same addresses.
+    #[must_use]
+    pub fn without_hostile(&self) -> Self {
+        let nobody = |group: &Hostile| Hostile { amount: 0.0, ..group.clone() };
+        Self { hostile: self.hostile.iter().map(nobody).collect(), ..self.clone() }
+    }
+
+    /// The group of a hostile client, and the number of its first client; `None` for a visitor.
+    pub(crate) fn group_of(&self, number: u32) -> Option<(&Hostile, u32)> {
+        let mut first = self.visitors;
+        for group in &self.hostile {
+            if (first..first + group.clients()).contains(&number) {
+                return Some((group, first));
+            }
+            first += group.clients();
+        }
+        None
+    }
+
+    /// The client whose token this client sends.
+    pub(crate) fn replayed_by(&self, number: u32) -> Option<u32> {
+        let (group, first) = self.group_of(number)?;
+        (group.kind.visitor_kind() == VisitorKind::Replayer && number > first).then_some(first)
+    }
+
+    /// Draws what the virtual visitor of this number will do.
+    pub(crate) fn intent(&self, number: u32, rng: &mut Rng) -> Intent {
+        match self.group_of(number) {
+            None => self.visitor_intent(rng),
+            Some((group, first)) => {
+                let plan = group.plan(number - first, || rng.share());
+                self.hostile_intent(group.kind.visitor_kind(), &plan, rng)
+            }
+        }
+    }
+
+    /// A hostile client with a session stays on the site as long as a visitor, and leaves. Those of a replay stay, so that the
+    /// session of their token does not end.
+    fn hostile_intent(&self, kind: VisitorKind, plan: &HostilePlan, rng: &mut Rng) -> Intent {
+        let (closes, returns_after) = plan.leaves_and_returns.unzip();
+        let is_replay = kind == VisitorKind::Replayer;
+        let shopping = if is_replay { REPLAYERS_STAY } else { self.behavior.shopping.draw(rng) };
+        Intent {
+            kind,
+            arrives: plan.arrives,
+            closes,
+            sends_beacon: true,
+            returns_after,
+            sleeps: false,
+            reloads: false,
+            second_tab: false,
+            streams: false,
+            shopping: SimTime::from_seconds(shopping),
+            leaves: !is_replay,
+            requests_every: plan.every,
+            redeems: plan.redeems,
+            stops: plan.stops,
+        }
+    }
+
     /// Draws what a visitor will do.
-    pub(crate) fn intent(&self, rng: &mut Rng) -> Intent {
+    fn visitor_intent(&self, rng: &mut Rng) -> Intent {
         let behavior = &self.behavior;
         let kind = match rng.share() {
             drawn if drawn < behavior.bots => VisitorKind::Bot,
@@ -240,6 +340,9 @@ impl Workload {
             streams: false,
             shopping: SimTime::from_seconds(behavior.shopping.draw(rng)),
             leaves: rng.happens(behavior.leave),
+            requests_every: behavior.bots_every,
+            redeems: None,
+            stops: false,
         };
         // Drawn only where streams are asked for, so that a seed means the same workload with and without them.
         let listens = behavior.streams > 0.0 && rng.happens(behavior.streams);
@@ -265,9 +368,16 @@ mod tests {
     #[test]
     fn workload_has_the_configured_shares() {
         let behavior = Behavior { bots: 0.1, flood: 0.2, streams: 0.5, second_tab: 0.0, ..Behavior::default() };
-        let workload = Workload { visitors: 10_000, arrivals: Arrivals::Steady(60.0), behavior, seed: 5, repeat: None };
+        let workload = Workload {
+            visitors: 10_000,
+            arrivals: Arrivals::Steady(60.0),
+            behavior,
+            seed: 5,
+            repeat: None,
+            hostile: Vec::new(),
+        };
         let intents: Vec<Intent> =
-            (0..10_000).map(|number| workload.intent(&mut Rng::for_visitor(5, number))).collect();
+            (0..10_000).map(|number| workload.intent(number, &mut Rng::for_visitor(5, number))).collect();
         let share = |of: &dyn Fn(&Intent) -> bool| intents.iter().filter(|intent| of(intent)).count() as f64 / 10_000.0;
         assert!((share(&|intent| intent.kind == VisitorKind::Bot) - 0.1).abs() < 0.01);
         assert!((share(&|intent| intent.kind == VisitorKind::Flooder) - 0.2).abs() < 0.015);

@@ -31,7 +31,14 @@ pub(super) fn workload(visitors: u32, seed: u64) -> Workload {
         second_tab: 0.02,
         ..Behavior::default()
     };
-    Workload { visitors, arrivals: Arrivals::Steady(ARRIVALS), behavior, seed, repeat: Some(PAUSE) }
+    Workload {
+        visitors,
+        arrivals: Arrivals::Steady(ARRIVALS),
+        behavior,
+        seed,
+        repeat: Some(PAUSE),
+        hostile: Vec::new(),
+    }
 }
 
 /// The approximate wait of a visitor who arrives when all virtual visitors are waiting, active or away.

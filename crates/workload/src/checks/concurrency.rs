@@ -80,7 +80,7 @@ pub fn measure_concurrency(traces: &[VisitorTrace], quota: Option<u64>, end: Sim
 
 fn transitions_of(traces: &[VisitorTrace], end: SimTime) -> Vec<(SimTime, Transition)> {
     let mut transitions = Vec::with_capacity(traces.len() * 4);
-    for trace in traces.iter().filter(|trace| trace.is_person()) {
+    for trace in traces.iter().filter(|trace| trace.has_own_session()) {
         let (Some(arrived), Some(admitted)) = (trace.arrived, trace.admitted) else { continue };
         transitions.push((arrived, Transition::Come));
         transitions.push((admitted, Transition::In));
@@ -107,7 +107,7 @@ impl Concurrency {
         let seconds = end.second() + 1;
         let count = |of: &dyn Fn(&VisitorTrace) -> Option<SimTime>| {
             let mut counts = vec![0_u32; seconds];
-            for at in traces.iter().filter(|trace| trace.is_person()).filter_map(of).filter(|at| *at <= end) {
+            for at in traces.iter().filter(|trace| trace.has_own_session()).filter_map(of).filter(|at| *at <= end) {
                 counts[at.second()] += 1;
             }
             counts

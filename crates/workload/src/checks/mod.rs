@@ -10,7 +10,7 @@ use serde::Serialize;
 pub use concurrency::{Concurrency, measure_concurrency};
 pub use condition::FailCondition;
 pub use estimates::{EstimateAccuracy, estimate_accuracy};
-pub use order::{OrderCheck, check_order};
+pub use order::{OrderCheck, check_order, inversions_beyond};
 
 /// A figure of a report.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ const fn limited(name: &'static str, title: &'static str, unit: &'static str, ma
 const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// All figures, in the order of a report.
-pub const FIGURES: [Figure; 45] = [
+pub const FIGURES: [Figure; 60] = [
     limited("over_admission", "Active visitors above the quota", "visitors", 0.0),
     limited("tau", "Order of admission compared with order of arrival (Kendall tau, 0 is equal)", "", 0.0),
     limited("worst_inversion_seconds", "Largest inversion", "s", 0.0),
@@ -48,6 +48,12 @@ pub const FIGURES: [Figure; 45] = [
     limited(
         "origin_unadmitted",
         "Visitors who reached the origin without admission, by its access log",
+        "visitors",
+        0.0,
+    ),
+    limited(
+        "inversions_beyond_max_age",
+        "Visitors admitted after a client that came later, bots and pre-tickets included",
         "visitors",
         0.0,
     ),
@@ -76,6 +82,20 @@ pub const FIGURES: [Figure; 45] = [
     info("store_commands_per_request", "Store commands per request", "commands"),
     info("store_bytes_per_visitor", "Store memory per visitor", "bytes"),
     info("cost", "Estimated cost on AWS", "USD"),
+    info("bot_share_of_admissions", "Share of the admissions that bots got", "share"),
+    info("bot_share_of_slot_time", "Share of the time of all slots that bots held", "share"),
+    info("bot_admissions", "Admissions of bots", "admissions"),
+    info("bot_sessions", "Sessions of bots", "sessions"),
+    info("bot_requests", "Requests of bots", "requests"),
+    info("bot_requests_per_slot", "Requests of bots for each slot they got", "requests"),
+    info("bot_cpu_seconds_per_slot", "CPU time of bots for each slot they got", "s"),
+    info("visitors_rejected", "Visitors whom a limit rejected", "visitors"),
+    info("visitor_wait_added_p50", "Median wait compared with a run without bots", "s"),
+    info("visitor_wait_added_p90", "Wait, p90, compared with a run without bots", "s"),
+    info("gate_cpu_us_per_bot_request", "CPU time of the gate per request of a bot", "us"),
+    info("store_commands_per_bot_request", "Store commands per request of a bot", "commands"),
+    info("store_cpu_added", "CPU time of the store compared with a run without bots", "share"),
+    info("store_memory_added", "Peak memory of the store compared with a run without bots", "share"),
     info("drawn_visitors", "Visitors with a number of the draw", "visitors"),
     info("streams_peak", "Peak of open streams", "streams"),
     info("stream_updates", "Updates of streams", "updates"),

@@ -6,6 +6,8 @@
 //! certainly admitted later if a request sent after the other's admission was received still had the response to wait.
 //! The arrivals that the gate reports are not used, and ambiguous order is not an inversion.
 //!
+//! With pre-tickets the first visit counts as the arrival if it is recent enough: see [`inversions_beyond`].
+//!
 //! Drawn visitors come in the order of their numbers, ahead of everyone who came after the start of the sale.
 
 use crate::sim_time::SimTime;
@@ -67,18 +69,51 @@ struct Younger {
     stayed_present: bool,
 }
 
+/// The interval in which the arrival of a visitor certainly is.
+type ArrivalInterval = (SimTime, SimTime);
+
+/// Visitors who stayed present, and those who were admitted, with their arrivals.
+fn compared(
+    traces: &[VisitorTrace],
+    admitted: impl Fn(&VisitorTrace) -> bool,
+    arrival: impl Fn(&VisitorTrace) -> Option<ArrivalInterval>,
+) -> (Vec<Older>, Vec<Younger>) {
+    let older = |trace: &VisitorTrace| {
+        Some(Older { joined: Place::of(trace, arrival(trace)?.1), last_waiting: trace.last_waiting? })
+    };
+    let olders = traces.iter().filter(|trace| trace.stayed_present()).filter_map(older).collect();
+    let younger = |trace: &VisitorTrace| {
+        let (arrived, admitted) = (Place::of(trace, arrival(trace)?.0), trace.admitted?);
+        Some(Younger { arrived, admitted, stayed_present: trace.stayed_present() })
+    };
+    let youngers = traces.iter().filter(|trace| admitted(trace)).filter_map(younger).collect();
+    (olders, youngers)
+}
+
+/// Number of visitors who were admitted after a client, bots included, that certainly arrived later. The first visit counts as
+/// the arrival for `max_age` seconds (`pre_ticket_max_age`), so a client that hoards its pre-ticket for longer arrives when it
+/// redeems it.
+#[must_use]
+pub fn inversions_beyond(traces: &[VisitorTrace], max_age: u64) -> u64 {
+    let arrival = |trace: &VisitorTrace| {
+        let (first, joined) = ((trace.arrived?, trace.first_received?), (trace.join_sent?, trace.joined?));
+        let age = joined.0.since(first.1)..=joined.1.since(first.0);
+        Some(match max_age as f64 {
+            // It may count for longer, as that of a visitor who was turned away.
+            _ if trace.was_turned_away => (first.0, joined.1),
+            max_age if *age.end() <= max_age => first,
+            max_age if *age.start() > max_age => joined,
+            _ => (first.0, joined.1),
+        })
+    };
+    let (mut olders, mut youngers) = compared(traces, VisitorTrace::has_own_session, arrival);
+    worst(&mut olders, &mut youngers).0
+}
+
 /// Compares all visitors.
 #[must_use]
 pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
-    let older = |trace: &VisitorTrace| {
-        Some(Older { joined: Place::of(trace, trace.joined?), last_waiting: trace.last_waiting? })
-    };
-    let mut olders: Vec<Older> = traces.iter().filter(|trace| trace.stayed_present()).filter_map(older).collect();
-    let younger = |trace: &VisitorTrace| {
-        let (arrived, admitted) = (Place::of(trace, trace.arrived?), trace.admitted?);
-        Some(Younger { arrived, admitted, stayed_present: trace.stayed_present() })
-    };
-    let mut youngers: Vec<Younger> = traces.iter().filter(|trace| trace.is_person()).filter_map(younger).collect();
+    let (mut olders, mut youngers) = compared(traces, VisitorTrace::is_person, |trace| trace.arrived.zip(trace.joined));
     let compared = traces.iter().filter(|trace| trace.stayed_present()).count() as u64;
     let (inverted, worst_seconds) = worst(&mut olders, &mut youngers);
     OrderCheck { compared, inversions: inversions(&mut olders, &mut youngers), worst_seconds, inverted }
@@ -173,6 +208,30 @@ mod tests {
         let early = trace(5_000, 5_010, 8_000, 8_100);
         let order = check_order(&[early, first, second]);
         assert_eq!((order.inversions, order.inverted, order.worst_seconds), (2, 2, 0.0));
+    }
+
+    #[test]
+    fn hoarded_first_visits_do_not_count_as_arrivals() {
+        let at = |ms| Some(SimTime(ms));
+        let hoarder = |first: u32, redeemed: u32, admitted: u32| VisitorTrace {
+            first_received: at(first + 10),
+            join_sent: at(redeemed),
+            kind: VisitorKind::Farm,
+            ..trace(first, redeemed + 10, redeemed + 10, admitted)
+        };
+        let visitor = |first, last_waiting, admitted| VisitorTrace {
+            first_received: at(first + 10),
+            join_sent: at(first + 1000),
+            ..trace(first, first + 1010, last_waiting, admitted)
+        };
+        let late = visitor(40_000, 70_000, 70_100);
+        let inversions = |first| inversions_beyond(&[hoarder(first, 60_000, 65_000), late.clone()], 30);
+        assert_eq!(inversions(5_000), 1, "the hoarder arrived at 60 s");
+        assert_eq!(inversions(35_000), 0, "the first visit counts");
+        assert_eq!(inversions(45_000), 1, "the first visit was after that of the visitor");
+        assert_eq!(inversions(29_995), 0, "it may be 30 seconds old, or not");
+        let rejected = VisitorTrace { was_turned_away: true, ..hoarder(5_000, 60_000, 65_000) };
+        assert_eq!(inversions_beyond(&[rejected, late], 30), 0, "the first visit is preserved");
     }
 
     #[test]

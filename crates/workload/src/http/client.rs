@@ -16,6 +16,7 @@ use super::response::{self, Tickets};
 use super::stream::{Block, EventReader};
 use super::ticket::Ticket;
 use super::{CookieJar, Target};
+use crate::hostile::ClientAddresses;
 use crate::sim_time::SimTime;
 use crate::visitor::{GateResponse, PlannedRequest, ReportedStatus, RequestKind};
 
@@ -163,6 +164,8 @@ pub(crate) struct RequestPool {
 struct GateClient {
     http: HttpClient,
     target: Target,
+    /// The addresses that requests state, if there are hostile clients.
+    addresses: Option<ClientAddresses>,
     started: Instant,
 }
 
@@ -171,14 +174,19 @@ impl RequestPool {
     ///
     /// # Errors
     /// A target that is not a gate with this queue.
-    pub(crate) async fn open(target: Target, max: usize, started: Instant) -> Result<Self, TargetCheckError> {
+    pub(crate) async fn open(
+        target: Target,
+        addresses: Option<ClientAddresses>,
+        max: usize,
+        started: Instant,
+    ) -> Result<Self, TargetCheckError> {
         let options = Options {
             timeout: REQUEST_TIMEOUT,
             response_max: RESPONSE_MAX,
             idle_timeout: IDLE_TIMEOUT,
             authorities: None,
         };
-        let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, started });
+        let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, addresses, started });
         client.check_target().await?;
         let (sender, receiver) = mpsc::unbounded_channel();
         Ok(Self { client, free: max, streams: 0, sender, receiver })
@@ -338,6 +346,10 @@ impl GateClient {
             headers.insert("sec-fetch-mode", HeaderValue::from_static("navigate"));
             headers.insert("sec-fetch-dest", HeaderValue::from_static("document"));
         }
+        let address = self.addresses.as_ref().map(|addresses| addresses.of(job.visitor).to_string());
+        if let Some(address) = address.and_then(|address| HeaderValue::try_from(address).ok()) {
+            headers.insert("x-forwarded-for", address);
+        }
         if let Some(cookie) = job.cookies.header() {
             headers.insert(COOKIE, cookie);
         }
@@ -355,7 +367,8 @@ impl Exchange {
         let ticket = Ticket::of(&self.set_cookies);
         self.admitted_for_us = ticket.and_then(|ticket| ticket.admitted_for_us);
         let lobby = ticket.is_some_and(|ticket| ticket.lobby);
-        let tickets = Tickets { held: self.job.cookies.has_prefix("vestibule_"), set, lobby };
+        let slot_ms = ticket.and_then(|ticket| ticket.slot_ms);
+        let tickets = Tickets { held: self.job.cookies.has_prefix("vestibule_"), set, lobby, slot_ms };
         let kind = self.job.request.kind;
         self.reported_active =
             response::active(&body).filter(|_| matches!(kind, RequestKind::Poll | RequestKind::Keepalive));

@@ -21,6 +21,19 @@ impl CookieJar {
         self.0.is_none()
     }
 
+    /// A jar with this `Cookie` header.
+    pub(crate) fn of(header: Vec<u8>) -> Self {
+        Self(Some(header.into_boxed_slice()))
+    }
+
+    /// The name and the token of the ticket or pre-ticket.
+    pub(crate) fn ticket(&self) -> Option<(String, String)> {
+        let is_ticket = |name: &str| name.trim_start_matches("__Host-").starts_with("vestibule_");
+        let pairs = self.pairs().filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
+        let mut tickets = pairs.filter(|(name, _)| is_ticket(name));
+        tickets.next().map(|(name, token)| (name.to_owned(), token.to_owned()))
+    }
+
     /// Whether there is a cookie whose name has this prefix.
     #[must_use]
     pub(crate) fn has_prefix(&self, prefix: &str) -> bool {

@@ -5,7 +5,7 @@ use http::header::{LOCATION, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, StatusCode};
 use vestibule_core::line::Phase;
-use vestibule_core::{VisitorState, VisitorStatus};
+use vestibule_core::{JoinStep, VisitorState, VisitorStatus};
 
 use crate::visitor::{GateResponse, ReportedStatus, RequestKind};
 
@@ -21,6 +21,8 @@ pub(super) struct Tickets {
     pub(super) set: bool,
     /// Whether it is one of a lobby.
     pub(super) lobby: bool,
+    /// Milliseconds until the slot of the ticket expires.
+    pub(super) slot_ms: Option<u32>,
 }
 
 /// Reads the response to a request.
@@ -50,7 +52,8 @@ fn page(head: &Parts, tickets: Tickets) -> Result<GateResponse, String> {
         let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
         return Err(format!("{status} to {to} without a ticket"));
     }
-    if status.is_success() || status.is_redirection() { Ok(GateResponse::Site) } else { Err(status.to_string()) }
+    let is_site = status.is_success() || status.is_redirection();
+    if is_site { Ok(GateResponse::Site { slot_ms: tickets.slot_ms }) } else { Err(status.to_string()) }
 }
 
 fn visitor_status(head: &Parts, body: &Bytes) -> Result<GateResponse, String> {
@@ -81,6 +84,7 @@ pub(super) fn reported_status(json: &[u8]) -> Option<ReportedStatus> {
         // Without the store, no session is renewed.
         expires_in: visitor_status.expires_in.filter(|_| !unavailable),
         poll_after_ms: poll_after_ms.min(RETRY_MAX_MS),
+        is_limited: matches!(visitor_status.join, Some(JoinStep::RetryLater { .. })),
         skip: None,
     })
 }

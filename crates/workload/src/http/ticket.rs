@@ -6,6 +6,9 @@ use http::HeaderValue;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+/// Microseconds per millisecond.
+const MICROS_PER_MILLI: u64 = 1000;
+
 /// A ticket that a response sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket {
@@ -13,6 +16,8 @@ pub(super) struct Ticket {
     pub(super) lobby: bool,
     /// For an admitted session, the time from the admission to the signature in microseconds, by the store's clock.
     pub(super) admitted_for_us: Option<u64>,
+    /// For an admitted session, the time from the signature until its slot expires, in milliseconds.
+    pub(super) slot_ms: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -27,6 +32,8 @@ struct Claims {
     n: Option<u64>,
     /// When the ticket was signed.
     t: Option<u64>,
+    /// The time from then until the slot expires.
+    x: Option<u64>,
 }
 
 impl Ticket {
@@ -40,7 +47,8 @@ impl Ticket {
         let mut parts = token.split('.');
         let (header, claims): (Header, Claims) = (decoded(parts.next()?)?, decoded(parts.next()?)?);
         let admitted_for_us = claims.n.zip(claims.t).map(|(admitted, signed)| signed.saturating_sub(admitted));
-        Some(Self { lobby: header.typ.as_deref() == Some("lobby"), admitted_for_us })
+        let slot_ms = claims.x.map(|expires_in| u32::try_from(expires_in / MICROS_PER_MILLI).unwrap_or(u32::MAX));
+        Some(Self { lobby: header.typ.as_deref() == Some("lobby"), admitted_for_us, slot_ms })
     }
 }
 
@@ -72,10 +80,12 @@ mod tests {
             let token = signer.sign(&queue, 1, Micros(at.0 + 250), &place, None).unwrap();
             Ticket::of(&set_cookie(&token))
         };
-        assert_eq!(ticket(admitted_at), Some(Ticket { lobby: false, admitted_for_us: Some(250) }));
-        assert_eq!(ticket(admitted_at), Some(Ticket { lobby: false, admitted_for_us: None }), "a waiting one");
+        let admitted = Ticket { lobby: false, admitted_for_us: Some(250), slot_ms: Some(29_999) };
+        let waiting = Ticket { admitted_for_us: None, slot_ms: None, ..admitted };
+        assert_eq!(ticket(admitted_at), Some(admitted), "its slot expires after claim_ttl");
+        assert_eq!(ticket(admitted_at), Some(waiting));
         let lobby = [r#"{"typ":"lobby"}"#, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
-        assert_eq!(Ticket::of(&set_cookie(&lobby)), Some(Ticket { lobby: true, admitted_for_us: None }));
+        assert_eq!(Ticket::of(&set_cookie(&lobby)), Some(Ticket { lobby: true, ..waiting }));
         for wrong in ["", "a.b.c", "e30"] {
             assert_eq!(Ticket::of(&set_cookie(wrong)), None, "{wrong}");
         }

@@ -59,6 +59,7 @@ impl MetricsAddress {
         let of_queue = |name: &str| value(&text, name, queue);
         Ok(Sample {
             memory: None,
+            cpu_us: None,
             commands: value(&text, "vestibule_request_store_seconds_count", None),
             waiting: of_queue("vestibule_queue_waiting"),
             active: of_queue("vestibule_queue_active"),

@@ -1,6 +1,7 @@
 //! Samples the store and the metrics of the gate during a run.
 
 mod metrics;
+mod process;
 mod redis;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 pub use metrics::MetricsAddress;
+pub(crate) use process::cpu_us;
 pub use redis::RedisAddress;
 
 /// Interval of the samples.
@@ -42,6 +44,8 @@ pub struct Observer {
     pub metrics: Option<MetricsAddress>,
     /// The queue ID, if the metrics have several queues.
     pub queue: Option<String>,
+    /// The process ID of the gate, if it runs on this machine.
+    pub gate_process: Option<u32>,
 }
 
 /// The samples of a run.
@@ -57,6 +61,12 @@ pub struct Observation {
     pub store_memory_before: Option<u64>,
     /// Maximum memory of the store, in bytes.
     pub store_memory_peak: Option<u64>,
+    /// CPU time of the store during the run, in microseconds.
+    pub store_cpu_us: Option<u64>,
+    /// CPU time of the gate during the run, in microseconds.
+    pub gate_cpu_us: Option<u64>,
+    /// CPU time of the load test itself, in microseconds.
+    pub client_cpu_us: Option<u64>,
     /// Maximum number of waiting and active visitors, from the metrics.
     pub present_peak: Option<u64>,
     /// Maximum number of active visitors, from the metrics.
@@ -72,6 +82,7 @@ pub struct Observation {
 pub(crate) struct Sample {
     pub(crate) memory: Option<u64>,
     pub(crate) commands: Option<u64>,
+    pub(crate) cpu_us: Option<u64>,
     pub(crate) waiting: Option<u64>,
     pub(crate) active: Option<u64>,
     pub(crate) quota: Option<u64>,
@@ -84,8 +95,14 @@ pub(crate) struct Watch {
 }
 
 impl Observer {
+    /// CPU time of the gate and of this process so far.
+    fn process_cpu(&self) -> [Option<u64>; 2] {
+        [self.gate_process.and_then(cpu_us), cpu_us(std::process::id())]
+    }
+
     pub(crate) async fn start(self) -> Watch {
         let mut builder = ObservationBuilder::default();
+        let process_cpu = self.process_cpu();
         // The first sample is taken before the run.
         builder.take(&self).await;
         let (stop, mut stopped) = oneshot::channel();
@@ -99,6 +116,10 @@ impl Observer {
                 }
             }
             builder.take(&self).await;
+            let since = |then: Option<u64>, now: Option<u64>| now?.checked_sub(then?);
+            let [gate, client] = self.process_cpu();
+            builder.seen.gate_cpu_us = since(process_cpu[0], gate);
+            builder.seen.client_cpu_us = since(process_cpu[1], client);
             builder.seen
         });
         Watch { stop, seen }
@@ -118,6 +139,17 @@ struct ObservationBuilder {
     seen: Observation,
     /// For each source, the command count of the last sample. It restarts at 0 with the store.
     commands: [Option<u64>; 2],
+    /// The CPU time of the store at the last sample. It restarts at 0 with the store.
+    store_cpu: Option<u64>,
+}
+
+/// What was added since the last sample of a count that restarts at 0 with the store.
+const fn added(last: &mut Option<u64>, now: u64) -> u64 {
+    match last.replace(now) {
+        None => 0,
+        Some(last) if now >= last => now - last,
+        Some(_) => now,
+    }
 }
 
 impl ObservationBuilder {
@@ -153,9 +185,10 @@ impl ObservationBuilder {
         let present = sample.waiting.zip(sample.active).map(|(waiting, active)| waiting + active);
         seen.present_peak = seen.present_peak.max(present);
         if let Some(commands) = sample.commands.filter(|_| counts) {
-            let before = self.commands[source].replace(commands);
-            let more = before.map_or(0, |before| if commands >= before { commands - before } else { commands });
-            *seen.store_commands.get_or_insert(0) += more;
+            *seen.store_commands.get_or_insert(0) += added(&mut self.commands[source], commands);
+        }
+        if let Some(cpu_us) = sample.cpu_us {
+            *seen.store_cpu_us.get_or_insert(0) += added(&mut self.store_cpu, cpu_us);
         }
     }
 }

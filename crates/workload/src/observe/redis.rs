@@ -47,7 +47,7 @@ impl FromStr for RedisAddress {
 }
 
 impl RedisAddress {
-    /// Reads the memory and the number of script calls.
+    /// Reads the memory, the number of script calls and the CPU time.
     pub(super) async fn sample(&self) -> std::result::Result<Sample, String> {
         let answers = timeout(REQUEST_TIMEOUT, self.info()).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
         let info = answers.map_err(|error| format!("Redis: {error}"))?;
@@ -57,7 +57,10 @@ impl RedisAddress {
             statistics.and_then(|text| text.split(',').next()?.parse().ok()).unwrap_or(0)
         };
         let commands = calls("fcall");
-        Ok(Sample { memory, commands: Some(commands), ..Sample::default() })
+        let seconds = |name| field(&info, name).and_then(|text| text.trim().parse::<f64>().ok());
+        let cpu = seconds("used_cpu_user:").zip(seconds("used_cpu_sys:"));
+        let cpu_us = cpu.map(|(user, system)| ((user + system) * 1e6) as u64);
+        Ok(Sample { memory, commands: Some(commands), cpu_us, ..Sample::default() })
     }
 
     async fn info(&self) -> Result<String> {
@@ -68,7 +71,8 @@ impl RedisAddress {
         }
         let memory = ask(&mut stream, &["INFO", "memory"]).await?;
         let commands = ask(&mut stream, &["INFO", "commandstats"]).await?;
-        Ok(memory + &commands)
+        let cpu = ask(&mut stream, &["INFO", "cpu"]).await?;
+        Ok(memory + &commands + &cpu)
     }
 }
 

@@ -1,12 +1,12 @@
-//! Plans of one workload with several quotas, side by side.
+//! Plans of one workload with several quotas, or with and without protection, side by side.
 
 use std::fmt::Write as _;
 
 use super::{Report, measured, number};
 use crate::checks::FIGURES;
 
-/// Compared figures and their column heads.
-const COMPARED: [(&str, &str); 10] = [
+/// Compared figures and their column heads. Those that no plan has are left out.
+const COMPARED: [(&str, &str); 16] = [
     ("wait_p50", "median wait"),
     ("wait_p90", "wait, p90"),
     ("wait_longest", "longest wait"),
@@ -15,6 +15,12 @@ const COMPARED: [(&str, &str); 10] = [
     ("peak_requests_per_second", "peak request rate"),
     ("lambda_concurrency", "Lambda concurrency"),
     ("requests_per_visitor_minute", "requests per visitor-minute"),
+    ("bot_share_of_admissions", "admissions of bots"),
+    ("bot_share_of_slot_time", "slot time of bots"),
+    ("bot_requests_per_slot", "requests per bot's slot"),
+    ("visitors_rejected", "visitors rejected"),
+    ("visitor_wait_added_p50", "added median wait"),
+    ("visitor_wait_added_p90", "added wait, p90"),
     ("estimate_p90_coverage", "waits within estimated p90"),
     ("cost", "AWS cost, estimated"),
 ];
@@ -44,6 +50,15 @@ impl Comparison {
         self.0.iter().find_map(|report| Some(report.cost.as_ref()?.caveat.as_str()))
     }
 
+    /// The compared figures that a plan has.
+    fn compared(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+        COMPARED.iter().filter(|(name, _)| self.0.iter().any(|report| report.check(name).is_some()))
+    }
+
+    fn compares_protection(&self) -> bool {
+        self.0.iter().any(|report| report.run.protection.is_some())
+    }
+
     pub(super) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|report| {
             let figure = |(name, _): &(&str, &str)| {
@@ -52,19 +67,22 @@ impl Comparison {
             };
             let line = report.series.waiting.iter().copied().fold(0.0, f64::max);
             let first = [report.quota(), measured(report.run.seconds.round(), "s"), number(line.round())];
-            first.into_iter().chain(COMPARED.iter().map(figure)).collect()
+            let protection = self.compares_protection().then(|| report.run.protection.unwrap_or("-").to_owned());
+            protection.into_iter().chain(first).chain(self.compared().map(figure)).collect()
         })
     }
 
-    pub(super) fn heads() -> impl Iterator<Item = &'static str> {
-        ["quota", "line empty after", "longest line"].into_iter().chain(COMPARED.iter().map(|(_, head)| *head))
+    pub(super) fn heads(&self) -> impl Iterator<Item = &'static str> {
+        let protection = self.compares_protection().then_some("protection");
+        let first = ["quota", "line empty after", "longest line"];
+        protection.into_iter().chain(first).chain(self.compared().map(|(_, head)| *head))
     }
 
     /// The comparison as lines for a terminal.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        for (index, head) in Self::heads().enumerate() {
+        for (index, head) in self.heads().enumerate() {
             let _ = write!(text, "{head:>28}");
             for row in self.rows() {
                 let _ = write!(text, " {:>12}", row[index]);

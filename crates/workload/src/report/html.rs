@@ -93,8 +93,8 @@ impl Comparison {
     pub fn to_html(&self) -> String {
         let run = self.reports().first().map(|report| &report.run);
         let context = context! {
-            title => format!("Plans for {} visitors, by quota", run.map_or(0, |run| run.visitors)),
-            run => Value::from(Serde(run)), heads => Self::heads().collect::<Vec<_>>(), caveat => self.caveat(),
+            title => format!("Plans for {} visitors", run.map_or(0, |run| run.visitors)),
+            run => Value::from(Serde(run)), heads => self.heads().collect::<Vec<_>>(), caveat => self.caveat(),
             rows => self.rows().collect::<Vec<_>>(), charts => self.charts(),
         };
         render("comparison.html", context)
@@ -103,15 +103,15 @@ impl Comparison {
     fn charts(&self) -> String {
         let reports = self.reports();
         let over_time = |of: fn(&Report) -> &[f64]| {
-            reports.iter().map(|report| Line::over_time(report.quota(), report.series.every, of(report))).collect()
+            reports.iter().map(|report| Line::over_time(report.label(), report.series.every, of(report))).collect()
         };
         let waits = reports
             .iter()
-            .map(|report| Line::through(report.quota(), report.waits.iter().map(|step| (step[0], step[1]))));
+            .map(|report| Line::through(report.label(), report.waits.iter().map(|step| (step[0], step[1]))));
         let charts = [
-            Chart::new("Waiting visitors, by quota", "visitors", over_time(|report| &report.series.waiting)),
-            Chart::new("Wait by arrival, by quota", "seconds, median", waits.collect()),
-            Chart::new("Requests, by quota", "per second", over_time(|report| &report.series.requests)),
+            Chart::new("Waiting visitors", "visitors", over_time(|report| &report.series.waiting)),
+            Chart::new("Wait by arrival", "seconds, median", waits.collect()),
+            Chart::new("Requests", "per second", over_time(|report| &report.series.requests)),
         ];
         charts.iter().map(Chart::draw).collect()
     }

@@ -71,6 +71,11 @@ pub struct RunDescription {
     pub arrivals: String,
     /// Their behavior.
     pub behavior: Behavior,
+    /// Hostile clients beside them.
+    pub hostile: Vec<String>,
+    /// The compared measures against automated clients: `off` or `settings`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protection: Option<&'static str>,
     /// The quota, if it is known.
     pub quota: Option<u64>,
     /// The duration in seconds.
@@ -147,6 +152,8 @@ impl RunDescription {
             visitors: workload.visitors,
             arrivals: workload.arrivals.to_string(),
             behavior: workload.behavior.clone(),
+            hostile: workload.hostile.iter().map(ToString::to_string).collect(),
+            protection: None,
             quota,
             seconds: duration.seconds(),
             ended: ended.to_owned(),
@@ -196,6 +203,12 @@ impl Report {
     /// The quota as text.
     pub(super) fn quota(&self) -> String {
         self.run.quota.map_or_else(|| "-".to_owned(), |quota| quota.to_string())
+    }
+
+    /// The quota and the protection, as far as plans compare them.
+    pub(super) fn label(&self) -> String {
+        let protection = self.run.protection.map(|protection| format!(", protection {protection}"));
+        format!("{}{}", self.quota(), protection.unwrap_or_default())
     }
 
     /// The report as JSON.

@@ -1,19 +1,24 @@
 //! A gate in virtual time: the rules of the line, and the responses that a gate would send.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use vestibule_core::line::{Line, LineRules, Mode, SessionLocation, SessionState, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{
+    ClientDigests, JoinClient, Line, LineRules, LocatedSession, Mode, SessionLocation, SessionState, Visit,
+    VisitAnswer, VisitKind,
+};
 use vestibule_core::{
-    FirstVisit, JoinStep, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT,
-    PreTicket, QueueId, SessionId, Ticket, TicketSigner, VisitorState, draw_after, full_after, lobby_after, poll_after,
+    ClientNetworks, FirstVisit, JoinStep, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR,
+    POLLS_PER_WAIT, PreTicket, PrefixKind, QueueId, SessionId, Ticket, TicketSigner, VisitorState, draw_after,
+    full_after, lobby_after, poll_after, rejected_after,
 };
 use vestibule_estimate::{WaitRange, expected_wait};
 
 use super::sale::{Sale, VirtualSale};
+use crate::hostile::ClientAddresses;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::visitor::{GateResponse, PollSpan, ReportedStatus, RequestKind};
-use crate::workload::Workload;
+use crate::workload::{VisitorKind, Workload};
 
 /// The start of the simulated time.
 const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);
@@ -26,7 +31,7 @@ const POLL_MIN: f64 = POLL_NEAR as f64;
 /// Number of polls in the estimated wait.
 const POLLS: f64 = POLLS_PER_WAIT as f64;
 /// Microseconds per millisecond.
-const MICROS_PER_MILLI: f64 = 1000.0;
+const MICROS_PER_MILLI: u64 = 1000;
 
 /// The session of a visitor.
 #[derive(Clone)]
@@ -51,6 +56,14 @@ struct SimulatedSession {
     shown_position: u64,
 }
 
+/// A session in line whose client keeps no cookies.
+struct WaitingRobot {
+    /// Just before it expires, unless it was admitted.
+    due: SimTime,
+    number: u32,
+    session: SessionId,
+}
+
 /// The gate.
 pub(super) struct VirtualGate {
     line: Line,
@@ -69,6 +82,12 @@ pub(super) struct VirtualGate {
     /// Maximum time in which polls are skipped, in seconds.
     skip_max: f64,
     rng: Rng,
+    /// Clients without cookies whose sessions were in line, in order of their expiry.
+    robots: VecDeque<WaitingRobot>,
+    /// The addresses of clients, if there are hostile ones.
+    addresses: Option<ClientAddresses>,
+    /// The workload, which says whose token a hostile client sends.
+    workload: Workload,
 }
 
 impl VirtualGate {
@@ -96,12 +115,15 @@ impl VirtualGate {
             rules: rules.clone(),
             signer: TicketSigner::new(&KeyList::of_bytes("plan", [7; 32])).expect("a key of the right length"),
             queue,
-            sessions: (0..workload.visitors).map(|_| session_of(&mut rng)).collect(),
+            sessions: (0..workload.clients()).map(|_| session_of(&mut rng)).collect(),
             last_first_visit: Micros(0),
             order: BTreeSet::new(),
             silent: HashMap::new(),
             skip_max: SKIP_MAX,
             rng,
+            robots: VecDeque::new(),
+            addresses: ClientAddresses::new(workload.visitors, &workload.hostile),
+            workload: workload.clone(),
         }
     }
 
@@ -112,7 +134,7 @@ impl VirtualGate {
     }
 
     /// Handles a request.
-    pub(super) fn handle(&mut self, now: SimTime, number: u32, kind: RequestKind, is_robot: bool) -> GateResponse {
+    pub(super) fn handle(&mut self, now: SimTime, number: u32, kind: RequestKind, sender: VisitorKind) -> GateResponse {
         match kind {
             RequestKind::Away => {
                 self.renew(now, number);
@@ -125,7 +147,7 @@ impl VirtualGate {
                 }
                 GateResponse::Done
             }
-            _ if is_robot => self.answer_robot(now),
+            _ if !sender.has_session() => self.answer_robot(now, number),
             _ if self.lobby_ends_in(now).is_some() => self.answer_in_lobby(now, number, kind),
             _ => {
                 let answer = self.visit(now, number);
@@ -162,6 +184,7 @@ impl VirtualGate {
                 wait: None,
                 expires_in: None,
                 poll_after_ms,
+                is_limited: false,
                 skip: None,
             }),
         }
@@ -186,14 +209,62 @@ impl VirtualGate {
         }
     }
 
-    fn answer_robot(&mut self, now: SimTime) -> GateResponse {
-        let join = Some(self.rng.session());
-        let answer = self.line.visit(instant(now), &Visit { join, ..Visit::default() });
-        let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        if is_in {
-            GateResponse::Site
-        } else {
-            GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false }
+    /// A client whose tokens are worth nothing is a newcomer each time.
+    fn answer_robot(&mut self, now: SimTime, number: u32) -> GateResponse {
+        let (session, client) = (self.rng.session(), self.client_of(number));
+        let answer = self.line.visit(instant(now), &Visit { client, ..Visit::joining(session) });
+        if answer.place.is_some_and(|place| place.admitted_at.is_none()) {
+            let due = SimTime(now.add_seconds(self.rules.claim_ttl as f64).0.saturating_sub(1));
+            self.robots.push_back(WaitingRobot { due, number, session });
+        }
+        match answer.place.filter(|place| place.admitted_at.is_some()) {
+            Some(place) => {
+                let slot_ms = place.expires_at.since(answer.now) / MICROS_PER_MILLI;
+                GateResponse::Site { slot_ms: u32::try_from(slot_ms).ok() }
+            }
+            None => GateResponse::QueuePage { poll_after_ms: 2000, ticket: answer.place.is_some(), lobby: false },
+        }
+    }
+
+    /// The next client without cookies whose session was admitted after it had waited, with the time of the slot. Nobody
+    /// came back to claim it.
+    pub(super) fn next_admitted_robot(&mut self, now: SimTime) -> Option<(u32, SimTime, SimTime)> {
+        while let Some(robot) = self.robots.pop_front_if(|robot| robot.due <= now) {
+            let found = self.line.find(instant(robot.due), robot.session);
+            if let Some(LocatedSession { state: SessionLocation::Active { admitted_at }, expires_at }) = found {
+                return Some((robot.number, sim_time(admitted_at), sim_time(expires_at)));
+            }
+        }
+        None
+    }
+
+    /// What limits know about a client.
+    fn client_of(&self, number: u32) -> JoinClient {
+        let networks = self.addresses.as_ref().and_then(|addresses| ClientNetworks::of(addresses.of(number)));
+        let digest = |kind, prefix: &dyn ToString| {
+            self.signer.prefix_digest(kind, &self.queue, self.rules.epoch, &prefix.to_string())
+        };
+        let prefixes = networks.and_then(|networks| {
+            Some(ClientDigests {
+                address: digest(PrefixKind::Address, &networks.address)?,
+                network: digest(PrefixKind::Network, &networks.network)?,
+            })
+        });
+        JoinClient { prefixes, ..JoinClient::default() }
+    }
+
+    /// The network of a client, as it stands in pre-tickets.
+    fn network_of(&self, number: u32) -> Option<String> {
+        let networks = ClientNetworks::of(self.addresses.as_ref()?.of(number))?;
+        Some(networks.network.to_string())
+    }
+
+    /// A client of a replay sends the token of another in its first request.
+    fn replay(&mut self, number: u32) {
+        let first = self.workload.replayed_by(number);
+        let is_new = self.session_of(number).ticket.is_none() && self.session_of(number).pre_ticket.is_none();
+        if let Some(first) = first.filter(|_| is_new) {
+            self.sessions[number as usize] = self.session_of(first).clone();
         }
     }
 
@@ -204,25 +275,33 @@ impl VirtualGate {
     fn visit(&mut self, now: SimTime, number: u32) -> VisitAnswer {
         self.silent.remove(&number);
         self.convert(number);
+        self.replay(number);
         let session_of = self.session_of(number);
+        // Only joins are counted by address.
+        let client = if session_of.ticket.is_none() { self.client_of(number) } else { JoinClient::default() };
         let visit = match (session_of.pre_ticket, &session_of.ticket) {
             (Some(pre_ticket), None) => Visit::redeeming(pre_ticket),
             (_, ticket) => Visit { ticket: ticket.clone(), ..Visit::joining(session_of.session) },
         };
+        let visit = Visit { client, ..visit };
         let mut answer = self.line.visit(instant(now), &visit);
         if answer.place.is_none() {
             let session_of = &mut self.sessions[number as usize];
             let had_session = session_of.ticket.take().is_some();
-            if answer.kind != VisitKind::NeedsPreTicket || had_session || visit.redeem.is_some() {
+            let was_turned_away = matches!(answer.kind, VisitKind::Rejected(_) | VisitKind::Full);
+            let has_ended = answer.kind != VisitKind::NeedsPreTicket || visit.redeem.is_some();
+            if had_session || has_ended && !was_turned_away {
                 // The session has ended: the visitor joins again.
                 (session_of.session, session_of.pre_ticket) = (self.rng.session(), None);
                 (session_of.shown_position, session_of.shown_wait, session_of.number) = (0, 0.0, None);
-                let visit = Visit::joining(session_of.session);
+                let visit = Visit { client, ..Visit::joining(session_of.session) };
                 answer = self.line.visit(instant(now), &visit);
             }
         }
-        if answer.kind == VisitKind::NeedsPreTicket {
-            self.sign_first_visit(now, number);
+        match answer.kind {
+            VisitKind::NeedsPreTicket => self.sign_first_visit(now, number, false),
+            VisitKind::Rejected(_) | VisitKind::Full => self.preserve_first_visit(now, number),
+            _ => {}
         }
         if let Some(place) = &answer.place {
             self.sessions[number as usize].pre_ticket = None;
@@ -249,13 +328,27 @@ impl VirtualGate {
         }
     }
 
-    fn sign_first_visit(&mut self, now: SimTime, number: u32) {
+    /// A newcomer who is turned away keeps the first visit as the arrival, if the queue uses pre-tickets.
+    fn preserve_first_visit(&mut self, now: SimTime, number: u32) {
+        if self.rules.protection.pre_ticket_from.is_none() {
+            return;
+        }
+        match &mut self.sessions[number as usize].pre_ticket {
+            Some(pre_ticket) => *pre_ticket = pre_ticket.preserve(),
+            None => self.sign_first_visit(now, number, true),
+        }
+    }
+
+    fn sign_first_visit(&mut self, now: SimTime, number: u32, preserved: bool) {
         let (epoch, session) = (self.rules.epoch, self.session_of(number).session);
         // Virtual time is in milliseconds; a real clock tells first visits apart.
         self.last_first_visit = instant(now).max(Micros(self.last_first_visit.0 + 1));
-        let visit = FirstVisit { epoch, session, at: self.last_first_visit, network: None, preserved: false };
+        let network = self.network_of(number);
+        let network = network.as_deref();
+        let visit = FirstVisit { epoch, session, at: self.last_first_visit, network, preserved };
         let token = self.signer.sign_first_visit(&self.queue, &visit);
-        let verified = token.and_then(|token| self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), None).ok());
+        let verify = |token: String| self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), network).ok();
+        let verified = token.and_then(verify);
         self.sessions[number as usize].pre_ticket = verified;
     }
 
@@ -367,6 +460,7 @@ impl VirtualGate {
         let ask_after = match answer.kind {
             VisitKind::Full => full_after(jittered),
             VisitKind::NeedsPreTicket => JoinStep::REDEEM_AFTER,
+            VisitKind::Rejected(rejection) => rejected_after(rejection.retry_after, jittered),
             _ if drawing => {
                 let draw_ends_in = self.sale.as_ref().and_then(|sale| sale.event.draw_ends_in(answer.now));
                 draw_after(draw_ends_in, self.rules.waiting_ttl, left, jittered)
@@ -392,7 +486,7 @@ impl VirtualGate {
         let (session, shown) = (ReportedStatus::session_prefix(session_of.session), session_of.shown_position);
         let drawn = session_of.number;
         match kind {
-            RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site,
+            RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site { slot_ms: None },
             RequestKind::Enter | RequestKind::Page => {
                 GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some(), lobby: false }
             }
@@ -411,6 +505,7 @@ impl VirtualGate {
                 wait,
                 expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
                 poll_after_ms,
+                is_limited: matches!(answer.kind, VisitKind::Rejected(_)),
                 skip,
             }),
         }
@@ -418,7 +513,7 @@ impl VirtualGate {
 
     /// Adds random microseconds to virtual time, from which `poll_after` derives its jitter.
     fn with_random_micros(&mut self, at: Micros) -> Micros {
-        Micros(at.0 + self.rng.between(0.0, MICROS_PER_MILLI) as u64)
+        Micros(at.0 + self.rng.between(0.0, MICROS_PER_MILLI as f64) as u64)
     }
 
     /// The span in which polls are skipped: half of the wait, and half of the time for which the pace is known. `None` if it
@@ -454,6 +549,10 @@ fn polls(less: f64, more: f64, rules: &LineRules) -> f64 {
     polls
 }
 
+fn sim_time(at: Micros) -> SimTime {
+    SimTime(u32::try_from(at.since(START) / MICROS_PER_MILLI).unwrap_or(u32::MAX))
+}
+
 fn instant(at: SimTime) -> Micros {
     Micros(START.0 + u64::from(at.0) * 1000)
 }
@@ -469,11 +568,19 @@ mod tests {
     #[test]
     fn polls_are_jittered_as_with_a_real_clock() {
         let behavior = Behavior::patient(Shopping::Fixed(30.0));
-        let workload = Workload { visitors: 200, arrivals: Arrivals::Steady(1.0), behavior, seed: 1, repeat: None };
+        let workload = Workload {
+            visitors: 200,
+            arrivals: Arrivals::Steady(1.0),
+            behavior,
+            seed: 1,
+            repeat: None,
+            hostile: Vec::new(),
+        };
         let protection = Protection::without_pre_tickets();
         let rules = LineRules { protection, ..LineRules::with_quota(1) };
         let mut gate = VirtualGate::new(&workload, &rules, None);
-        let request = (0..200).map(|number| gate.handle(SimTime(number), number, RequestKind::Enter, false));
+        let request =
+            (0..200).map(|number| gate.handle(SimTime(number), number, RequestKind::Enter, VisitorKind::Person));
         let pages = request.filter_map(|response| match response {
             GateResponse::QueuePage { poll_after_ms, .. } => Some(poll_after_ms / 1000),
             _ => None,

@@ -4,6 +4,8 @@
 //! hundreds of times without effect, so such polls are counted and not simulated until half of the estimated wait is over
 //! or the visitor is admitted. An hour with a million waiting visitors takes about a minute.
 
+#[cfg(test)]
+mod attack_tests;
 mod gate;
 mod request_rate;
 mod sale;
@@ -26,7 +28,7 @@ use crate::workload::Workload;
 /// Interval of the purge, in seconds.
 const PURGE_INTERVAL: f64 = 5.0;
 /// Maximum simulated time, in seconds: two days.
-const DURATION_MAX: f64 = 172_800.0;
+pub const DURATION_MAX: u32 = 172_800;
 
 /// The result of a simulation.
 pub struct SimulationResult {
@@ -40,16 +42,17 @@ pub struct SimulationResult {
     pub completed: bool,
 }
 
-/// Simulates a workload with these rules.
+/// Simulates a workload with these rules until all visitors have left.
 #[must_use]
 pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
-    Simulation::new(workload, rules, None).run()
+    simulate_until(workload, rules, None, DURATION_MAX)
 }
 
-/// Simulates an event: visitors of its lobby come before its start, and the others of the workload from its start on.
+/// Simulates a workload for at most so many seconds, at most [`DURATION_MAX`]. With an event, visitors of its lobby come before
+/// its start, and the others of the workload from its start on.
 #[must_use]
-pub fn simulate_sale(workload: Workload, rules: &LineRules, sale: &Sale) -> SimulationResult {
-    Simulation::new(workload, rules, Some(sale)).run()
+pub fn simulate_until(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
+    Simulation::new(workload, rules, sale).run(SimTime::from_seconds(seconds.min(DURATION_MAX).into()))
 }
 
 struct Simulation {
@@ -81,16 +84,20 @@ impl Simulation {
         }
     }
 
-    fn run(mut self) -> SimulationResult {
+    fn run(mut self, end: SimTime) -> SimulationResult {
         while !self.visitors.all_departed()
-            && self.now < SimTime::from_seconds(DURATION_MAX)
             && let Some((at, visitor)) = self.visitors.timers.pop()
         {
+            if at > end {
+                self.now = end;
+                break;
+            }
             self.advance(at);
             if self.visitors.is_due(visitor, at) {
                 self.fire_timer(visitor);
             }
         }
+        self.record_robots(SimTime::NEVER);
         let completed = self.visitors.all_departed();
         self.request_rate.write(&mut self.request_stats);
         SimulationResult {
@@ -103,6 +110,7 @@ impl Simulation {
 
     /// Advances the time: sessions expire and the purge runs.
     fn advance(&mut self, until: SimTime) {
+        self.record_robots(until);
         while let Some(Reverse((at, visitor))) = self.expiries.peek().copied().filter(|Reverse((at, _))| *at <= until) {
             self.expiries.pop();
             self.now = self.now.max(at);
@@ -118,6 +126,13 @@ impl Simulation {
         }
     }
 
+    /// Records the slots of clients without cookies that do not know of them.
+    fn record_robots(&mut self, now: SimTime) {
+        while let Some((number, from, until)) = self.gate.next_admitted_robot(now) {
+            self.visitors.record_slot(number, from, until);
+        }
+    }
+
     fn fire_timer(&mut self, visitor: u32) {
         let was_in_line = self.visitors.get(visitor).is_in_line();
         let mut next = self.visitors.step(visitor, self.now, Event::Timer);
@@ -128,7 +143,8 @@ impl Simulation {
         }
         while let Some(request) = next {
             self.request_rate.add(self.now);
-            let response = self.gate.handle(self.now, visitor, request.kind, self.visitors.get(visitor).is_bot());
+            let sender = self.visitors.get(visitor).kind();
+            let response = self.gate.handle(self.now, visitor, request.kind, sender);
             let before = self.visitors.get(visitor).trace().requests;
             next = self.visitors.step(visitor, self.now, Event::Response(&response, self.now));
             let skipped = self.visitors.get(visitor).trace().requests - before - u32::from(next.is_some());
@@ -174,10 +190,17 @@ mod tests {
     #[test]
     fn drawn_visitors_are_admitted_by_their_numbers() {
         let behavior = Behavior::patient(Shopping::Uniform(5.0, 15.0));
-        let workload = Workload { visitors: 900, arrivals: Arrivals::Burst(60.0), behavior, seed: 5, repeat: None };
+        let workload = Workload {
+            visitors: 900,
+            arrivals: Arrivals::Burst(60.0),
+            behavior,
+            seed: 5,
+            repeat: None,
+            hostile: Vec::new(),
+        };
         for order in [EventOrder::Draw, EventOrder::Arrival] {
             let sale = Sale { lobby: 600, order, draw_seconds: 30 };
-            let result = simulate_sale(workload.clone(), &LineRules::with_quota(20), &sale);
+            let result = simulate_until(workload.clone(), &LineRules::with_quota(20), Some(&sale), DURATION_MAX);
             assert!(result.completed);
             let drawn = result.traces.iter().filter(|trace| trace.number.is_some()).count();
             assert_eq!(drawn, if order == EventOrder::Draw { 600 } else { 0 });
@@ -195,9 +218,17 @@ mod tests {
         // A short line with a hardly known pace, one of some minutes, and one with a well-known pace.
         for (visitors, quota, shopping) in [(480, 80, (2.0, 6.0)), (800, 100, (10.0, 30.0)), (1000, 50, (30.0, 90.0))] {
             let behavior = Behavior { second_tab: 0.1, ..Behavior::patient(Shopping::Uniform(shopping.0, shopping.1)) };
-            let workload = Workload { visitors, arrivals: Arrivals::Burst(5.0), behavior, seed: 3, repeat: None };
+            let workload = Workload {
+                visitors,
+                arrivals: Arrivals::Burst(5.0),
+                behavior,
+                seed: 3,
+                repeat: None,
+                hostile: Vec::new(),
+            };
             let figures = |simulation: Simulation| {
-                let SimulationResult { traces, request_stats, duration, .. } = simulation.run();
+                let SimulationResult { traces, request_stats, duration, .. } =
+                    simulation.run(SimTime::from_seconds(DURATION_MAX.into()));
                 summarize(&traces, &request_stats, Some(quota), duration, true, &Observation::default()).figures
             };
             let protection = Protection::without_pre_tickets();

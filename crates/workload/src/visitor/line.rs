@@ -115,7 +115,7 @@ impl Visitor {
         behavior: &Behavior,
     ) -> Next {
         match *response {
-            GateResponse::Site => self.on_site(now, sent, behavior),
+            GateResponse::Site { .. } => self.on_site(now, sent, behavior),
             GateResponse::QueuePage { ticket: true, .. } if matches!(self.phase, Phase::Shopping | Phase::Admitted) => {
                 self.evicted()
             }
@@ -133,10 +133,12 @@ impl Visitor {
                     self.trace.last_waiting = Some(sent);
                     self.present_until = now.add_seconds(f64::from(poll_after_ms) / 1000.0 * PRESENCE_FACTOR);
                 } else {
-                    self.first_visit.get_or_insert(sent);
+                    self.first_visit.get_or_insert((sent, now));
                 }
                 let first_ms = self.first_request(poll_after_ms, ticket && !lobby);
-                self.timers.request = now.add_ms(self.interval(first_ms, behavior));
+                let soon = now.add_ms(self.interval(first_ms, behavior));
+                let hoarded = self.intent.redeems.filter(|_| !ticket);
+                self.timers.request = hoarded.map_or(soon, |redeems| soon.max(redeems));
                 self.wait_for_timer()
             }
             GateResponse::Failed { retry_after_ms } if self.phase == Phase::Shopping => {
@@ -156,7 +158,7 @@ impl Visitor {
     fn join_line(&mut self, now: SimTime, sent: SimTime, behavior: &Behavior) {
         if self.trace.joined.is_none() {
             // The first visit of a pre-ticket may count as the arrival, or not.
-            (self.trace.arrived, self.trace.joined) = (self.first_visit.or(Some(sent)), Some(now));
+            self.record_join(now, sent);
             self.timers.close = self.intent.closes.map_or(SimTime::NEVER, |after| now.add_ms(after.0));
             if self.intent.reloads {
                 self.timers.reload = now.add_seconds(self.rng.exponential(behavior.reload_every).max(1.0));
@@ -165,6 +167,13 @@ impl Visitor {
                 self.timers.sleep = now.add_seconds(self.rng.exponential(behavior.awake));
             }
         }
+    }
+
+    /// The first response that shows a session.
+    pub(super) fn record_join(&mut self, now: SimTime, sent: SimTime) {
+        let (first_sent, first_received) = self.first_visit.unwrap_or((sent, now));
+        (self.trace.arrived, self.trace.first_received) = (Some(first_sent), Some(first_received));
+        (self.trace.join_sent, self.trace.joined) = (Some(sent), Some(now));
     }
 
     /// Milliseconds until the next poll. With two tabs, each polls at the interval.
@@ -189,7 +198,7 @@ impl Visitor {
                 self.timers.request = self.back_off(now, *retry_after_ms);
                 return self.wait_for_timer();
             }
-            GateResponse::Site
+            GateResponse::Site { .. }
             | GateResponse::QueuePage { .. }
             | GateResponse::Stream
             | GateResponse::NoStream
@@ -199,6 +208,7 @@ impl Visitor {
             }
         };
         self.note_state(status);
+        self.record_rejection(status);
         self.record_position(status);
         self.record_number(status);
         if status.session != 0 && status.state != VisitorState::Unavailable {
@@ -217,10 +227,21 @@ impl Visitor {
                 self.trace.rejected = true;
                 self.depart()
             }
+            // The page of a rejection says when to try again.
+            VisitorState::Waiting | VisitorState::Paused if status.session == 0 && status.is_limited => {
+                self.timers.request = now.add_ms(status.poll_after_ms);
+                self.wait_for_timer()
+            }
             // The page has no session: it reloads itself.
             VisitorState::Waiting | VisitorState::Paused if status.session == 0 => self.enter(now),
             _ => self.keep_waiting(now, sent, status, behavior),
         }
+    }
+
+    fn record_rejection(&mut self, status: &ReportedStatus) {
+        let is_full = status.state == VisitorState::Full;
+        self.trace.was_limited |= status.is_limited || is_full;
+        self.trace.was_turned_away |= self.trace.was_limited || status.state == VisitorState::Unavailable;
     }
 
     fn keep_waiting(&mut self, now: SimTime, sent: SimTime, status: &ReportedStatus, behavior: &Behavior) -> Next {
@@ -228,6 +249,9 @@ impl Visitor {
             self.trace.last_waiting = Some(sent);
         }
         self.take_status(now, status);
+        if self.intent.kind == VisitorKind::Leaver && self.timers.close == SimTime::NEVER && status.session != 0 {
+            self.timers.close = self.intent.closes.map_or(SimTime::NEVER, |after| now.add_ms(after.0));
+        }
         let interval = self.interval(status.poll_after_ms, behavior).max(1);
         self.timers.request = now.add_ms(interval);
         if let Some(span) = status.skip.filter(|span| span.until > self.timers.request) {
@@ -290,7 +314,7 @@ impl Visitor {
         // A tab with previous cookies may be shown an earlier, higher position.
         let rose = !changed && !self.request.previous_cookies && self.position != 0 && status.position > self.position;
         self.trace.position_losses = self.trace.position_losses.saturating_add(u8::from(changed || moved || rose));
-        self.session = status.session;
+        (self.session, self.trace.session) = (status.session, status.session);
         self.joined_at = if self.joined_at == 0 || changed { status.joined_at } else { self.joined_at };
         if status.position != 0 {
             self.position = status.position;

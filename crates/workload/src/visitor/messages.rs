@@ -68,7 +68,10 @@ impl PlannedRequest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GateResponse {
     /// A page of the site.
-    Site,
+    Site {
+        /// Milliseconds until the slot expires without another visit, by the ticket of the response.
+        slot_ms: Option<u32>,
+    },
     /// The queue page.
     QueuePage {
         /// Milliseconds until it polls.
@@ -114,6 +117,8 @@ pub struct ReportedStatus {
     pub expires_in: Option<u64>,
     /// Milliseconds until the next poll.
     pub poll_after_ms: u32,
+    /// Whether a limit rejected the join.
+    pub is_limited: bool,
     /// Polls to skip, in virtual time only.
     pub skip: Option<PollSpan>,
 }

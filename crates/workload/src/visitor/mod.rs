@@ -73,8 +73,8 @@ pub struct Visitor {
     pub(crate) session: u64,
     pub(crate) position: u32,
     pub(crate) joined_at: u64,
-    /// When the first page was requested that joined nobody.
-    pub(crate) first_visit: Option<SimTime>,
+    /// When the first page was requested that joined nobody, and when it was received.
+    pub(crate) first_visit: Option<(SimTime, SimTime)>,
     /// When the session expires, by what the gate reported.
     pub(crate) present_until: SimTime,
     /// Polls that are counted and not simulated.
@@ -116,7 +116,7 @@ impl Visitor {
     /// The visitor of this number, before the arrival.
     #[must_use]
     pub fn new(workload: &Workload, number: u32) -> Self {
-        Self::with_rng(workload, Rng::for_visitor(workload.seed, number))
+        Self::with_rng(workload, number, Rng::for_visitor(workload.seed, number))
     }
 
     /// Comes this many seconds later, or if `early` at any time in these seconds. To be called before the arrival.
@@ -129,15 +129,15 @@ impl Visitor {
     }
 
     /// Comes back as a new visitor after a pause between these numbers of seconds.
-    pub(crate) fn start_over(&mut self, workload: &Workload, now: SimTime, (min, max): (f64, f64)) {
+    pub(crate) fn start_over(&mut self, workload: &Workload, number: u32, now: SimTime, (min, max): (f64, f64)) {
         let mut rng = self.rng.clone();
         let pause = rng.between(min, max);
-        *self = Self::with_rng(workload, rng);
+        *self = Self::with_rng(workload, number, rng);
         self.timers.request = now.add_seconds(pause);
     }
 
-    fn with_rng(workload: &Workload, mut rng: Rng) -> Self {
-        let intent = workload.intent(&mut rng);
+    fn with_rng(workload: &Workload, number: u32, mut rng: Rng) -> Self {
+        let intent = workload.intent(number, &mut rng);
         let never = SimTime::NEVER;
         let timers = Timers {
             request: intent.arrives,
@@ -197,10 +197,10 @@ impl Visitor {
         self.phase == Phase::Departed
     }
 
-    /// Whether this is a bot, which never departs.
+    /// The kind of visitor.
     #[must_use]
-    pub fn is_bot(&self) -> bool {
-        self.intent.kind == VisitorKind::Bot
+    pub const fn kind(&self) -> VisitorKind {
+        self.intent.kind
     }
 
     /// Whether the queue page is open.
@@ -216,10 +216,10 @@ impl Visitor {
             Event::Update(status) => self.on_update(now, status),
             Event::StreamEnd(retry_ms) => self.on_stream_end(now, retry_ms),
             Event::Response(response, sent) => {
-                if self.intent.kind == VisitorKind::Bot {
-                    self.on_bot_response(now, response, behavior)
-                } else {
+                if self.intent.kind.has_session() {
                     self.on_response(now, sent, response, behavior)
+                } else {
+                    self.on_bot_response(now, sent, response)
                 }
             }
         }
@@ -271,6 +271,9 @@ impl Visitor {
         } else {
             self.failures = 0;
         }
+        if self.intent.stops {
+            return self.depart();
+        }
         match self.request.kind {
             RequestKind::Enter | RequestKind::Page => self.on_page(now, sent, response, behavior),
             RequestKind::Poll => self.on_poll(now, sent, response, behavior),
@@ -281,15 +284,21 @@ impl Visitor {
         }
     }
 
-    /// A bot requests the page again and again, as a new visitor each time.
-    fn on_bot_response(&mut self, now: SimTime, response: &GateResponse, behavior: &Behavior) -> Next {
+    /// A bot requests the page again and again, as a new visitor each time. Its rate does not depend on the time to respond.
+    fn on_bot_response(&mut self, now: SimTime, sent: SimTime, response: &GateResponse) -> Next {
         match response {
-            GateResponse::Site => self.trace.bot_admissions = self.trace.bot_admissions.saturating_add(1),
+            GateResponse::Site { slot_ms } => self.record_slot(now, now.add_ms(slot_ms.unwrap_or(0))),
             GateResponse::Failed { .. } => self.trace.failures = self.trace.failures.saturating_add(1),
             _ => {}
         }
-        self.timers.request = now.add_seconds(self.rng.exponential(behavior.bots_every).max(0.05));
+        let next = sent.add_seconds(self.rng.exponential(self.intent.requests_every));
+        self.timers.request = next.max(now.add_ms(1));
         Next::Wait(self.timers.request)
+    }
+
+    /// A bot without a session got a slot between these instants.
+    pub(crate) fn record_slot(&mut self, from: SimTime, until: SimTime) {
+        self.trace.bot_slots.push((from, until));
     }
 
     pub(crate) fn enter(&mut self, now: SimTime) -> Next {

@@ -33,7 +33,7 @@ impl Visitor {
     /// A page of the site was received.
     pub(super) fn on_site(&mut self, now: SimTime, sent: SimTime, behavior: &Behavior) -> Next {
         if self.trace.arrived.is_none() {
-            (self.trace.arrived, self.trace.joined) = (Some(sent), Some(now));
+            self.record_join(now, sent);
         }
         self.record_admission(now, sent, None);
         self.pages += 1;
@@ -95,6 +95,7 @@ impl Visitor {
             self.timers.keepalive = now.add_seconds(KEEPALIVE_INTERVAL);
             return self.wait_for_timer();
         };
+        self.trace.session = if status.session == 0 { self.trace.session } else { status.session };
         match status.state {
             VisitorState::Admitted => {
                 self.record_active(now, sent, status.expires_in);

@@ -8,8 +8,14 @@ use crate::sim_time::SimTime;
 use crate::workload::{Behavior, Shopping, Workload};
 
 fn visitor(behavior: &Behavior) -> Visitor {
-    let workload =
-        Workload { visitors: 1, arrivals: Arrivals::Steady(0.0), behavior: behavior.clone(), seed: 1, repeat: None };
+    let workload = Workload {
+        visitors: 1,
+        arrivals: Arrivals::Steady(0.0),
+        behavior: behavior.clone(),
+        seed: 1,
+        repeat: None,
+        hostile: Vec::new(),
+    };
     Visitor::new(&workload, 0)
 }
 
@@ -28,6 +34,7 @@ fn status(state: VisitorState, position: u32) -> ReportedStatus {
         wait: Some(WaitSeconds { p50: 40, p90: 60 }),
         expires_in: Some(60),
         poll_after_ms: 5000,
+        is_limited: false,
         skip: None,
     }
 }
@@ -85,14 +92,14 @@ fn visitor_waits_enters_shops_and_leaves() {
         (RequestKind::Enter, SimTime(12_500)),
         "a moment to read that it is their turn"
     );
-    play.hears(GateResponse::Site);
+    play.hears(GateResponse::Site { slot_ms: None });
     assert_eq!(play.asks(), RequestKind::Keepalive, "the site's script says that they are there");
     play.hears_standing(status(VisitorState::Admitted, 0));
     let mut request = Vec::new();
     while request.last() != Some(&RequestKind::Leave) {
         request.push(play.asks());
         let answer = match request.last() {
-            Some(RequestKind::Page) => GateResponse::Site,
+            Some(RequestKind::Page) => GateResponse::Site { slot_ms: None },
             Some(RequestKind::Leave) => GateResponse::Done,
             _ => GateResponse::Status(status(VisitorState::Admitted, 0)),
         };
@@ -204,7 +211,7 @@ fn flooders_and_second_tabs_poll_more_often() {
 fn eviction_is_recorded() {
     let mut play = Play::of(patient());
     play.asks();
-    play.hears(GateResponse::Site);
+    play.hears(GateResponse::Site { slot_ms: None });
     assert_eq!(play.asks(), RequestKind::Keepalive);
     assert_eq!(play.hears_standing(status(VisitorState::Waiting, 3)), Next::Departed);
     assert!(play.visitor.trace().evicted);
@@ -220,7 +227,7 @@ fn bots_request_the_page_forever() {
             Next::Wait(_)
         ));
     }
-    assert!(play.visitor.is_bot() && !play.visitor.trace().is_person());
+    assert!(!play.visitor.trace().is_person());
 }
 
 #[test]

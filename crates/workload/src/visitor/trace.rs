@@ -12,8 +12,19 @@ pub struct VisitorTrace {
     pub kind: VisitorKind,
     /// When the request was sent with which the visitor joined.
     pub arrived: Option<SimTime>,
-    /// When its response was received; the gate recorded the arrival between the two.
+    /// When the response to that request was received, which may have joined nobody yet.
+    pub first_received: Option<SimTime>,
+    /// When the request was sent whose response showed a session: the same one, or the one that redeemed a pre-ticket.
+    pub join_sent: Option<SimTime>,
+    /// When its response was received; the gate recorded the arrival between `arrived` and this.
     pub joined: Option<SimTime>,
+    /// The first eight bytes of the session ID that was reported last; 0 if none was.
+    pub session: u64,
+    /// Whether a limit or a full line rejected the visitor.
+    pub was_limited: bool,
+    /// Whether the visitor was turned away, by that or while the store was unavailable, so that the first visit counts as the
+    /// arrival for longer.
+    pub was_turned_away: bool,
     /// When the last request was sent whose response was to wait.
     pub last_waiting: Option<SimTime>,
     /// When the first response was received that showed the admission.
@@ -42,8 +53,8 @@ pub struct VisitorTrace {
     pub requests: u32,
     /// Number of failed requests.
     pub failures: u32,
-    /// How often a bot was admitted.
-    pub bot_admissions: u32,
+    /// The slots of a bot without a session: when each was admitted, and when the slot expires.
+    pub bot_slots: Vec<(SimTime, SimTime)>,
     /// Number of streams that were opened.
     pub streams: u32,
     /// When an open stream showed the turn.
@@ -68,7 +79,12 @@ impl VisitorTrace {
         Self {
             kind,
             arrived: None,
+            first_received: None,
+            join_sent: None,
             joined: None,
+            session: 0,
+            was_limited: false,
+            was_turned_away: false,
             last_waiting: None,
             admitted: None,
             active_until: None,
@@ -83,7 +99,7 @@ impl VisitorTrace {
             later_estimate: None,
             requests: 0,
             failures: 0,
-            bot_admissions: 0,
+            bot_slots: Vec::new(),
             streams: 0,
             turn_shown: None,
             gave_up_streams: false,
@@ -92,8 +108,14 @@ impl VisitorTrace {
 
     /// Whether this is a person, who sends cookies, and not a bot.
     #[must_use]
-    pub fn is_person(&self) -> bool {
-        self.kind != VisitorKind::Bot
+    pub const fn is_person(&self) -> bool {
+        self.kind.is_person()
+    }
+
+    /// Whether this is a person or bot with a session of its own. Clients of a replay have the session of another.
+    #[must_use]
+    pub const fn has_own_session(&self) -> bool {
+        self.kind.has_session() && !matches!(self.kind, VisitorKind::Replayer)
     }
 
     /// Whether the visitor was present from the arrival on, so that nobody who arrived later may be admitted first.

@@ -1,0 +1,140 @@
+//! What hostile clients take of a simulated queue, with and without measures.
+
+use vestibule_core::line::LineRules;
+use vestibule_core::settings::{LimitMode, OnExceed, Protection};
+
+use super::{SimulationResult, simulate_until};
+use crate::arrivals::Arrivals;
+use crate::checks::{Figures, inversions_beyond};
+use crate::hostile::{MeasuredRun, add_hostile_figures};
+use crate::observe::Observation;
+use crate::summary::summarize;
+use crate::workload::{Behavior, Shopping, Workload};
+
+/// No measures.
+fn off() -> Protection {
+    Protection { mode: LimitMode::Off, ..Protection::without_pre_tickets() }
+}
+
+fn enforced() -> Protection {
+    Protection { mode: LimitMode::Enforce, on_exceed: OnExceed::Reject, ..Protection::default() }
+}
+
+/// Visitors who come evenly and stay for so long on average, at a quota.
+struct Site {
+    visitors: u32,
+    arrive: f64,
+    quota: u64,
+    stay: f64,
+    seconds: u32,
+}
+
+/// A tenth of an on-sale: 2,000 visitors in ten minutes, some 550 of whom are admitted in half an hour.
+const SALE: Site = Site { visitors: 2000, arrive: 600.0, quota: 50, stay: 180.0, seconds: 1800 };
+/// A shop with free slots.
+const SHOP: Site = Site { visitors: 300, arrive: 600.0, quota: 50, stay: 20.0, seconds: 600 };
+
+impl Site {
+    fn run(&self, hostile: &str, protection: Protection) -> SimulationResult {
+        let behavior = Behavior::patient(Shopping::Exponential(self.stay));
+        let hostile = vec![hostile.parse().unwrap()];
+        let arrivals = Arrivals::Steady(self.arrive);
+        let workload = Workload { visitors: self.visitors, arrivals, behavior, seed: 1, repeat: None, hostile };
+        let rules = LineRules { protection, ..LineRules::with_quota(self.quota) };
+        simulate_until(workload, &rules, None, self.seconds)
+    }
+
+    fn figures(&self, hostile: &str, protection: Protection) -> Figures {
+        let SimulationResult { traces, request_stats, duration, .. } = self.run(hostile, protection);
+        let observed = Observation::default();
+        let mut figures = summarize(&traces, &request_stats, Some(self.quota), duration, false, &observed).figures;
+        let run = MeasuredRun { traces: &traces, duration, observed: &observed };
+        add_hostile_figures(&mut figures, &run, None, 30);
+        figures
+    }
+
+    fn figure(&self, hostile: &str, protection: Protection, name: &str) -> f64 {
+        self.figures(hostile, protection).value(name).unwrap()
+    }
+}
+
+/// The shares that a model of the same sale gives, at a tenth of the size.
+#[test]
+fn farms_take_the_share_that_the_model_predicts() {
+    for (sessions, model) in [(50, 0.091), (320, 0.59), (1000, 0.975)] {
+        let share = SALE.figure(&format!("farm:sessions={sessions}"), off(), "bot_share_of_admissions");
+        println!("{sessions} sessions: {share:.3}, model {model}");
+        assert!((share - model).abs() <= 0.05, "{sessions} sessions: {share:.3}, model {model}");
+    }
+}
+
+#[test]
+fn limits_bound_a_farm_by_its_addresses() {
+    let farm = SALE.figures("farm:sessions=2000", enforced());
+    let value = |name| farm.value(name).unwrap();
+    // 20 joins in two windows of five minutes, of which half an hour touches seven. Those of the first ten minutes have early
+    // arrivals: a rejected client keeps its first visit for `hold_ttl`.
+    assert!(value("bot_sessions") <= 80.0, "{}", value("bot_sessions"));
+    assert!(value("bot_admissions") <= 40.0, "{}", value("bot_admissions"));
+    assert!(value("visitors_rejected").abs() < f64::EPSILON);
+    for promise in ["tau", "over_admission", "inversions_beyond_max_age"] {
+        assert!(value(promise).abs() < f64::EPSILON, "{promise}: {}", value(promise));
+    }
+    let spread = SALE.figure("farm:sessions=2000,addresses=1000,networks=16", enforced(), "bot_share_of_admissions");
+    assert!(spread > 0.9, "{spread}");
+}
+
+#[test]
+fn monitored_limits_change_nothing() {
+    let admitted = |protection| -> Vec<_> {
+        SALE.run("farm:sessions=500", protection).traces.iter().map(|trace| trace.admitted).collect()
+    };
+    let monitored = Protection { mode: LimitMode::Monitor, ..off() };
+    assert!(admitted(monitored) == admitted(off()), "admissions differ");
+}
+
+#[test]
+fn clients_without_cookies_get_few_slots_with_pre_tickets() {
+    let flood = "cookieless:rate=5,addresses=5";
+    let without = SHOP.figures(flood, off());
+    assert!(without.value("wait_p50").unwrap() > 10.0, "{:?}", without.value("wait_p50"));
+    let (from_half, always) =
+        (SHOP.figures(flood, Protection::default()), Protection { pre_ticket_from: Some(0), ..Protection::default() });
+    assert!(from_half.value("wait_p50").unwrap() <= 1.5, "{:?}", from_half.value("wait_p50"));
+    assert!(from_half.value("wait_p90").unwrap() <= 2.0, "{:?}", from_half.value("wait_p90"));
+    let share = SHOP.figure(flood, always, "bot_share_of_slot_time");
+    assert!(share <= 0.03, "{share}");
+    let forged = SHOP.figures("forge:rate=5", Protection { pre_ticket_from: Some(0), ..Protection::default() });
+    assert!(forged.value("bot_admissions").unwrap().abs() < f64::EPSILON);
+}
+
+#[test]
+fn hoarded_pre_tickets_gain_nothing() {
+    let sale = Site { quota: 20, seconds: 300, arrive: 120.0, ..SALE };
+    let inversions = |pre_ticket_max_age| {
+        let protection = Protection { pre_ticket_from: Some(0), pre_ticket_max_age, ..Protection::default() };
+        inversions_beyond(&sale.run("hoard:pre_tickets=500,redeem=90", protection).traces, 30)
+    };
+    assert_eq!(inversions(30), 0);
+    assert!(inversions(120) > 0, "first visits that count for longer would be noticed");
+}
+
+#[test]
+fn replayed_tokens_are_one_session() {
+    for what in ["pre-ticket", "ticket"] {
+        let replay = format!("replay:clients=200,addresses=200,networks=100,what={what}");
+        let protection = Protection { pre_ticket_from: Some(0), ..Protection::default() };
+        let site = Site { seconds: 120, ..SHOP };
+        let sessions = site.figure(&replay, protection, "bot_sessions");
+        assert!((sessions - 1.0).abs() < f64::EPSILON, "{what}: {sessions}");
+    }
+}
+
+#[test]
+fn leavers_keep_their_position_and_no_more() {
+    let sale = Site { seconds: 900, ..SALE };
+    let figures = sale.figures("leaver:sessions=40,away=60", Protection::default());
+    let value = |name| figures.value(name).unwrap();
+    assert!(value("tau").abs() < f64::EPSILON && value("inversions_beyond_max_age").abs() < f64::EPSILON);
+    assert!((1.0..=40.0).contains(&value("bot_sessions")), "{}", value("bot_sessions"));
+}

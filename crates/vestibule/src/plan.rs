@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule::cost;
 use vestibule_core::line::{LineRules, Mode, STEP_MAX};
-use vestibule_core::settings::{EventOrder, Origin};
+use vestibule_core::settings::{EventOrder, LimitMode, Origin, Protection};
 use vestibule_workload::report::{Comparison, Report, RunDescription};
-use vestibule_workload::simulation::{Sale, simulate, simulate_sale};
-use vestibule_workload::{Observation, Workload, summarize};
+use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate_until};
+use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
 
 use crate::cli::whole;
 use crate::rehearse::{OutputOptions, WorkloadOptions, exit_code, finish, write};
@@ -18,6 +19,48 @@ use crate::settings_file::read_settings;
 
 /// Maximum number of quotas in a comparison.
 const QUOTAS_MAX: usize = 50;
+/// The valid comparisons, for error messages.
+const COMPARED_EXPECTED: &str = "must be protection=off or protection=settings";
+
+/// Which measures against automated clients a simulated queue takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ComparedProtection {
+    /// None: no pre-tickets, no limits of joins.
+    Off,
+    /// Those of the settings.
+    Settings,
+}
+
+impl ComparedProtection {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Settings => "settings",
+        }
+    }
+
+    fn rules(self, rules: &LineRules) -> LineRules {
+        match self {
+            Self::Off => {
+                let protection = Protection { mode: LimitMode::Off, ..Protection::without_pre_tickets() };
+                LineRules { protection, ..rules.clone() }
+            }
+            Self::Settings => rules.clone(),
+        }
+    }
+}
+
+impl FromStr for ComparedProtection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "protection=off" => Ok(Self::Off),
+            "protection=settings" => Ok(Self::Settings),
+            _ => Err(COMPARED_EXPECTED.to_owned()),
+        }
+    }
+}
 
 #[derive(Args)]
 pub(crate) struct PlanOptions {
@@ -53,6 +96,14 @@ pub(crate) struct PlanOptions {
     #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = whole::<u64>(1..=3600), value_name = "SECONDS")]
     claim_ttl: u64,
 
+    /// Compares measures against automated clients, with the same seed: protection=off, protection=settings, or both
+    #[arg(long, value_delimiter = ',', default_value = "protection=settings", value_name = "PROTECTION")]
+    compare: Vec<ComparedProtection>,
+
+    /// Maximum simulated time, in seconds
+    #[arg(long, default_value_t = DURATION_MAX, value_parser = whole::<u32>(1..=DURATION_MAX.into()), value_name = "SECONDS")]
+    duration: u32,
+
     /// Simulates an event: so many of the visitors come in the 30 minutes before its start, the others from the start on
     #[arg(long, value_name = "N")]
     lobby: Option<u32>,
@@ -87,7 +138,12 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     }
     let mut reports = Vec::new();
     for quota in quotas {
-        reports.push(report(options, &workload, &LineRules { quota, ..rules.clone() }, sale.as_ref()));
+        for protection in &options.compare {
+            let rules = LineRules { quota, ..protection.rules(&rules) };
+            let mut report = report(options, &workload, &rules, sale.as_ref());
+            report.run.protection = (options.compare.len() > 1).then(|| protection.name());
+            reports.push(report);
+        }
     }
     if let [report] = &reports[..] {
         return finish(report, &options.output);
@@ -114,16 +170,20 @@ fn sale(options: &PlanOptions, workload: &Workload) -> anyhow::Result<Option<Sal
 }
 
 fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules, sale: Option<&Sale>) -> Report {
-    let mut result = match sale {
-        Some(sale) => simulate_sale(workload.clone(), rules, sale),
-        None => simulate(workload.clone(), rules),
-    };
+    let simulated = |workload| simulate_until(workload, rules, sale, options.duration);
+    let mut result = simulated(workload.clone());
+    let twin = (!workload.hostile.is_empty()).then(|| simulated(workload.without_hostile()));
     cost::add_assumed_traffic(&mut result.request_stats, &result.traces);
     let (traces, request_stats, duration) = (&result.traces, &result.request_stats, result.duration);
     let quota = Some(rules.quota);
     let mut summary = summarize(traces, request_stats, quota, duration, result.completed, &Observation::default());
+    let observed = Observation::default();
+    let measured = |traces, duration| MeasuredRun { traces, duration, observed: &observed };
+    let twin = twin.as_ref().map(|twin| measured(&twin.traces, twin.duration));
+    let max_age = rules.protection.pre_ticket_max_age;
+    add_hostile_figures(&mut summary.figures, &measured(traces, duration), twin.as_ref(), max_age);
     let cost = cost::estimate(&mut summary, request_stats, duration);
-    let ended = if result.completed { "all visitors have left" } else { "the limit of two days was reached" };
+    let ended = if result.completed { "all visitors have left" } else { "the maximum duration was reached" };
     let event = sale.map_or_else(String::new, |sale| match sale.order {
         EventOrder::Draw => {
             format!(", a lobby of {} visitors for 30 minutes and a draw of {} s", sale.lobby, sale.draw_seconds)

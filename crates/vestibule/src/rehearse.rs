@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use vestibule_core::settings::Protection;
 use vestibule_workload::checks::FailCondition;
 use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::{
-    ARRIVALS_EXPECTED, Arrivals, Behavior, Curve, EndReason, LoadTest, MetricsAddress, Observer, Progress,
-    RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload, parse_faults, read_origin_log, summarize,
-    wait_for_lobby,
+    ARRIVALS_EXPECTED, Arrivals, Behavior, Curve, EndReason, HOSTILE_MAX, Hostile, LoadTest, MeasuredRun,
+    MetricsAddress, Observer, Progress, RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload,
+    add_hostile_figures, parse_faults, read_origin_log, summarize, wait_for_lobby,
 };
 
 use vestibule::cost;
@@ -70,6 +71,20 @@ pub(crate) struct RehearseOptions {
     /// Number of connections that the visitors share (1 to 20000)
     #[arg(long, default_value_t = 256, value_parser = whole::<u32>(1..=20_000), value_name = "N")]
     connections: u32,
+
+    /// First run the same visitors without the hostile clients, to measure what these add: waits, and CPU time and commands per
+    /// request. The queue should be empty again after all visitors have left, so use --leave 1 --close 0
+    #[arg(long, requires = "hostile")]
+    twin: bool,
+
+    /// `pre_ticket_max_age` of the queue, for the check of the order of first visits, in seconds
+    #[arg(long, default_value_t = Protection::default().pre_ticket_max_age, value_parser = whole::<u64>(0..=300),
+        value_name = "SECONDS")]
+    pre_ticket_max_age: u64,
+
+    /// Process ID of a gate on this machine, to measure its CPU time
+    #[arg(long, value_name = "PID")]
+    gate_process: Option<u32>,
 
     /// File with faults to inject during the run, one per line: SECONDS NAME: COMMAND
     #[arg(long, value_name = "FILE")]
@@ -202,6 +217,13 @@ pub(crate) struct WorkloadOptions {
     /// Time from a response to the next request of such a script, in seconds
     #[arg(long, default_value_t = 0.3, value_parser = seconds, value_name = "SECONDS")]
     flood_every: f64,
+
+    /// Hostile clients beside the visitors, as KIND:KEY=VALUE,..; can be repeated. cookieless:rate=.. requests pages without
+    /// cookies, farm:sessions=.. keeps cookies, hoard:pre_tickets=..,redeem=.. redeems pre-tickets at once,
+    /// replay:clients=..,what=pre-ticket|ticket sends one token, forge:rate=.. forges tokens, leaver:sessions=..,away=.. leaves
+    /// and returns. All take addresses=..,networks=..,at=..
+    #[arg(long, value_name = "CLIENTS")]
+    hostile: Vec<Hostile>,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -224,6 +246,13 @@ impl WorkloadOptions {
                 self.arrivals.parse().map_err(|expected| anyhow::anyhow!("--arrivals {expected}"))?;
             (arrivals, self.visitors)
         };
+        if self.hostile.len() > HOSTILE_MAX {
+            bail!("--hostile: {} groups; the maximum is {HOSTILE_MAX}", self.hostile.len());
+        }
+        let hostile: u64 = self.hostile.iter().map(|group| u64::from(group.clients())).sum();
+        if u64::from(visitors) + hostile > u64::from(VISITORS_MAX) {
+            bail!("--hostile: {hostile} clients and {visitors} visitors; the maximum is {VISITORS_MAX} together");
+        }
         if self.bots + self.flood > 1.0 {
             bail!("--bots and --flood must sum to 1 at most");
         }
@@ -249,7 +278,7 @@ impl WorkloadOptions {
             flood_every: self.flood_every,
             streams: 0.0,
         };
-        Ok(Workload { visitors, arrivals, behavior, seed: self.seed, repeat: None })
+        Ok(Workload { visitors, arrivals, behavior, seed: self.seed, repeat: None, hostile: self.hostile.clone() })
     }
 }
 
@@ -296,7 +325,17 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     };
     let metrics =
         options.metrics.as_ref().map(|url| MetricsAddress::new(url, options.metrics_token.clone())).transpose()?;
-    let observer = Observer { redis: options.redis.clone(), metrics, queue: options.queue.clone() };
+    let observer = Observer {
+        redis: options.redis.clone(),
+        metrics,
+        queue: options.queue.clone(),
+        gate_process: options.gate_process,
+    };
+    if options.gate_process.is_some_and(|process| !Path::new(&format!("/proc/{process}/stat")).exists()) {
+        bail!(
+            "--gate-process: no such process on this machine, or its CPU time can't be read: use the ID of a gate that runs here"
+        );
+    }
     if let Some(seconds) = options.lobby {
         eprintln!("Waiting for the lobby, {seconds} seconds before the start of the event.");
         wait_for_lobby(&target, seconds).await?;
@@ -307,20 +346,36 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
         None => 0,
     };
     let (planned_faults, url) = (faults.len(), target.url().to_owned());
-    let test = LoadTest {
+    let test = |workload: &Workload, faults| LoadTest {
         workload: workload.clone(),
-        target,
+        target: target.clone(),
         connections: options.connections as usize,
         max_duration: Duration::from_secs(options.duration.into()),
         max_requests: options.max_requests,
         faults,
-        observer,
+        observer: observer.clone(),
     };
+    let twin = if options.twin {
+        eprintln!("First without hostile clients.");
+        Some(run_printed(test(&workload.without_hostile(), Vec::new())).await?)
+    } else {
+        None
+    };
+    let result = run_printed(test(&workload, faults)).await?;
+    let report = report(options, &workload, url, &result, twin.as_ref(), planned_faults, log_began)?;
+    finish(&report, &options.output)
+}
+
+/// Runs a load test and prints its progress.
+async fn run_printed(test: LoadTest) -> anyhow::Result<RunResult> {
     let mut printer = ProgressPrinter::new();
     let result = test.run(stop_signal()?, |progress| printer.print(progress)).await?;
     printer.end();
-    let report = report(options, &workload, url, &result, planned_faults, log_began)?;
-    finish(&report, &options.output)
+    Ok(result)
+}
+
+fn measured_run(result: &RunResult) -> MeasuredRun<'_> {
+    MeasuredRun { traces: &result.traces, duration: result.duration, observed: &result.observed }
 }
 
 fn report(
@@ -328,6 +383,7 @@ fn report(
     workload: &Workload,
     target: String,
     result: &RunResult,
+    twin: Option<&RunResult>,
     planned_faults: usize,
     log_began: usize,
 ) -> anyhow::Result<Report> {
@@ -335,6 +391,8 @@ fn report(
     let completed = result.ended == EndReason::Completed;
     let RunResult { traces, request_stats, duration, observed, .. } = result;
     let mut summary = summarize(traces, request_stats, quota, *duration, completed, observed);
+    let twin = twin.map(measured_run);
+    add_hostile_figures(&mut summary.figures, &measured_run(result), twin.as_ref(), options.pre_ticket_max_age);
     let cost = cost::estimate(&mut summary, request_stats, *duration);
     for name in ["over_admission", "tau", "failed_share"] {
         summary.figures.require(name);

@@ -46,22 +46,29 @@ async fn main() {
     {
         return served::serve(kind, waiting.parse().unwrap(), port.parse().unwrap()).await;
     }
-    // Some tables alone: `cargo bench -p vestibule-tests --bench http -- sales`.
-    let sales_only = arguments.iter().any(|argument| argument == "sales");
+    // Some tables alone: `cargo bench -p vestibule-tests --bench http -- sales`, or `-- protection`.
+    let only = |name: &str| arguments.iter().any(|argument| argument == name);
     let all = Processors::shared();
     let halves = all.halved();
     halves.take_those_of_the_others();
     println!(
-        "| store | waiting | request | at once | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
+        "| store | waiting | request | at once | bytes | requests/s | of hello's | gate CPU, us | to hello's | \
+         Redis CPU, us | Redis commands |"
     );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for kind in ["memory", "redis"] {
+        rows(kind, WAITING, &PROTECTION, AT_ONCE, &halves).await;
+    }
+    if only("protection") {
+        return;
+    }
     for kind in ["memory", "redis"] {
         rows(kind, WAITING, &SALES, AT_ONCE, &halves).await;
     }
     for kind in ["memory", "redis"] {
         streams::rows(kind, &halves).await;
     }
-    if sales_only {
+    if only("sales") {
         return;
     }
     for kind in ["memory", "redis", "redis, apart"] {
@@ -92,6 +99,12 @@ const SALES: [Kind; 4] = [
     ("waiting poll, a connection each", "q0-0", "/_vestibule/status?queue=q0-0", true),
     ("lobby poll", "lobby", "/_vestibule/status?queue=lobby", true),
     ("line document", "q0-0", "/_vestibule/line?queue=q0-0", false),
+];
+/// What clients without cookies get while pre-tickets are required, and a waiting poll.
+const PROTECTION: [Kind; 3] = [
+    ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
+    ("pre-ticket page", "scarce", "/", false),
+    ("pre-ticket status", "scarce", "/_vestibule/status?queue=scarce", false),
 ];
 const KINDS: [Kind; 4] = [
     ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
@@ -125,11 +138,12 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, pro
         if name.ends_with(APART) {
             (gate, hello) = (gate.apart(), hello.apart());
         }
-        let [mut speeds, mut shares, mut costs, mut ratios, mut redis_costs] = [const { Vec::new() }; 5];
+        let [mut speeds, mut shares, mut costs, mut ratios, mut redis_costs, mut commands] = [const { Vec::new() }; 6];
         for _ in 0..ROUNDS {
-            let before = redis.cpu().await;
+            let (before, calls) = (redis.cpu().await, redis.calls("fcall").await);
             let round = gate.ask().await;
             redis_costs.push((redis.cpu().await - before) * 1e6 / round.requests as f64);
+            commands.push((redis.calls("fcall").await - calls) as f64 / round.requests as f64);
             let bare = hello.ask().await;
             speeds.push(round.requests_a_second);
             shares.push(round.requests_a_second / bare.requests_a_second);
@@ -137,12 +151,13 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, pro
             ratios.push(round.cpu_us / bare.cpu_us);
         }
         println!(
-            "| {kind} | {waiting} | {name} | {at_once} | {bytes} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
+            "| {kind} | {waiting} | {name} | {at_once} | {bytes} | {:.0} | {:.2} | {:.1} | {:.2} | {} | {} |",
             median(speeds),
             median(shares),
             median(costs),
             median(ratios),
             if address == "memory" { "-".to_owned() } else { format!("{:.1}", median(redis_costs)) },
+            if address == "memory" { "-".to_owned() } else { format!("{:.4}", median(commands)) },
         );
         server = Some(gate.server);
     }

@@ -25,7 +25,16 @@ fn settings(quota: u64, recheck_after: u64) -> Settings {
     let document = json!({
         "id": format!("q{quota}-{recheck_after}"), "tenant": "bench", "hosts": [format!("q{quota}-{recheck_after}.test")],
         "quota": quota, "recheck_after": recheck_after, "claim_ttl": 600, "waiting_ttl": 1200, "hold_ttl": 1200,
-        "handover": { "kind": "check" },
+        "handover": { "kind": "check" }, "protection": { "pre_ticket_from": "none" },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+/// A queue without free slots whose newcomers need a pre-ticket.
+fn scarce() -> Settings {
+    let document = json!({
+        "id": "scarce", "tenant": "bench", "hosts": ["scarce.test"], "quota": 0, "handover": { "kind": "check" },
+        "protection": { "pre_ticket_from": 0 },
     });
     Settings::from_value(&document).unwrap()
 }
@@ -72,7 +81,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
             Arc::new(RedisStore::connect(url, options).unwrap())
         }
     };
-    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60), lobby()];
+    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60), lobby(), scarce()];
     for queue in &queues {
         while store.put_settings(queue, PutMode::Always).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,11 +1,13 @@
 //! `vestibule rehearse` and `vestibule plan`, against the real program and its function and against faulty gates.
 
+mod attacks;
 mod draws;
 mod failovers;
 mod fake_gate;
 mod faulty_gates;
 #[cfg(target_os = "linux")]
 mod function;
+mod hostile;
 mod input;
 mod plans;
 mod program;
@@ -18,7 +20,8 @@ use std::time::Duration;
 use vestibule_workload::checks::CheckStatus;
 use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::{
-    Arrivals, Behavior, EndReason, Fault, LoadTest, Observer, RunResult, Shopping, Target, Workload, summarize,
+    Arrivals, Behavior, EndReason, Fault, LoadTest, MeasuredRun, Observer, RunResult, Shopping, Target, Workload,
+    add_hostile_figures, summarize,
 };
 
 /// Longest that a rehearsal of a test may last.
@@ -26,7 +29,14 @@ const LIMIT: Duration = Duration::from_mins(15);
 
 /// So many people who come within a second, wait, shop for so long and leave.
 fn patient(visitors: u32, shopping: Shopping) -> Workload {
-    Workload { visitors, arrivals: Arrivals::Steady(1.0), behavior: Behavior::patient(shopping), seed: 7, repeat: None }
+    Workload {
+        visitors,
+        arrivals: Arrivals::Steady(1.0),
+        behavior: Behavior::patient(shopping),
+        seed: 7,
+        repeat: None,
+        hostile: Vec::new(),
+    }
 }
 
 /// People with all the habits there are, in a hurry.
@@ -48,7 +58,7 @@ fn mixed(visitors: u32) -> Workload {
         flood: 0.03,
         ..Behavior::default()
     };
-    Workload { visitors, arrivals: Arrivals::Steady(3.0), behavior, seed: 11, repeat: None }
+    Workload { visitors, arrivals: Arrivals::Steady(3.0), behavior, seed: 11, repeat: None, hostile: Vec::new() }
 }
 
 /// Plays a crowd against a gate at this address and host, and reports.
@@ -77,8 +87,10 @@ async fn rehearse(
 
 fn report_of(workload: &Workload, result: &RunResult, quota: u64) -> Report {
     let over = result.ended == EndReason::Completed;
-    let summary =
+    let mut summary =
         summarize(&result.traces, &result.request_stats, Some(quota), result.duration, over, &result.observed);
+    let run = MeasuredRun { traces: &result.traces, duration: result.duration, observed: &result.observed };
+    add_hostile_figures(&mut summary.figures, &run, None, 30);
     let fixture = RunDescription::new(
         "rehearse",
         "a test".to_owned(),

@@ -41,7 +41,14 @@ async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
 
 fn workload() -> Workload {
     let behavior = Behavior::patient(Shopping::Uniform(0.5, 1.5));
-    Workload { visitors: VISITORS, arrivals: Arrivals::Steady(STARTS as f64 + 3.0), behavior, seed: 5, repeat: None }
+    Workload {
+        visitors: VISITORS,
+        arrivals: Arrivals::Steady(STARTS as f64 + 3.0),
+        behavior,
+        seed: 5,
+        repeat: None,
+        hostile: Vec::new(),
+    }
 }
 
 async fn sale(gate: &RunningGate, faults: Vec<Fault>) -> Report {

@@ -52,7 +52,14 @@ async fn function_passes_all_checks_with_2000_visitors() {
         flood: 0.003,
         ..Behavior::default()
     };
-    let workload = Workload { visitors: 2_000, arrivals: Arrivals::Burst(60.0), behavior, seed: 1, repeat: None };
+    let workload = Workload {
+        visitors: 2_000,
+        arrivals: Arrivals::Burst(60.0),
+        behavior,
+        seed: 1,
+        repeat: None,
+        hostile: Vec::new(),
+    };
     let mut report = through_function(workload, 150).await;
     report.run.target = "the gate's function, four instances behind a load balancer, over Redis".to_owned();
     report.add_notes();

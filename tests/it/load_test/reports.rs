@@ -51,7 +51,14 @@ fn workload() -> Workload {
     let shopping = Shopping::Uniform(0.3, 0.8);
     let leaving =
         Behavior { leave: 0.8, close: 0.2, patience: 0.4, beacon: 1.0, come_back: 0.0, ..Behavior::patient(shopping) };
-    Workload { visitors: VISITORS, arrivals: Arrivals::Steady(1.0), behavior: leaving, seed: 7, repeat: None }
+    Workload {
+        visitors: VISITORS,
+        arrivals: Arrivals::Steady(1.0),
+        behavior: leaving,
+        seed: 7,
+        repeat: None,
+        hostile: Vec::new(),
+    }
 }
 
 fn count(traces: &[VisitorTrace], is: impl Fn(&VisitorTrace) -> bool) -> u64 {

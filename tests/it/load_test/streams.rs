@@ -109,7 +109,8 @@ pub(super) async fn rolling_restart(visitors: u32, quota: u64) -> Report {
     let port = |gate: &RunningGate<()>| gate.address.rsplit(':').next().unwrap().parse::<u16>().unwrap();
     let proxy = TcpProxy::to(port(&old)).await;
     let behavior = Behavior { streams: 1.0, ..Behavior::patient(Shopping::Uniform(2.0, 4.0)) };
-    let workload = Workload { visitors, arrivals: Arrivals::Steady(5.0), behavior, seed: 3, repeat: None };
+    let workload =
+        Workload { visitors, arrivals: Arrivals::Steady(5.0), behavior, seed: 3, repeat: None, hostile: Vec::new() };
     let address = format!("127.0.0.1:{}", proxy.port());
     let test = rehearse(workload, &address, HOST, "default", quota, Vec::new());
     let restart = async {

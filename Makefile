@@ -12,7 +12,7 @@ tools := .tools/python/bin
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo demo-notice check test test-all bench lint screenshots release publish image-steps functions build-Admin deploy setup \
+.PHONY: help demo demo-notice check test test-all bench attacks lint screenshots release publish image-steps functions build-Admin deploy setup \
   setup-deploy setup-release build format clippy docs scripts types prose dependencies template containers pipelines dashboard \
   dashboard-lint rust-tests dashboard-tests browser-tests
 
@@ -41,6 +41,9 @@ test-all: test ## the same and the long runs: load tests, failover drills, 100,0
 bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
 	cargo bench --workspace --no-fail-fast
+
+attacks: ## simulate sales under attack, and write the tables of docs/attacks.md
+	cargo run --package vestibule-workload --example attacks
 
 lint: format clippy docs scripts types dashboard-lint prose dependencies template containers pipelines ## formatting, clippy, docs, prose, template, ..
 

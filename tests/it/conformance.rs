@@ -1,5 +1,6 @@
 //! The contract of every store: one function per behavior, run against each store.
 
+mod accounts;
 mod attack_mode;
 mod draws;
 mod ending;
@@ -51,6 +52,19 @@ macro_rules! suite {
 }
 
 suite! {
+    accounts {
+        rule_24_account_joins_once,
+        rule_24_account_that_left_joins_again_at_the_end,
+        rule_24_ticket_from_before_the_end_is_void,
+        rule_24_account_joins_again_once_its_slot_is_free,
+        rule_24_older_ticket_of_the_account_moves_it_ahead,
+        rule_24_signing_in_takes_over_the_place,
+        rule_24_signing_in_takes_over_the_slot,
+        rule_24_account_with_a_place_keeps_it,
+        rule_24_preserved_first_visit_counts_for_one_account,
+        rule_24_ended_pre_ticket_grants_no_arrival,
+        rule_24_tokens_are_counted,
+    }
     invitations {
         rule_19_head_start_is_bounded,
         rule_19_equal_arrivals_have_an_order,

@@ -14,7 +14,7 @@ use vestibule_core::line::{
 use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock, FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate,
-    Store, Ticket, TicketOrigin, TicketSigner,
+    Store, Ticket, TicketAccount, TicketOrigin, TicketSigner,
 };
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
@@ -278,6 +278,22 @@ impl LineFixture<'_> {
             &FirstVisit { epoch: 1, session: SessionId::random(), at: self.now(), network: None, preserved: false },
             None,
         )
+    }
+
+    /// A visit of a visitor whose account has this session, with a ticket or none.
+    pub(crate) async fn visit_as_account(&self, account: SessionId, ticket: Option<Ticket>) -> VisitAnswer {
+        self.store().visit(&self.queue, Visit { ticket, ..Visit::of_account(account) }).await.unwrap()
+    }
+
+    /// The ticket that the gate sets for the session of an account.
+    pub(crate) fn account_ticket(&self, answer: &VisitAnswer) -> Ticket {
+        let place = answer.place.unwrap();
+        let code = String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
+        let account = Some(TicketAccount { fingerprint: 7, code });
+        let (origin, shown) = (TicketOrigin { account, ..TicketOrigin::default() }, ShownEstimate::default());
+        let signer = &self.bench.signer;
+        let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &place, shown, origin).unwrap();
+        signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
 
     /// A visit with a pre-ticket, without a ticket.

@@ -32,6 +32,7 @@ mod difficulty;
 mod draw;
 pub mod fields;
 mod id;
+pub mod identity;
 mod invitation;
 mod join_counters;
 mod last_purge;
@@ -70,7 +71,7 @@ pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
     COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims,
-    PassSigner, PreTicket, PrefixDigest, PrefixKind, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketError,
-    TicketOrigin, TicketSigner, is_key_id, is_pre_ticket, verify_pass,
+    PassSigner, PreTicket, PrefixDigest, PrefixKind, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketAccount,
+    TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket, verify_pass,
 };
 pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

@@ -115,7 +115,7 @@ impl EventStatus {
 }
 
 /// What a newcomer who has no session does to join the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum JoinStep {
     /// Comes back with the pre-ticket of this answer (rule 23).
@@ -129,6 +129,11 @@ pub enum JoinStep {
         retry_after: u64,
         /// Why.
         reason: RejectionReason,
+    },
+    /// Signs in: nobody joins without an account (rule 24).
+    SignIn {
+        /// Where; the page returns the visitor afterwards.
+        url: String,
     },
 }
 

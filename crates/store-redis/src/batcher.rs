@@ -13,13 +13,13 @@ use fred::types::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use vestibule_core::line::{JoinClient, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{Identities, JoinClient, Visit, VisitAnswer, Witness};
 use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
 use crate::codes::{
-    self, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_NETWORK, HAS_TICKET, JOINS, PRESERVED,
-    READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VISIT_SIZE,
+    self, ACCOUNTS_SIZE, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_NETWORK, HAS_TICKET, JOINS, OF_TICKET, PRESERVED,
+    READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VERIFIED, VISIT_SIZE,
 };
 use crate::command::{Command, Retry};
 use crate::keys::Keys;
@@ -164,8 +164,23 @@ impl BatchSender {
         for visit in visits {
             pack_client(&visit.client, &mut clients);
         }
-        let (visits, clients) = (Value::Bytes(packed.into()), Value::Bytes(clients.into()));
-        let arguments = [now, visits, text(witness.unserved), at, active, reached, text(issued), clients];
+        let accounts = pack_accounts(visits);
+        let count = |of: fn(&Identities) -> u64| text(visits.iter().map(|visit| of(&visit.identities)).sum::<u64>());
+        let (accepted, rejected) = (count(|it| it.accepted), count(|it| it.rejected));
+        let [visits, clients, accounts] = [packed, clients, accounts].map(|packed| Value::Bytes(packed.into()));
+        let arguments = [
+            now,
+            visits,
+            text(witness.unserved),
+            at,
+            active,
+            reached,
+            text(issued),
+            clients,
+            accounts,
+            accepted,
+            rejected,
+        ];
         Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
     }
 }
@@ -191,6 +206,21 @@ fn pack_client(client: &JoinClient, packed: &mut Vec<u8>) {
         packed.extend_from_slice(&number.to_be_bytes());
     }
     packed.extend_from_slice(&client.network.map_or([0; NetworkPrefix::SIZE], |network| *network.as_bytes()));
+}
+
+/// Packs what the visits say of accounts as `ACCOUNTS_FORMAT`; nothing if they say nothing.
+fn pack_accounts(visits: &[Visit]) -> Vec<u8> {
+    let is_of_account = |visit: &Visit| visit.ticket.as_ref().is_some_and(|ticket| ticket.account().is_some());
+    if !visits.iter().any(|visit| visit.account.is_some() || is_of_account(visit)) {
+        return Vec::new();
+    }
+    let mut packed = Vec::with_capacity(visits.len() * ACCOUNTS_SIZE);
+    for visit in visits {
+        let verified = if visit.account.is_some() && !visit.read_only { VERIFIED } else { 0 };
+        packed.push(verified | if is_of_account(visit) { OF_TICKET } else { 0 });
+        packed.extend_from_slice(visit.account.as_ref().map_or(&[0; SessionId::SIZE], |account| account.as_bytes()));
+    }
+    packed
 }
 
 /// A number that is not there.

@@ -70,6 +70,15 @@ pub(crate) const HAS_ADDRESS: u8 = 1;
 pub(crate) const EXTRA_HOPS: u8 = 2;
 pub(crate) const HAS_NETWORK: u8 = 4;
 pub(crate) const CLASS_UNIT: u8 = 8;
+/// What a visit says of accounts: flags, and the session of the account.
+pub(crate) const ACCOUNTS_FORMAT: &str = ">Bc14";
+/// Size of it in bytes.
+pub(crate) const ACCOUNTS_SIZE: usize = 1 + SessionId::SIZE;
+/// Flags: a verified token named the account; the ticket is that of an account.
+pub(crate) const VERIFIED: u8 = 1;
+pub(crate) const OF_TICKET: u8 = 2;
+/// Added to how the session of a visit was found if it is that of an account.
+pub(crate) const BY_ACCOUNT: i64 = 30;
 /// Why a newcomer was rejected.
 pub(crate) const REJECTED_BLOCKED: i64 = 1;
 pub(crate) const REJECTED_RATE: i64 = 2;
@@ -184,6 +193,11 @@ pub(crate) fn header_as_lua() -> String {
         lua,
         "local LIMITS = {{ CLIENT_FORMAT = '{CLIENT_FORMAT}', RECORD_FORMAT = '{record_format}', EVENTS = {{ {events} }}, {} }}",
         limit_constants().join(", ")
+    );
+    let _ = writeln!(
+        lua,
+        "local ACCOUNTS = {{ FORMAT = '{ACCOUNTS_FORMAT}', SIZE = {ACCOUNTS_SIZE}, VERIFIED = {VERIFIED}, OF_TICKET = {OF_TICKET}, \
+         BY_ACCOUNT = {BY_ACCOUNT} }}"
     );
     // The protection of rules that were stored by a version without it.
     let Protection { pre_ticket_from, pre_ticket_max_age, per_address, per_network, .. } = Protection::default();

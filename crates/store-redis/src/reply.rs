@@ -10,7 +10,7 @@ use vestibule_core::line::{
     ProtectionReport, PurgeReport, RecentCount, RejectionReason, Removed, SessionLocation, SessionPage, SessionState,
     Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits, WindowEvents, WindowJoins, WindowTotals,
 };
-use vestibule_core::{JOIN_WINDOWS, LastPurge, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError};
+use vestibule_core::{JOIN_WINDOWS, LastPurge, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::codes;
 
@@ -247,9 +247,12 @@ impl Reply {
         let position = self.whole()?;
         let admitted_at = if position == 0 { Some(self.micros()?) } else { None };
         let expires_at = self.micros()?;
+        let of_account = code >= codes::BY_ACCOUNT;
         let redeemed = code >= codes::BY_REDEEMING;
         let joined = code >= codes::BY_JOINING;
-        let (session, arrival) = if redeemed {
+        let (session, arrival) = if of_account {
+            (visit.account.or(visit.ticket.as_ref().map(Ticket::session)), self.micros()?)
+        } else if redeemed {
             (visit.redeem.as_ref().map(PreTicket::session), self.micros()?)
         } else if joined {
             (visit.join, self.micros()?)

@@ -142,7 +142,8 @@ impl VisitStore for RedisStore {
         let (was_active, unconfirmed) = (ticket.admitted_at().is_some(), ticket.is_unconfirmed());
         let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
         let [was_active, unconfirmed] = flags;
-        let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed];
+        let signed_at = ticket.account().map_or_else(nothing, |_| text(ticket.signed_at().0));
+        let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed, signed_at];
         self.run(queue, &functions().leave, arguments, Retry::Safe).await?.removal()
     }
 }

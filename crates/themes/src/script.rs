@@ -145,7 +145,7 @@ impl<'a> Data<'a> {
             event: event.as_ref(),
             revision: *revision,
             poll_after: *poll_after,
-            join: *join,
+            join: join.clone(),
             enter_url: view.enter_url(),
             status_url: session.map_or(status.clone(), |session| format!("{status}&session={session}")),
             stream_url: view.stream_url.map(|path| format!("{path}?queue={queue}")),

@@ -33,10 +33,14 @@ pub struct Counters {
     pub pre_tickets_issued: u64,
     /// Sessions that joined by a pre-ticket.
     pub pre_tickets_redeemed: u64,
+    /// Tokens of accounts that were accepted.
+    pub identities_accepted: u64,
+    /// Tokens of accounts that were rejected.
+    pub identities_rejected: u64,
 }
 
 /// Number of counters.
-const COUNTERS: usize = 12;
+const COUNTERS: usize = 14;
 
 impl Counters {
     /// Names and values, in the order used by stores.
@@ -55,6 +59,8 @@ impl Counters {
             ("away", self.away),
             ("pre_tickets_issued", self.pre_tickets_issued),
             ("pre_tickets_redeemed", self.pre_tickets_redeemed),
+            ("identities:accepted", self.identities_accepted),
+            ("identities:rejected", self.identities_rejected),
         ]
     }
 
@@ -74,7 +80,7 @@ impl Counters {
             away,
             more @ ..,
         ] = values;
-        let [pre_tickets_issued, pre_tickets_redeemed] = more;
+        let [pre_tickets_issued, pre_tickets_redeemed, identities_accepted, identities_rejected] = more;
         Self {
             joined,
             confirmed,
@@ -88,6 +94,8 @@ impl Counters {
             away,
             pre_tickets_issued,
             pre_tickets_redeemed,
+            identities_accepted,
+            identities_rejected,
         }
     }
 

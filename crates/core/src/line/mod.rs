@@ -5,6 +5,7 @@
 //! the active set. The numbers of waiting and active sessions and all positions are derived from
 //! these sets, so they can't drift.
 
+mod account;
 mod admit;
 mod attack_mode;
 mod counters;
@@ -46,7 +47,7 @@ pub use state::Line;
 pub use ticket::Ticket;
 pub use two_step::PreTicketLoad;
 pub use types::{
-    Census, Flow, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
+    Census, Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
     SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,
 };
 pub use view::{CHECKPOINTS_EXACT, Checkpoint, LineView};

@@ -135,22 +135,39 @@ impl Line {
         }
     }
 
-    /// Adds a tombstone that rejects the session's tickets for `ttl` seconds.
-    pub(super) fn add_tombstone(&mut self, now: Micros, session: SessionId, ttl: u64) {
-        let until = now.add_seconds(ttl);
-        if let Some(before) = self.ended.insert(session, until) {
+    /// Adds a tombstone, which says when the session ended and is kept for [`LineRules::tombstone_ttl`](super::LineRules). The end
+    /// of an active session is never before its admission, though the clock stepped back.
+    pub(super) fn add_tombstone(&mut self, session: SessionId, ended_at: Micros) {
+        if let Some(before) = self.ended.insert(session, ended_at) {
             self.tombstones.remove(&(before, session));
         }
-        self.tombstones.insert((until, session));
+        self.tombstones.insert((ended_at, session));
+    }
+
+    /// When a tombstone expires.
+    pub(super) fn tombstone_expiry(&self, ended_at: Micros) -> Micros {
+        ended_at.add_seconds(self.rules.tombstone_ttl())
+    }
+
+    /// When the session ended, if its tombstone has not expired (rule 8).
+    pub(super) fn ended_at(&self, now: Micros, session: SessionId) -> Option<Micros> {
+        self.ended.get(&session).copied().filter(|ended_at| self.tombstone_expiry(*ended_at) > now)
     }
 
     /// Whether the session was ended and its tombstone has not expired (rule 8).
     pub(super) fn is_ended(&self, now: Micros, session: SessionId) -> bool {
-        self.ended.get(&session).is_some_and(|until| *until > now)
+        self.ended_at(now, session).is_some()
+    }
+
+    /// Whether an active session has ended and holds its slot until the last credential issued for it expires. The session of an
+    /// account can have been admitted again after it ended.
+    pub(super) fn is_over(&self, now: Micros, session: SessionId, admitted_at: Micros) -> bool {
+        self.ended_at(now, session).is_some_and(|ended_at| admitted_at <= ended_at)
     }
 
     pub(super) fn clear_tombstones(&mut self, now: Micros, limit: usize) -> u64 {
-        let due: Vec<_> = self.tombstones.iter().take_while(|(until, _)| *until <= now).take(limit).copied().collect();
+        let is_due = |(ended_at, _): &&(Micros, SessionId)| self.tombstone_expiry(*ended_at) <= now;
+        let due: Vec<_> = self.tombstones.iter().take_while(is_due).take(limit).copied().collect();
         for entry in &due {
             self.tombstones.remove(entry);
             self.ended.remove(&entry.1);
@@ -171,14 +188,14 @@ impl Line {
         let Some(presence) = self.present.get(&session).copied() else { return };
         self.record_stay(now, session);
         // The session was ended before; its slot was held until its last credential expired.
-        if presence.admitted_at().is_some() && self.is_ended(now, session) {
+        if presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, session, admitted_at)) {
             self.remove(session);
             return;
         }
         let exceeded_max_session = presence.exceeded_max_session(now, self.rules.max_session);
         match self.remove_from_line(session) {
             Removed::Active if exceeded_max_session => {
-                self.add_tombstone(now, session, self.rules.tombstone_ttl());
+                self.add_tombstone(session, now.max(presence.since()));
                 self.counters.ended += 1;
             }
             Removed::Active => {

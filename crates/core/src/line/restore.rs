@@ -8,7 +8,7 @@ use crate::time::Micros;
 
 impl Line {
     /// The bearer of a ticket.
-    fn bearer(&self, ticket: &Ticket, kind: VisitKind) -> RecognizedSession {
+    pub(super) fn bearer(&self, ticket: &Ticket, kind: VisitKind) -> RecognizedSession {
         RecognizedSession {
             session: ticket.session(),
             arrival: ticket.arrival(),
@@ -22,7 +22,7 @@ impl Line {
     /// Rule 18: the session of a ticket of this epoch, if it is present and neither expired nor ended.
     pub(super) fn find_present(&self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
         let presence = self.present.get(&ticket.session()).filter(|presence| presence.expires_at > now)?;
-        let is_over = presence.admitted_at().is_some() && self.is_ended(now, ticket.session());
+        let is_over = presence.admitted_at().is_some_and(|at| self.is_over(now, ticket.session(), at));
         (!is_over).then(|| self.bearer(ticket, VisitKind::Renewed))
     }
 
@@ -33,24 +33,24 @@ impl Line {
             self.was_admitted_unheard(now, ticket) && self.is_good(now, ticket) && self.active() < self.rules.quota;
         let present = self.present.get(&session).copied();
         if let Some(presence) = present.filter(|presence| presence.admitted_at().is_some() || !unheard) {
-            let admitted = presence.admitted_at().is_some();
-            if admitted && self.is_ended(now, session) {
+            if presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, session, admitted_at)) {
                 return None;
             }
             if presence.exceeded_max_session(now, self.rules.max_session) {
                 self.record_stay(now, session);
                 self.remove(session);
-                self.add_tombstone(now, session, self.rules.tombstone_ttl());
+                self.add_tombstone(session, now.max(presence.since()));
                 self.counters.ended += 1;
                 return None;
             }
-            return Some(self.bearer(ticket, VisitKind::Renewed));
+            return Some(self.renewed(now, ticket));
         }
         let returned = self.bearer(ticket, VisitKind::Restored);
         let waited = self.remove(session) == Removed::Waiting;
         // While the store's clock is before the draw, the visitor is still in the lobby.
         let too_early = ticket.is_new_from_lobby() && self.mode(now) == Mode::Lobby;
-        let returns = !too_early && !self.is_ended(now, session) && self.restore(now, ticket);
+        let is_ended = ticket.account().is_none() && self.is_ended(now, session);
+        let returns = !too_early && !is_ended && self.restore(now, ticket);
         if ticket.is_new_from_lobby() {
             self.counters.joined += u64::from(returns);
             self.counters.confirmed += u64::from(returns);
@@ -66,7 +66,7 @@ impl Line {
     }
 
     /// Whether the ticket is recent enough to restore its session.
-    fn is_good(&self, now: Micros, ticket: &Ticket) -> bool {
+    pub(super) fn is_good(&self, now: Micros, ticket: &Ticket) -> bool {
         let ttl = if ticket.admitted_at().is_some() { self.rules.active_ttl } else { self.rules.hold_ttl };
         let until = ticket.signed_at().add_seconds(ttl);
         let claim = self.unconfirmed_until(ticket).map(|claim| self.claim_after_recovery(now, ticket, claim));

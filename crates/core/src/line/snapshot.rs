@@ -34,7 +34,7 @@ pub struct LineSnapshot {
     /// Active sessions: time of admission and expiry.
     #[serde(default)]
     active: Vec<(SessionId, Micros, Micros)>,
-    /// Ended sessions: expiry of their tombstones.
+    /// Ended sessions: when they ended.
     #[serde(default)]
     ended: Vec<(SessionId, Micros)>,
     #[serde(default)]
@@ -78,9 +78,8 @@ impl LineSnapshot {
         for (session, admitted_at, expires_at) in self.active {
             line.insert(session, Presence::admitted(admitted_at).until(expires_at));
         }
-        for (session, until) in self.ended {
-            line.ended.insert(session, until);
-            line.tombstones.insert((until, session));
+        for (session, ended_at) in self.ended {
+            line.add_tombstone(session, ended_at);
         }
         line
     }
@@ -106,7 +105,7 @@ impl Line {
             empty_since: self.empty_since,
             waiting,
             active,
-            ended: self.ended.iter().map(|(session, until)| (*session, *until)).collect(),
+            ended: self.ended.iter().map(|(session, ended_at)| (*session, *ended_at)).collect(),
             bucket: self.bucket,
             pace: self.pace,
             counters: self.counters,

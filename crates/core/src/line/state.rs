@@ -19,7 +19,7 @@ use super::{
 use crate::SessionId;
 use crate::line::Ticket;
 use crate::settings::Access;
-use crate::time::Micros;
+use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// The line, the active set and the pool of one queue, with everything its rules record.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ pub struct Line {
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
     pub(super) pool: BTreeSet<(Micros, SessionId)>,
+    /// When sessions ended, by their tombstones.
     pub(super) ended: HashMap<SessionId, Micros>,
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
@@ -171,11 +172,13 @@ impl Line {
         self.start(now);
         self.advance_event_windows(now);
         (self.client, self.rejection) = (visit.client, None);
+        let ticket = ticket.filter(|ticket| !self.is_void(now, ticket));
         let formed = self.order.is_empty();
         let visitor = if visit.read_only {
             ticket.and_then(|ticket| self.find_present(now, ticket))
         } else {
-            ticket.and_then(|ticket| self.find_or_restore(now, ticket))
+            let found = ticket.and_then(|ticket| self.find_or_restore(now, ticket));
+            found.map(|found| self.hand_over(now, found, visit.account))
         };
         let (visitor, needs_pre_ticket) = match visitor {
             None if !visit.read_only => self.enter(now, visit),
@@ -195,6 +198,8 @@ impl Line {
             self.form(now);
         }
         self.counters.pre_tickets_issued += visit.pre_tickets_issued;
+        self.counters.identities_accepted += visit.identities.accepted;
+        self.counters.identities_rejected += visit.identities.rejected;
         let answer = self.answer(now, visitor.as_ref());
         match answer.kind {
             VisitKind::Absent if self.rejection.is_some() => {
@@ -266,11 +271,13 @@ impl Line {
     ) -> Option<RecognizedSession> {
         let visitor =
             |arrival, kind| RecognizedSession { session, arrival, kind, confirmed, due: None, unconfirmed_until: None };
-        if self.is_ended(now, session) {
+        // An account joins again under the same session after it has ended, once its slot is free.
+        if visit.account != Some(session) && self.is_ended(now, session) {
             return None;
         }
         if let Some(presence) = self.present.get(&session) {
-            return Some(visitor(presence.since(), VisitKind::Renewed));
+            let is_over = presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, session, admitted_at));
+            return (!is_over).then(|| visitor(presence.since(), VisitKind::Renewed));
         }
         if !self.mode(now).accepts_joins() || self.needs_invitation(now, visit) || !self.admits_join(now) {
             return None;
@@ -334,34 +341,41 @@ impl Line {
     /// Rule 8: ends the visitor's own session; its ticket can't return. The slot is free once the
     /// last credential has expired.
     pub fn leave(&mut self, now: Micros, ticket: &Ticket) -> Removed {
-        if ticket.epoch() != self.rules.epoch {
+        if ticket.epoch() != self.rules.epoch || self.is_void(now, ticket) {
             return Removed::Absent;
         }
-        let rules = &self.rules;
-        let tombstone_ttl = if ticket.is_unconfirmed() { rules.claim_ttl } else { rules.tombstone_ttl() };
+        let is_brief = ticket.is_unconfirmed() && ticket.account().is_none();
         let returned = ticket.admitted_at().is_some();
-        let removed = self.end_session(now, ticket.session(), tombstone_ttl, returned);
+        let removed = self.end_session(now, ticket.session(), is_brief, returned);
         self.counters.left += u64::from(removed != Removed::Absent);
         removed
     }
 
     /// Rule 8: an operator ends a session, present or away.
     pub fn end(&mut self, now: Micros, session: SessionId) -> Removed {
-        let removed = self.end_session(now, session, self.rules.tombstone_ttl(), false);
+        let removed = self.end_session(now, session, false, false);
         self.counters.ended += u64::from(removed != Removed::Absent);
         removed
     }
 
-    /// Ends a session, present or away. `returned` means that its own ticket proves that it was
-    /// active.
-    fn end_session(&mut self, now: Micros, session: SessionId, tombstone_ttl: u64, returned: bool) -> Removed {
+    /// Ends a session, present or away, and admits to what it frees.
+    fn end_session(&mut self, now: Micros, session: SessionId, is_brief: bool, returned: bool) -> Removed {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
+        let removed = self.end_place(now, session, is_brief, returned);
+        self.advance(now, None);
+        removed
+    }
+
+    /// Ends a session, present or away. `is_brief` means that its tickets are valid for `claim_ttl` only, and so is the tombstone of
+    /// one that is not active. `returned` means that its own ticket proves that it was active.
+    pub(super) fn end_place(&mut self, now: Micros, session: SessionId, is_brief: bool, returned: bool) -> Removed {
         let was_ended = self.is_ended(now, session);
         let presence = self.present.get(&session).copied();
-        let removed = match presence.map(|presence| (presence.admitted_at().is_some(), presence.expires_at)) {
-            Some((true, _)) if was_ended => Removed::Absent,
-            Some((true, expires_at)) => {
+        let admitted_at = presence.and_then(|presence| presence.admitted_at());
+        let removed = match presence.map(|presence| (presence.admitted_at(), presence.expires_at)) {
+            Some((Some(admitted_at), _)) if self.is_over(now, session, admitted_at) => Removed::Absent,
+            Some((Some(_), expires_at)) => {
                 let last_credential = now.add_seconds(self.rules.credential_ttl).min(expires_at);
                 if last_credential > now {
                     self.set_expiry(session, last_credential);
@@ -371,7 +385,7 @@ impl Line {
                 }
                 Removed::Active
             }
-            Some((false, _)) => self.remove_from_line(session),
+            Some((None, _)) => self.remove_from_line(session),
             None => {
                 if returned && !was_ended {
                     self.settle(now);
@@ -379,8 +393,15 @@ impl Line {
                 Removed::Absent
             }
         };
-        self.add_tombstone(now, session, tombstone_ttl);
-        self.advance(now, None);
+        let ended_at = match admitted_at {
+            Some(admitted_at) => now.max(admitted_at),
+            // As if it had ended so long ago that only claim_ttl is left.
+            None if is_brief => {
+                Micros(now.0.saturating_sub((self.rules.tombstone_ttl() - self.rules.claim_ttl) * MICROS_PER_SECOND))
+            }
+            None => now,
+        };
+        self.add_tombstone(session, ended_at);
         removed
     }
 
@@ -427,7 +448,8 @@ impl Line {
         // Sessions that expired at the head of the line count as well.
         let expired = expired + self.counters.expired_waiting - before;
         let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= now);
-        let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
+        let more =
+            lapsed || self.tombstones.first().is_some_and(|(ended_at, _)| self.tombstone_expiry(*ended_at) <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_when_drained(now) }
     }
 
@@ -461,9 +483,8 @@ impl Line {
     /// Looks up a session. Does not change the state.
     #[must_use]
     pub fn find(&self, now: Micros, session: SessionId) -> Option<LocatedSession> {
-        let ended = self.is_ended(now, session);
-        if let Some(presence) = self.present.get(&session).filter(|presence| presence.admitted_at().is_none() || !ended)
-        {
+        let is_over = |admitted_at| self.is_over(now, session, admitted_at);
+        if let Some(presence) = self.present.get(&session).filter(|it| !it.admitted_at().is_some_and(is_over)) {
             let state = match presence.admitted_at() {
                 Some(admitted_at) => SessionLocation::Active { admitted_at },
                 None => SessionLocation::Waiting {
@@ -473,8 +494,8 @@ impl Line {
             };
             return Some(LocatedSession { state, expires_at: presence.expires_at });
         }
-        let until = self.ended.get(&session).filter(|until| **until > now)?;
-        Some(LocatedSession { state: SessionLocation::Ended, expires_at: *until })
+        let expires_at = self.tombstone_expiry(self.ended_at(now, session)?);
+        Some(LocatedSession { state: SessionLocation::Ended, expires_at })
     }
 
     /// A page of up to `limit` (at most [`PAGE_MAX`]) sessions of a list. Does not change the state.
@@ -494,7 +515,11 @@ impl Line {
             SessionList::Ended => {
                 // The entries to skip are forgotten by now.
                 let skip = if start.at <= now { 0 } else { start.skip };
-                let valid = self.tombstones.range(first..).copied().skip_while(|(until, _)| *until <= now);
+                let ttl = self.rules.tombstone_ttl() * MICROS_PER_SECOND;
+                let first = (Micros(start.at.0.saturating_sub(ttl)), first.1);
+                let expiries =
+                    self.tombstones.range(first..).map(|(at, session)| (self.tombstone_expiry(*at), *session));
+                let valid = expiries.skip_while(|(until, _)| *until <= now);
                 self.page_of(now, list, PageStart { skip, ..start }, limit, valid)
             }
         }
@@ -521,7 +546,7 @@ impl Line {
                 SessionList::Ended => at,
                 SessionList::Waiting | SessionList::Active => self.present.get(&session)?.expires_at,
             };
-            let is_ended = list == SessionList::Active && self.is_ended(now, session);
+            let is_ended = list == SessionList::Active && self.is_over(now, session, at);
             (!is_ended).then_some(ListedSession { session, at, expires_at })
         };
         SessionPage { entries: found.into_iter().filter_map(listed).collect(), next }

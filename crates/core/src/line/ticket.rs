@@ -2,7 +2,7 @@
 
 use super::Census;
 use crate::time::Micros;
-use crate::{EventId, SessionId};
+use crate::{EventId, SessionId, TicketAccount};
 
 /// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
 /// are valid.
@@ -24,6 +24,7 @@ pub struct Ticket {
     pub(crate) unconfirmed: bool,
     pub(crate) event: Option<EventId>,
     pub(crate) batch: Option<u16>,
+    pub(crate) account: Option<TicketAccount>,
     pub(crate) new_from_lobby: bool,
 }
 
@@ -103,6 +104,12 @@ impl Ticket {
     #[must_use]
     pub const fn batch(&self) -> Option<u16> {
         self.batch
+    }
+
+    /// The account that it is the session of (rule 24).
+    #[must_use]
+    pub const fn account(&self) -> Option<TicketAccount> {
+        self.account
     }
 
     /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.

@@ -4,8 +4,8 @@
 use super::state::{Line, RecognizedSession};
 use super::types::{Stats, Visit, VisitAnswer, VisitKind};
 use super::{LineRules, Mode};
-use crate::PreTicket;
 use crate::time::{MICROS_PER_SECOND, Micros};
+use crate::{PreTicket, SessionId};
 
 /// What it depends on whether newcomers need a pre-ticket to join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +58,18 @@ impl Line {
     /// pre-ticket. Returns the session, and whether a pre-ticket is needed.
     pub(super) fn enter(&mut self, now: Micros, visit: &Visit) -> (Option<RecognizedSession>, bool) {
         let pre_ticket = visit.redeem.as_ref().filter(|_| visit.ticket.is_none());
+        if let Some(account) = visit.account
+            && let Some(pre_ticket) = pre_ticket.filter(|pre_ticket| pre_ticket.epoch() == self.rules.epoch)
+        {
+            return (self.redeem_as(now, visit, pre_ticket, account), false);
+        }
         if let Some(pre_ticket) = pre_ticket.filter(|pre_ticket| pre_ticket.epoch() == self.rules.epoch) {
             let is_ended = self.is_ended(now, pre_ticket.session());
             return (self.redeem(now, visit, pre_ticket), is_ended && self.mode(now).accepts_joins());
         }
         let Some(session) = visit.join else { return (None, false) };
-        let is_new = !self.is_ended(now, session) && !self.present.contains_key(&session);
+        let is_ended = visit.account.is_none() && self.is_ended(now, session);
+        let is_new = !is_ended && !self.present.contains_key(&session);
         // An invitation names one session, however often it is presented.
         if is_new && visit.head_start.is_none() && self.requires_pre_ticket(now) {
             return (None, true);
@@ -83,9 +89,20 @@ impl Line {
 
     /// The session of a pre-ticket of this epoch joins. It is confirmed, since its client kept the pre-ticket.
     fn redeem(&mut self, now: Micros, visit: &Visit, pre_ticket: &PreTicket) -> Option<RecognizedSession> {
-        let last = self.last_arrival;
         let arrival = self.first_arrival(now, pre_ticket).unwrap_or_else(|| self.next_arrival(now));
-        let joined = self.join(now, visit, pre_ticket.session(), arrival, true)?;
+        self.join_confirmed(now, visit, pre_ticket.session(), arrival)
+    }
+
+    /// A session whose client kept its pre-ticket joins at this arrival.
+    pub(super) fn join_confirmed(
+        &mut self,
+        now: Micros,
+        visit: &Visit,
+        session: SessionId,
+        arrival: Micros,
+    ) -> Option<RecognizedSession> {
+        let last = self.last_arrival;
+        let joined = self.join(now, visit, session, arrival, true)?;
         if joined.kind == VisitKind::Joined {
             self.counters.confirmed += 1;
             self.counters.pre_tickets_redeemed += 1;
@@ -97,7 +114,7 @@ impl Line {
 
     /// The first visit of a pre-ticket, if that counts as the arrival: if it was recent, if its bearer is solving a challenge, or
     /// if Vestibule turned its bearer away. Never among the arrivals that a draw assigned.
-    fn first_arrival(&self, now: Micros, pre_ticket: &PreTicket) -> Option<Micros> {
+    pub(super) fn first_arrival(&self, now: Micros, pre_ticket: &PreTicket) -> Option<Micros> {
         let first_visit = pre_ticket.first_visit();
         let age = now.0.checked_sub(first_visit.0)?;
         let same_network = pre_ticket.is_of_same_network();

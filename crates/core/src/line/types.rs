@@ -22,6 +22,11 @@ pub struct Visit {
     pub redeem: Option<PreTicket>,
     /// Number of pre-tickets that the process has issued for the queue since its last visit.
     pub pre_tickets_issued: u64,
+    /// The session of the visitor's account, if a verified token named one (rule 24): the visitor joins as this session, and
+    /// it takes over the place of another session that the visitor has.
+    pub account: Option<SessionId>,
+    /// Number of tokens of accounts that the process has accepted and rejected for the queue since its last visit.
+    pub identities: Identities,
     /// What limits know about the client.
     pub client: JoinClient,
     /// What the serving process knows about the queue from earlier visits.
@@ -47,6 +52,12 @@ impl Visit {
         Self { join: Some(pre_ticket.session()), redeem: Some(pre_ticket), ..Self::default() }
     }
 
+    /// The visit of a newcomer whose account has this session.
+    #[must_use]
+    pub fn of_account(account: SessionId) -> Self {
+        Self { account: Some(account), ..Self::joining(account) }
+    }
+
     /// A keepalive: restores or renews the session of this ticket and joins no one.
     #[must_use]
     pub fn keeping(ticket: Ticket) -> Self {
@@ -58,6 +69,15 @@ impl Visit {
     pub fn reading(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), read_only: true, ..Self::default() }
     }
+}
+
+/// Numbers of tokens of accounts that were verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Identities {
+    /// Accepted.
+    pub accepted: u64,
+    /// Rejected: forged, expired, or of somebody else.
+    pub rejected: u64,
 }
 
 /// What a process knows about a queue from before a visit, in case the store has lost it (rule 7,

@@ -107,6 +107,18 @@ impl Tenant {
             let fault = self.origin_refusal(origin, by_superuser);
             refused.extend(fault.map(|fault| FieldError::new("handover.origin", fault)));
         }
+        let identity = queue.line.protection.identity.as_ref();
+        let before_identity = before.and_then(|before| before.line.protection.identity.as_ref());
+        let [jwks, jwks_before] = [identity, before_identity].map(|it| it.and_then(|it| it.jwks.as_ref()));
+        if let Some(url) = jwks.filter(|url| jwks_before != Some(*url)) {
+            let fault = self.origin_refusal(url.origin(), by_superuser);
+            refused.extend(fault.map(|fault| FieldError::new("protection.identity.jwks", fault)));
+        }
+        let [sign_in, sign_in_before] = [identity, before_identity].map(|it| it.and_then(|it| it.sign_in.as_ref()));
+        if let Some(url) = sign_in.filter(|url| sign_in_before != Some(*url)) {
+            let fault = self.origin_refusal(url.origin(), by_superuser);
+            refused.extend(fault.map(|fault| FieldError::new("protection.identity.sign_in", fault)));
+        }
         let domain = &queue.cookie_domain;
         if let Some(domain) = domain.as_ref().filter(|_| before.is_none_or(|it| it.cookie_domain != *domain)) {
             let fault = self.cookie_domain_refusal(domain, by_superuser);

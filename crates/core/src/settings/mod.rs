@@ -6,6 +6,7 @@ mod conflicts;
 mod document;
 mod event;
 mod host;
+mod identity;
 mod invitation;
 mod network_lists;
 mod operator_message;
@@ -30,6 +31,7 @@ pub use event::{
     keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
 pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
+pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
 pub use network_lists::{ClassifiedNetworks, NetworkListNames};
 pub use operator_message::{MESSAGE_MAX, OperatorMessage};

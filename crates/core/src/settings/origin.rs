@@ -52,6 +52,12 @@ impl Origin {
         let bare = self.host.trim_matches(['[', ']']);
         bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_subdomain_of(bare, "localhost")
     }
+
+    /// Whether the host is a loopback address or `localhost`.
+    pub(super) fn names_this_machine(&self) -> bool {
+        let bare = self.host.trim_matches(['[', ']']);
+        bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
 }
 
 crate::text_field! { Origin: W::Origin, { "maxLength": 512 }; }

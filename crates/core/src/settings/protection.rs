@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::identity::Identity;
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
 use super::wording::FieldWording as W;
 use crate::Message;
-use crate::fields::{Bounded, Field, Flag, ObjectReader, OrDefault, OrNone, Reader};
+use crate::fields::{Bounded, Field, Flag, ObjectReader, Omissible, OrDefault, OrNone, Reader};
 use crate::join_counters::COUNTERS;
 
 /// Default of `pre_ticket_from`.
@@ -107,6 +108,9 @@ crate::fields! {
         /// Single networks by class.
         #[serde(skip_serializing_if = "ClassifiedNetworks::is_empty")]
         pub networks: ClassifiedNetworks,
+        /// How the account of a visitor is known; `null` if accounts don't matter.
+        #[serde(skip)]
+        pub identity: Omissible<Identity>,
     }
     check = check_protection;
 }
@@ -142,6 +146,7 @@ impl Default for Protection {
             show_networks: true,
             lists: NetworkListNames::default(),
             networks: ClassifiedNetworks::default(),
+            identity: None,
         }
     }
 }

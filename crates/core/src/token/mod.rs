@@ -1,5 +1,6 @@
 //! Tickets, pre-tickets and passes: the only code that signs or verifies. All are JSON Web Signatures in compact form (RFC 7515).
 
+mod account;
 mod jws;
 mod keys;
 mod mac;
@@ -8,10 +9,11 @@ mod pass;
 mod pre_ticket;
 mod ticket;
 
+pub use account::TokenDigest;
 pub use keys::is_key_id;
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
 pub(crate) use mac::{MAC_LEN, Mac};
 pub use network::{COUNTER_ROWS, PrefixDigest, PrefixKind};
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use pre_ticket::{FirstVisit, PreTicket, is_pre_ticket};
-pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketOrigin, TicketSigner};
+pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketAccount, TicketError, TicketOrigin, TicketSigner};

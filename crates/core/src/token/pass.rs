@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::jws::{self, ED25519_LEN, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
+use crate::identity::AccountCode;
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
 
@@ -32,6 +33,9 @@ pub struct PassClaims {
     pub iat: u64,
     /// When it expires, in seconds since 1970.
     pub exp: u64,
+    /// The account of the session (rule 24).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acct: Option<AccountCode>,
 }
 
 struct PassKey {
@@ -62,9 +66,28 @@ impl PassSigner {
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
     pub fn sign(&self, queue: &QueueId, session: SessionId, now: Micros, ttl: u64) -> Option<String> {
+        self.sign_of(queue, session, None, now, ttl)
+    }
+
+    /// The same for the session of an account.
+    #[must_use]
+    pub fn sign_of(
+        &self,
+        queue: &QueueId,
+        session: SessionId,
+        account: Option<AccountCode>,
+        now: Micros,
+        ttl: u64,
+    ) -> Option<String> {
         let iat = now.seconds();
-        let claims =
-            PassClaims { iss: PASS_ISSUER.to_owned(), sub: session, queue: queue.clone(), iat, exp: iat + ttl };
+        let claims = PassClaims {
+            iss: PASS_ISSUER.to_owned(),
+            sub: session,
+            queue: queue.clone(),
+            iat,
+            exp: iat + ttl,
+            acct: account,
+        };
         self.keys.first()?.token.sign(&claims, PASS_MAX)
     }
 

@@ -7,10 +7,12 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::account::AccountKey;
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
 use super::pre_ticket::PRE_TICKET_TYPE;
+use crate::identity::AccountCode;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket};
 use crate::time::Micros;
 use crate::{Draw, EventId, QueueId, SessionId};
@@ -64,6 +66,12 @@ struct Claims {
     /// The batch of the code with which the session was invited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     b: Option<u16>,
+    /// Fingerprint of the token that named the account of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    i: Option<u32>,
+    /// The code of the account of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    o: Option<AccountCode>,
 }
 
 /// The claims of a lobby ticket.
@@ -149,6 +157,7 @@ impl LobbyTicket {
             unconfirmed: false,
             event: Some(self.event.clone()),
             batch: self.batch,
+            account: None,
             new_from_lobby: true,
         }
     }
@@ -176,6 +185,17 @@ pub struct TicketOrigin<'a> {
     pub event: Option<&'a EventId>,
     /// The batch of the code with which it was invited.
     pub batch: Option<u16>,
+    /// The account that it is the session of.
+    pub account: Option<TicketAccount>,
+}
+
+/// What a ticket says of the account of its session (rule 24).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TicketAccount {
+    /// Fingerprint of the token that was verified last.
+    pub fingerprint: u32,
+    /// The code of the account.
+    pub code: AccountCode,
 }
 
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.
@@ -210,6 +230,7 @@ pub(super) struct TicketKey {
     lobby: TokenKey<Hs256>,
     pub(super) pre_ticket: TokenKey<Hs256>,
     pub(super) networks: NetworkKey,
+    pub(super) accounts: AccountKey,
 }
 
 impl TicketSigner {
@@ -223,7 +244,7 @@ impl TicketSigner {
             let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
             let pre_ticket = TokenKey::of_type(PRE_TICKET_TYPE, &key.kid, secret()?);
             let ticket = TokenKey::new(&key.kid, secret()?);
-            Ok(TicketKey { ticket, lobby, pre_ticket, networks: NetworkKey::of(key) })
+            Ok(TicketKey { ticket, lobby, pre_ticket, networks: NetworkKey::of(key), accounts: AccountKey::of(key) })
         });
         Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
@@ -283,6 +304,8 @@ impl TicketSigner {
             r: shown.census.map(|census| census.reached),
             d: origin.event.cloned(),
             b: origin.batch,
+            i: origin.account.map(|account| account.fingerprint),
+            o: origin.account.map(|account| account.code),
         };
         self.keys.first()?.ticket.sign(&claims, TICKET_MAX)
     }
@@ -318,6 +341,7 @@ impl TicketSigner {
             unconfirmed: claims.u,
             event: claims.d,
             batch: claims.b,
+            account: claims.i.zip(claims.o).map(|(fingerprint, code)| TicketAccount { fingerprint, code }),
             new_from_lobby: false,
         })
     }
@@ -427,7 +451,7 @@ mod tests {
                 Micros(1_700_000_000_500_000),
                 &place(),
                 shown,
-                TicketOrigin { event: Some(&event()), batch: Some(7) },
+                TicketOrigin { event: Some(&event()), batch: Some(7), account: None },
             )
             .unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();

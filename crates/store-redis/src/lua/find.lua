@@ -11,8 +11,9 @@ local session = ARGV[2]
 local expiry = tonumber(call('ZSCORE', POOL, session)) or 0
 local position = call('ZRANK', LINE, session)
 if position then return { DONE, WAITING, expiry, tonumber(call('ZSCORE', LINE, session)), position + 1 } end
-local expires_at = tonumber(call('ZSCORE', ENDED, session))
-if expires_at and expires_at > now then return { DONE, ENDED_BEFORE, expires_at } end
-local admitted_at = tonumber(call('ZSCORE', ACTIVE, session))
+local ended_at, admitted_at = tombstones.at(session), tonumber(call('ZSCORE', ACTIVE, session))
+if ended_at and not (admitted_at and admitted_at > ended_at) then
+  return { DONE, ENDED_BEFORE, ended_at + tombstones.ttl() }
+end
 if admitted_at then return { DONE, ADMITTED, expiry, admitted_at } end
 return { DONE, ABSENT }

@@ -12,13 +12,16 @@ local list, from, skip = tonumber(ARGV[2]), tonumber(ARGV[3]), math.min(tonumber
 local limit = math.min(tonumber(ARGV[5]), PAGE_MAX)
 -- The entries to skip are forgotten by now.
 if list == ENDED_BEFORE and from <= now then skip = 0 end
+-- Tombstones are kept for a time after the end of the session, and listed by their expiry.
+local kept_for = list == ENDED_BEFORE and tombstones.ttl() or 0
 local key = list == WAITING and LINE or list == ADMITTED and ACTIVE or ENDED
 local first = list == ENDED_BEFORE and math.max(from, now + 1) or from
-local found = call('ZRANGE', key, first, '+inf', 'BYSCORE', 'LIMIT', skip, limit + 1, 'WITHSCORES')
-local next_at, next_skip = tonumber(found[2 * limit + 2]) or -1, 0
+local found = call('ZRANGE', key, first - kept_for, '+inf', 'BYSCORE', 'LIMIT', skip, limit + 1, 'WITHSCORES')
+local next_at, next_skip = tonumber(found[2 * limit + 2]), 0
+next_at = next_at and next_at + kept_for or -1
 local sessions, times = {}, {}
 for i = 1, math.min(limit, #found / 2) do
-  sessions[i], times[i] = found[2 * i - 1], tonumber(found[2 * i])
+  sessions[i], times[i] = found[2 * i - 1], tonumber(found[2 * i]) + kept_for
   if times[i] == next_at then next_skip = next_skip + 1 end
 end
 if next_at == from then next_skip = next_skip + skip end
@@ -26,9 +29,8 @@ local reply = { DONE, next_at, next_skip }
 if #sessions == 0 then return reply end
 local expiries = list == ENDED_BEFORE and times or call('ZMSCORE', POOL, unpack(sessions))
 -- An active session that has ended holds its slot until the last credential issued for it expires.
-local tombstones = list == ADMITTED and call('ZMSCORE', ENDED, unpack(sessions)) or {}
 for i, session in ipairs(sessions) do
-  if (tonumber(tombstones[i]) or 0) <= now then
+  if list ~= ADMITTED or not tombstones.covers(session, times[i]) then
     reply[#reply + 1] = session
     reply[#reply + 1] = times[i]
     reply[#reply + 1] = tonumber(expiries[i]) or 0

@@ -99,6 +99,25 @@ function limits.admits()
   return not reason
 end
 
+-- Rule 24: one session per account. Functions and state are fields of one table.
+local accounts = {}
+
+-- Reads what a visit says of accounts: the session of the account that a verified token named, and whether the ticket is that of an
+-- account.
+function accounts.read(packed, index)
+  accounts.own, accounts.of_ticket = nil, false
+  if packed == '' then return end
+  local flags, session = struct.unpack(ACCOUNTS.FORMAT, packed, index * ACCOUNTS.SIZE + 1)
+  if flags % 2 == ACCOUNTS.VERIFIED then accounts.own = session end
+  accounts.of_ticket = flags >= ACCOUNTS.OF_TICKET
+end
+
+-- Whether the ticket is that of an account and was signed before the session ended. Other tickets are void while there is a tombstone.
+function accounts.is_void(bearer, signed_at)
+  local ended_at = accounts.of_ticket and tombstones.at(bearer)
+  return ended_at and signed_at <= ended_at
+end
+
 -- A session that is to join and is present: code, position from 0, time of admission, arrival. Nil if it is not.
 local function find_joined(session, by)
   local position = call('ZRANK', LINE, session)
@@ -106,6 +125,50 @@ local function find_joined(session, by)
   if position or admitted_at then
     return RENEWED + by, position, admitted_at, admitted_at or tonumber(call('ZSCORE', LINE, session))
   end
+end
+
+-- The visitor as the account who signed in: the session of the account takes over the place of the one that was found, which ends. If
+-- it has a place itself, it keeps that. Returns session, code, position from 0, time of admission, arrival, and whether the place
+-- of the account was kept.
+function accounts.hand_over(session, code, position, admitted_at, arrival)
+  local own = accounts.own
+  if not own or own == session then return session, code, position, admitted_at, arrival end
+  local held_code, held_position, held_admitted, held_arrival = find_joined(own, ACCOUNTS.BY_ACCOUNT)
+  if held_code then
+    -- Its slot is held for a last credential; the visitor stays who they are until then.
+    if held_admitted and tombstones.covers(own, held_admitted) then return session, code, position, admitted_at, arrival end
+    if tombstones.end_place(session, 'left') == REMOVED_ABSENT then count('left', 1) end
+    held_position = not held_admitted and call('ZRANK', LINE, own) or nil
+    return own, held_code, held_position, held_admitted, held_arrival, true
+  end
+  local key = admitted_at and ACTIVE or LINE
+  local score, expiry = call('ZSCORE', key, session), call('ZSCORE', POOL, session)
+  call('ZREM', key, session)
+  call('ZADD', key, score, own)
+  if expiry then
+    call('ZREM', POOL, session)
+    call('ZADD', POOL, expiry, own)
+  end
+  tombstones.add(session, admitted_at)
+  return own, code % BY_JOINING + ACCOUNTS.BY_ACCOUNT, position and call('ZRANK', LINE, own), admitted_at, arrival
+end
+
+-- The session of a ticket that was found, as that of an account. An older ticket of the same account, from another device, moves a
+-- waiting session ahead to its arrival if it would restore the session there. Returns session, code, position from 0, time of
+-- admission, arrival, and of the session whether its ticket is unconfirmed and when its turn is due.
+function accounts.serve(bearer, code, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed, due)
+  local arrival = ticket_arrival
+  if accounts.of_ticket then
+    if code == RENEWED and not admitted_at then
+      if now < good_until(ticket_admitted, signed_at, unconfirmed) then call('ZADD', LINE, 'XX', 'LT', arrival, bearer) end
+      position, arrival = call('ZRANK', LINE, bearer), tonumber(call('ZSCORE', LINE, bearer))
+    end
+    code = code + ACCOUNTS.BY_ACCOUNT
+  end
+  local session, keeps
+  session, code, position, admitted_at, arrival, keeps = accounts.hand_over(bearer, code, position, admitted_at, arrival)
+  if keeps then unconfirmed, due = false, -1 end
+  return session, code, position, admitted_at, arrival, unconfirmed, due
 end
 
 -- The highest arrival so far.
@@ -125,11 +188,15 @@ end
 -- or a limit rejects it, an invited newcomer ahead of it; in the lobby a newcomer is counted, and nothing else. The same id joins
 -- only once. Returns code, position from 0, time of admission, arrival.
 local function join(newcomer, head_start)
-  if ended_until(newcomer) then return NOT_JOINED end
+  -- An account joins again under the same session after it has ended, once its slot is free.
+  local ended_at = tombstones.at(newcomer)
+  if ended_at and newcomer ~= accounts.own then return NOT_JOINED end
   local code, position, admitted_at, arrival = find_joined(newcomer, BY_JOINING)
+  if code and admitted_at and ended_at and admitted_at <= ended_at then return NOT_JOINED end
   if code then return code, position, admitted_at, arrival end
   if needs_invitation(head_start) then return NOT_JOINED end
   if effective_mode() == 'lobby' then
+    if ended_at then return NOT_JOINED end
     count(lobby_counter(), 1)
     return IN_LOBBY
   end
@@ -164,11 +231,11 @@ local function refusal(code, head_start)
   return is_full() and LINE_FULL or code
 end
 
--- Rule 23: the session of a pre-ticket of this epoch joins. `flags` are those of the visit. Returns code, position from 0, time
--- of admission, arrival.
-local function redeem(session, first_visit, challenge_ends_at, flags)
-  if ended_until(session) then return accepts_joins() and NEEDS_PRE_TICKET or NOT_JOINED end
-  local code, position, admitted_at, arrival = find_joined(session, BY_REDEEMING)
+-- Rule 23: a session whose client kept its pre-ticket joins. `flags` are those of the visit; `counts` says whether the first visit may
+-- count as the arrival. Returns code, position from 0, time of admission, arrival.
+local function join_confirmed(session, by, first_visit, challenge_ends_at, flags, counts)
+  local code, position, admitted_at, arrival = find_joined(session, by)
+  if code and admitted_at and tombstones.covers(session, admitted_at) then return NOT_JOINED end
   if code then return code, position, admitted_at, arrival end
   if needs_invitation(-1) then return NOT_JOINED end
   if not accepts_joins() then return join(session, -1) end
@@ -176,13 +243,36 @@ local function redeem(session, first_visit, challenge_ends_at, flags)
   local last = last_arrival()
   arrival = math.max(now, last + 1)
   local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
-  if first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then arrival = first_visit end
+  if counts and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then arrival = first_visit end
   -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
   if arrival < last and effective_mode() ~= 'draw' then joins_line() end
   count('confirmed', 1)
   count('pre_tickets_redeemed', 1)
   if arrival > last then call('HSET', STATE, 'arrival', arrival) end
-  return enter_line(session, arrival, BY_REDEEMING)
+  return enter_line(session, arrival, by)
+end
+
+-- Rules 23 and 24: the session of a pre-ticket of this epoch joins, or that of the account who redeems it: then the session of the
+-- pre-ticket ends, so that its arrival counts for one account. Returns code, position from 0, time of admission, arrival, session.
+local function redeem(source, first_visit, challenge_ends_at, flags)
+  local own, ended_at = accounts.own, tombstones.at(source)
+  if not own then
+    if ended_at then return accepts_joins() and NEEDS_PRE_TICKET or NOT_JOINED end
+    local code, position, admitted_at, arrival = join_confirmed(source, BY_REDEEMING, first_visit, challenge_ends_at, flags, true)
+    return code, position, admitted_at, arrival, source
+  end
+  if own ~= source then
+    local code, position, admitted_at, arrival = find_joined(source, BY_REDEEMING)
+    if code and not (admitted_at and ended_at and admitted_at <= ended_at) then
+      local session
+      session, code, position, admitted_at, arrival = accounts.hand_over(source, code, position, admitted_at, arrival)
+      return code, position, admitted_at, arrival, session
+    end
+  end
+  local code, position, admitted_at, arrival =
+    join_confirmed(own, ACCOUNTS.BY_ACCOUNT, first_visit, challenge_ends_at, flags, not ended_at)
+  if own ~= source and not ended_at and code >= BY_REDEEMING then tombstones.add(source) end
+  return code, position, admitted_at, arrival, own
 end
 
 -- Rule 18: finds a session that is present and neither expired nor ended. Returns position from 0, time of admission,
@@ -192,7 +282,7 @@ local function find_present(bearer)
   if not expiry or expiry <= now then return end
   local position = call('ZRANK', LINE, bearer)
   local admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, bearer)) or nil
-  if admitted_at and ended_until(bearer) then return end
+  if admitted_at and tombstones.covers(bearer, admitted_at) then return end
   return position, admitted_at, expiry
 end
 
@@ -215,12 +305,12 @@ local function find_or_restore(
   elseif position then
     return RENEWED, position
   elseif admitted_at then
-    if ended_until(bearer) then return NOT_JOINED end
+    if tombstones.covers(bearer, admitted_at) then return NOT_JOINED end
     if not exceeded_max_session(admitted_at) then return RENEWED, nil, admitted_at end
     record_stay(admitted_at)
     call('ZREM', ACTIVE, bearer)
     call('ZREM', POOL, bearer)
-    add_tombstone(bearer)
+    tombstones.add(bearer, admitted_at)
     count('ended', 1)
     active = active - 1
     return NOT_JOINED
@@ -230,7 +320,8 @@ local function find_or_restore(
   -- Restores to the line at the original arrival, or to a slot if the session was admitted
   -- recently.
   local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
-  if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at)) or ended_until(bearer) then
+  if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at))
+      or (not accounts.of_ticket and tombstones.at(bearer)) then
     return NOT_JOINED
   end
   if was_admitted_at then settle(1) end

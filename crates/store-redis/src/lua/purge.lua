@@ -22,11 +22,11 @@ if call('HGET', STATE, 'stepped_back') == '1' then
   end
   if #ahead < limit then call('HDEL', STATE, 'stepped_back') end
 end
-local expired, tombstones = reap(limit), clear_tombstones(limit)
+local expired, cleared = reap(limit), tombstones.clear(limit)
 local admitted, seen = advance()
 -- Sessions that expired at the head of the line count as well.
 expired = expired + seen - admitted
-local more = #expired_in(POOL, 1) + #expired_in(ENDED, 1) > 0
+local more = #expired_in(POOL, 1) + #tombstones.expired(1) > 0
 local closed = -1
 if rules.mode == 'draining' and waiting == 0 then
   local since = tonumber(call('HGET', STATE, 'empty_since'))
@@ -40,4 +40,4 @@ if rules.mode == 'draining' and waiting == 0 then
     closed = rules.revision
   end
 end
-return { DONE, expired, tombstones, admitted, more and 1 or 0, closed }
+return { DONE, expired, cleared, admitted, more and 1 or 0, closed }

@@ -308,16 +308,31 @@ local function record_stay(admitted_at)
   end
 end
 
--- Rule 8: a tombstone rejects the session's tickets for `ttl` seconds, or as long as any could be
--- valid.
-local function add_tombstone(session, ttl)
-  call('ZADD', ENDED, now + (ttl or math.max(rules.hold_ttl, rules.active_ttl)) * SECOND, session)
+-- Rule 8: tombstones say when sessions ended, and are kept as long as any of their tickets could be valid. Functions are fields of one
+-- table, since a chunk has at most 200 local variables.
+local tombstones = {}
+
+-- For how long a tombstone is kept, in us.
+function tombstones.ttl()
+  return math.max(rules.hold_ttl, rules.active_ttl) * SECOND
 end
 
--- The expiry of the session's tombstone; nil if there is none in force.
-local function ended_until(session)
-  local expires_at = tonumber(call('ZSCORE', ENDED, session))
-  if expires_at and expires_at > now then return expires_at end
+-- The end of an active session is never before its admission, though the clock stepped back.
+function tombstones.add(session, admitted_at)
+  call('ZADD', ENDED, math.max(now, admitted_at or 0), session)
+end
+
+-- When the session ended; nil if there is no tombstone in force.
+function tombstones.at(session)
+  local ended_at = tonumber(call('ZSCORE', ENDED, session))
+  if ended_at and ended_at + tombstones.ttl() > now then return ended_at end
+end
+
+-- Whether an active session has ended and holds its slot until the last credential issued for it expires. The session of an account
+-- can have been admitted again after it ended.
+function tombstones.covers(session, admitted_at)
+  local ended_at = tombstones.at(session)
+  return ended_at and admitted_at <= ended_at
 end
 
 local function settle(by)
@@ -377,10 +392,10 @@ local function reap(limit)
       left = left + 1
     elseif admitted_at then
       record_stay(admitted_at)
-      if ended_until(session) then
+      if tombstones.covers(session, admitted_at) then
         -- The session was ended before; its slot was held until its last credential expired.
       elseif exceeded_max_session(admitted_at) then
-        add_tombstone(session)
+        tombstones.add(session, admitted_at)
         count('ended', 1)
       else
         expired = expired + 1
@@ -401,9 +416,14 @@ local function reap(limit)
   return #due
 end
 
+-- Up to `limit` sessions whose tombstones have expired. O(log n + limit).
+function tombstones.expired(limit)
+  return call('ZRANGE', ENDED, '-inf', now - tombstones.ttl(), 'BYSCORE', 'LIMIT', '0', limit)
+end
+
 -- Removes up to `limit` tombstones that have expired; returns how many. O(limit * log n).
-local function clear_tombstones(limit)
-  local due = expired_in(ENDED, limit)
+function tombstones.clear(limit)
+  local due = tombstones.expired(limit)
   if #due > 0 then call('ZREM', ENDED, unpack(due)) end
   return #due
 end
@@ -565,22 +585,20 @@ end
 
 -- Rule 8: ends a session, present or away, and rejects its tickets. The slot of an active session
 -- is held until the last credential issued for it has expired. Counts `event` if it was present.
--- `returned` means that its own ticket proves that it was active. Returns the kind of session
--- removed. O(batch * log n).
-local function end_session(session, event, tombstone_ttl, returned)
-  reap(REAP_BATCH)
-  clear_tombstones(REAP_BATCH)
-  local was_ended, removal = ended_until(session), REMOVED_ABSENT
+-- `brief` means that its tickets are valid for claim_ttl only, and so is the tombstone of one that is not active. `returned` means
+-- that its own ticket proves that it was active. Returns the kind of session removed. O(log n).
+function tombstones.end_place(session, event, brief, returned)
+  local was_ended, removal = tombstones.at(session), REMOVED_ABSENT
   local arrival, admitted_at = tonumber(call('ZSCORE', LINE, session)), nil
   if arrival then
-    leaves_line(arrival, tonumber(call('ZSCORE', POOL, session)))
+    leaves_line(arrival, tonumber(call('ZSCORE', POOL, session)) or 0)
     call('ZREM', LINE, session)
     call('ZREM', POOL, session)
     removal = REMOVED_WAITING
   else
     admitted_at = tonumber(call('ZSCORE', ACTIVE, session))
-    if admitted_at and not was_ended then
-      local last_credential = math.min(now + rules.credential_ttl * SECOND, tonumber(call('ZSCORE', POOL, session)))
+    if admitted_at and not tombstones.covers(session, admitted_at) then
+      local last_credential = math.min(now + rules.credential_ttl * SECOND, tonumber(call('ZSCORE', POOL, session)) or 0)
       if last_credential > now then
         call('ZADD', POOL, last_credential, session)
       else
@@ -594,8 +612,21 @@ local function end_session(session, event, tombstone_ttl, returned)
     end
   end
   if removal ~= REMOVED_ABSENT then count(event, 1) end
-  add_tombstone(session, tombstone_ttl)
+  if brief and not admitted_at then
+    -- As if it had ended so long ago that only claim_ttl is left.
+    call('ZADD', ENDED, now - (tombstones.ttl() - rules.claim_ttl * SECOND), session)
+  else
+    tombstones.add(session, admitted_at)
+  end
   measure()
+  return removal
+end
+
+-- The same as an operation, which then admits to what it frees. O(batch * log n).
+local function end_session(session, event, brief, returned)
+  reap(REAP_BATCH)
+  tombstones.clear(REAP_BATCH)
+  local removal = tombstones.end_place(session, event, brief, returned)
   advance()
   return removal
 end

@@ -16,15 +16,18 @@
 -- ARGV[7]    number of pre-tickets that the process has issued since its last call
 -- ARGV[8]    the clients, each packed as CLIENT_FORMAT: HAS_ADDRESS and EXTRA_HOPS and the class of the network times CLASS_UNIT,
 --            and the numbers of its address and of its network
+-- ARGV[9]    what the visits say of accounts, each packed as ACCOUNTS.FORMAT: VERIFIED, then the session of the account, and OF_TICKET if
+--            the ticket is that of an account; empty if none says anything
+-- ARGV[10..11] numbers of tokens of accounts that the process has accepted and rejected since its last call
 -- Returns    { DONE, now, quota, visit .. }: a visit is a code, then
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
---            - with BY_JOINING or BY_REDEEMING, its arrival
+--            - with BY_JOINING, BY_REDEEMING or BY_ACCOUNT, its arrival
 --            - with REJECTED, the reason and the seconds after which the client may try again
 --            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached, the effective mode and attack mode after
 --              it: else they are those of the visit before. The first always has them
 -- Cost       O(log n) each, and O(counters) for the first join of a window; at most REAP_BATCH sessions expire and ADVANCE_BATCH are
 --            admitted on the way of each
--- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23
+-- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23, 24
 local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
 local reply = { DONE, now, rules.quota }
 local filled = #reply
@@ -104,6 +107,8 @@ for i = 0, size - 1 do
 
   limits.advance_events()
   limits.read_client(ARGV[8], i)
+  accounts.read(ARGV[9], i)
+  if is_ours and accounts.is_void(bearer, signed_at) then is_ours = false end
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
   if is_ours and not reads then
@@ -124,14 +129,21 @@ for i = 0, size - 1 do
         from_lobby
       )
     end
-    if code ~= NOT_JOINED and code ~= IN_LOBBY then session, confirmed, arrival = bearer, true, ticket_arrival end
+    if code ~= NOT_JOINED and code ~= IN_LOBBY then
+      confirmed = true
+      session, code, position, admitted_at, arrival, unconfirmed, due = accounts.serve(
+        bearer, code, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed, due
+      )
+      touched = touched or session ~= bearer
+    end
   end
   if redeems and ticket_epoch == rules.epoch then
     touched = true
-    code, position, admitted_at, arrival = redeem(bearer, ticket_arrival, due, flags)
+    local redeemer
+    code, position, admitted_at, arrival, redeemer = redeem(bearer, ticket_arrival, due, flags)
     -- No wait was shown yet.
     due = -1
-    if code >= BY_REDEEMING then session, confirmed = bearer, true end
+    if code >= BY_REDEEMING then session, confirmed = redeemer, true end
   elseif not session and joins and code ~= IN_LOBBY then
     touched = true
     code, position, admitted_at, arrival = join(newcomer, head_start)
@@ -202,5 +214,7 @@ for i = 0, size - 1 do
   end
 end
 count('pre_tickets_issued', tonumber(ARGV[7]))
+count('identities:accepted', tonumber(ARGV[10]))
+count('identities:rejected', tonumber(ARGV[11]))
 limits.save()
 return reply

@@ -22,7 +22,7 @@ use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::server::Server;
-use super::tools::{START, Tickets, queue, session, settings};
+use super::tools::{ACCOUNTS, START, Tickets, queue, session, settings};
 
 const STEPS: usize = 700;
 const SEEDS: u64 = 12;
@@ -196,10 +196,24 @@ impl Pair<'_> {
         let latest = self.pre_tickets.len().saturating_sub(12);
         let redeem = self.pre_tickets[latest..].choose(&mut self.rng).copied();
         if let Some(pre_ticket) = redeem.filter(|_| ticket.is_none() && self.rng.random_bool(0.7)) {
-            return Visit { witness, client: self.some_client(), ..Visit::redeeming(pre_ticket) };
+            let visit = Visit { witness, client: self.some_client(), ..Visit::redeeming(pre_ticket) };
+            let (account, join) = self.some_account(None, visit.join);
+            return Visit { account, join, ..visit };
         }
         let (client, pre_tickets_issued) = (self.some_client(), self.rng.random_range(0..3));
-        Visit { ticket, join, read_only, client, witness, pre_tickets_issued, ..Visit::default() }
+        let (account, join) = self.some_account(ticket.as_ref(), join);
+        Visit { ticket, join, account, read_only, client, witness, pre_tickets_issued, ..Visit::default() }
+    }
+
+    /// Some visitors are signed in: they join as the session of their account. The gate ignores tickets of other accounts.
+    fn some_account(
+        &mut self,
+        ticket: Option<&Ticket>,
+        join: Option<SessionId>,
+    ) -> (Option<SessionId>, Option<SessionId>) {
+        let of_ticket = ticket.filter(|ticket| ticket.account().is_some()).map(Ticket::session);
+        let account = of_ticket.unwrap_or_else(|| session(self.rng.random_range(ACCOUNTS)));
+        if self.rng.random_bool(0.3) { (Some(account), join.and(Some(account))) } else { (None, join) }
     }
 
     /// One of a few addresses of a few networks, most of which share no cell.

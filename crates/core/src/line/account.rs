@@ -1,0 +1,94 @@
+//! Rule 24, one session per account: all visits of an account have the same session. Its ticket is void once the session has ended,
+//! and the account may join again, at the end of the line.
+
+use super::presence::Presence;
+use super::state::{Line, RecognizedSession};
+use super::types::{Visit, VisitKind};
+use crate::line::Ticket;
+use crate::time::Micros;
+use crate::{PreTicket, SessionId};
+
+impl Line {
+    /// Whether a ticket of an account was signed before its session ended. Other tickets are void while there is a tombstone.
+    pub(super) fn is_void(&self, now: Micros, ticket: &Ticket) -> bool {
+        let ended_at = ticket.account().and_then(|_| self.ended_at(now, ticket.session()));
+        ended_at.is_some_and(|ended_at| ticket.signed_at() <= ended_at)
+    }
+
+    /// The present session of a ticket. An older ticket of the same account, from another device, moves it ahead to its arrival if
+    /// it would restore the session there.
+    pub(super) fn renewed(&mut self, now: Micros, ticket: &Ticket) -> RecognizedSession {
+        let bearer = self.bearer(ticket, VisitKind::Renewed);
+        let session = bearer.session;
+        let waiting = self.present.get(&session).copied().filter(|presence| presence.admitted_at().is_none());
+        let Some(presence) = waiting.filter(|_| ticket.account().is_some()) else { return bearer };
+        if ticket.arrival() >= presence.since() || !self.is_good(now, ticket) {
+            return RecognizedSession { arrival: presence.since(), ..bearer };
+        }
+        self.remove(session);
+        self.insert(session, Presence::waiting(ticket.arrival()).until(presence.expires_at));
+        bearer
+    }
+
+    /// The visitor as the account who signed in: the session of the account takes over the place of the one that was found, which
+    /// ends. If it has a place itself, it keeps that.
+    pub(super) fn hand_over(
+        &mut self,
+        now: Micros,
+        found: RecognizedSession,
+        account: Option<SessionId>,
+    ) -> RecognizedSession {
+        let Some(account) = account.filter(|account| *account != found.session) else { return found };
+        let Some(held) = self.present.get(&account).copied() else { return self.rename(now, found, account) };
+        // Its slot is held for a last credential; the visitor stays who they are until then.
+        if held.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {
+            return found;
+        }
+        self.end_place(now, found.session, false, false);
+        self.counters.left += 1;
+        let (arrival, kind) = (held.since(), VisitKind::Renewed);
+        RecognizedSession { session: account, arrival, kind, confirmed: true, due: None, unconfirmed_until: None }
+    }
+
+    /// Gives the place of a session to the account.
+    fn rename(&mut self, now: Micros, found: RecognizedSession, account: SessionId) -> RecognizedSession {
+        let Some(presence) = self.present.get(&found.session).copied() else { return found };
+        self.remove(found.session);
+        self.insert(account, presence);
+        self.add_tombstone(found.session, presence.admitted_at().map_or(now, |admitted_at| now.max(admitted_at)));
+        RecognizedSession { session: account, confirmed: true, ..found }
+    }
+
+    /// An account joins with a pre-ticket, whose own session ends: so its arrival counts for one account.
+    pub(super) fn redeem_as(
+        &mut self,
+        now: Micros,
+        visit: &Visit,
+        pre_ticket: &PreTicket,
+        account: SessionId,
+    ) -> Option<RecognizedSession> {
+        let source = pre_ticket.session();
+        let is_over = |line: &Self, at: Option<Micros>| at.is_some_and(|at| line.is_over(now, source, at));
+        let present = self.present.get(&source).copied().filter(|it| !is_over(self, it.admitted_at()));
+        if let Some(presence) = present.filter(|_| source != account) {
+            let (arrival, kind) = (presence.since(), VisitKind::Renewed);
+            let found = RecognizedSession {
+                session: source,
+                arrival,
+                kind,
+                confirmed: true,
+                due: None,
+                unconfirmed_until: None,
+            };
+            return Some(self.hand_over(now, found, Some(account)));
+        }
+        let is_spent = self.is_ended(now, source);
+        let first_visit = self.first_arrival(now, pre_ticket).filter(|_| !is_spent);
+        let arrival = first_visit.unwrap_or_else(|| self.next_arrival(now));
+        let joined = self.join_confirmed(now, visit, account, arrival)?;
+        if source != account && !is_spent {
+            self.add_tombstone(source, now);
+        }
+        Some(joined)
+    }
+}

@@ -1,0 +1,131 @@
+//! What derives from an account under a ticket key (rule 24): its session in a queue, and fingerprints of the tokens that name it.
+
+use super::keys::Key;
+use super::mac::Mac;
+use super::ticket::TicketSigner;
+use crate::identity::Account;
+use crate::{QueueId, SessionId};
+
+/// Purpose of the key of sessions.
+const SESSION_LABEL: &str = "vestibule account 1";
+/// Purpose of the key of fingerprints.
+const FINGERPRINT_LABEL: &str = "vestibule identity 1";
+/// Length of the digest of a token, in bytes.
+pub(super) const DIGEST_LEN: usize = 16;
+
+/// The keys of one ticket key for accounts.
+pub(super) struct AccountKey {
+    kid: String,
+    sessions: Mac,
+    fingerprints: Mac,
+}
+
+impl AccountKey {
+    pub(super) fn of(key: &Key) -> Self {
+        Self {
+            kid: key.kid.clone(),
+            sessions: Mac::labeled(&key.secret, SESSION_LABEL),
+            fingerprints: Mac::labeled(&key.secret, FINGERPRINT_LABEL),
+        }
+    }
+}
+
+/// A keyed digest of a token: what was verified under it need not be verified again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenDigest([u8; DIGEST_LEN]);
+
+impl TokenDigest {
+    /// The first bytes, which tickets carry.
+    #[must_use]
+    pub fn fingerprint(&self) -> u32 {
+        let [a, b, c, d, ..] = self.0;
+        u32::from_be_bytes([a, b, c, d])
+    }
+}
+
+impl TicketSigner {
+    /// Whether there is a ticket key with this ID.
+    #[must_use]
+    pub fn has_key(&self, kid: &str) -> bool {
+        self.keys.iter().any(|key| key.accounts.kid == kid)
+    }
+
+    /// The key with this ID; without an ID, or if there is no such key, the one that signs.
+    fn account_key(&self, kid: Option<&str>) -> Option<&AccountKey> {
+        let named = self.keys.iter().find(|key| kid == Some(key.accounts.kid.as_str()));
+        named.or(self.keys.first()).map(|key| &key.accounts)
+    }
+
+    /// The session of an account in one epoch of a queue: every visit of the account gets the same. It derives from the key with
+    /// this ID, or from the key that signs.
+    ///
+    /// Returns `None` without a key, which does not happen.
+    #[must_use]
+    pub fn account_session(
+        &self,
+        queue: &QueueId,
+        epoch: u64,
+        kid: Option<&str>,
+        account: &Account,
+    ) -> Option<SessionId> {
+        let parts: [&[u8]; 4] =
+            [queue.as_str().as_bytes(), &epoch.to_be_bytes(), account.issuer.as_bytes(), account.subject.as_bytes()];
+        let mac = self.account_key(kid)?.sessions.of(&parts);
+        mac.first_chunk().copied().map(SessionId::from_bytes)
+    }
+
+    /// The digest of a token that names an account.
+    ///
+    /// Returns `None` without a key, which does not happen.
+    #[must_use]
+    pub fn token_digest(&self, kid: Option<&str>, token: &[u8]) -> Option<TokenDigest> {
+        self.account_key(kid)?.fingerprints.of(&[token]).first_chunk().copied().map(TokenDigest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KeyList, Micros};
+
+    fn account(issuer: &str, subject: &str) -> Account {
+        Account { issuer: issuer.to_owned(), subject: subject.to_owned(), expires_at: Micros(0) }
+    }
+
+    fn signer(keys: &[(&str, u8)]) -> TicketSigner {
+        let lists: Vec<_> = keys.iter().map(|(kid, byte)| KeyList::of_bytes(kid, [*byte; 32]).expose()).collect();
+        TicketSigner::new(&lists.join(",").parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn account_has_one_session_per_queue_and_epoch() {
+        let signer = signer(&[("k1", 1)]);
+        let (tour, other): (QueueId, QueueId) = ("tour".parse().unwrap(), "other".parse().unwrap());
+        let session = |queue, epoch, issuer, subject| {
+            signer.account_session(queue, epoch, None, &account(issuer, subject)).unwrap()
+        };
+        let own = session(&tour, 1, "i", "a");
+        assert_eq!(own, session(&tour, 1, "i", "a"));
+        let others = [
+            session(&other, 1, "i", "a"),
+            session(&tour, 2, "i", "a"),
+            session(&tour, 1, "j", "a"),
+            session(&tour, 1, "i", "b"),
+        ];
+        assert!(!others.contains(&own));
+    }
+
+    #[test]
+    fn session_survives_key_rotation_with_a_key_id() {
+        let (before, after) = (signer(&[("k1", 1)]), signer(&[("k2", 2), ("k1", 1)]));
+        let queue: QueueId = "tour".parse().unwrap();
+        let session = |signer: &TicketSigner, kid| signer.account_session(&queue, 1, kid, &account("i", "a"));
+        assert_eq!(session(&before, Some("k1")), session(&after, Some("k1")));
+        assert_ne!(session(&before, None), session(&after, None));
+        assert_eq!(session(&after, Some("unknown")), session(&after, None));
+        assert!(after.has_key("k1") && !before.has_key("k2"));
+        let digest = |signer: &TicketSigner| signer.token_digest(Some("k1"), b"token").unwrap();
+        assert_eq!(digest(&before).fingerprint(), digest(&after).fingerprint());
+        assert_ne!(digest(&before), before.token_digest(Some("k1"), b"other").unwrap());
+    }
+}

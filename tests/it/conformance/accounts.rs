@@ -1,0 +1,199 @@
+//! Rule 24: one session per account.
+
+use serde_json::json;
+use vestibule_core::line::{Identities, Removed, Visit, VisitAnswer, VisitKind};
+use vestibule_core::{FirstVisit, Micros, PreTicket, SessionId, Ticket};
+
+use crate::line_fixture::{LineFixture, StoreFixture};
+
+/// A queue that admits nobody.
+async fn closed(bench: &StoreFixture) -> LineFixture<'_> {
+    bench.open(json!({ "quota": 0 })).await
+}
+
+/// The account joins, and returns its ticket an instant later.
+async fn join(fixture: &LineFixture<'_>, account: SessionId) -> Ticket {
+    let joined = fixture.visit_as_account(account, None).await;
+    assert_eq!((joined.kind, joined.place.unwrap().session), (VisitKind::Joined, account));
+    fixture.advance_micros(1);
+    let answer = visit(fixture, fixture.account_ticket(&joined)).await;
+    assert_eq!(answer.kind, VisitKind::Renewed);
+    fixture.account_ticket(&answer)
+}
+
+/// A visit with a ticket, as polls are: the token was verified before.
+async fn visit(fixture: &LineFixture<'_>, ticket: Ticket) -> VisitAnswer {
+    fixture.ask(Some(ticket), None).await
+}
+
+fn preserved(fixture: &LineFixture<'_>, at: Micros) -> PreTicket {
+    let visit = FirstVisit { epoch: 1, session: SessionId::random(), at, network: None, preserved: true };
+    fixture.bench.pre_ticket(&fixture.queue, &visit, None)
+}
+
+async fn redeem(fixture: &LineFixture<'_>, pre_ticket: PreTicket, account: SessionId) -> VisitAnswer {
+    let visit = Visit { account: Some(account), join: Some(account), ..Visit::redeeming(pre_ticket) };
+    fixture.store().visit(&fixture.queue, visit).await.unwrap()
+}
+
+pub(super) async fn rule_24_account_joins_once(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let ticket = join(&fixture, account).await;
+    fixture.join_and_confirm().await;
+    for _ in 0..20 {
+        fixture.advance_seconds(1);
+        let answer = fixture.visit_as_account(account, None).await;
+        let place = answer.place.unwrap();
+        assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Renewed, account, ticket.arrival()));
+    }
+    assert_eq!((fixture.stats().await.waiting, fixture.stats().await.counters.joined), (2, 2));
+}
+
+pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let ticket = join(&fixture, account).await;
+    fixture.join_and_confirm().await;
+    fixture.advance_seconds(1);
+    assert_eq!(fixture.store().leave(&fixture.queue, ticket.clone()).await.unwrap(), Removed::Waiting);
+    fixture.advance_seconds(1);
+    assert_eq!(visit(&fixture, ticket.clone()).await.place, None, "the ticket is void");
+    let again = fixture.visit_as_account(account, Some(ticket.clone())).await;
+    assert_eq!((again.kind, again.place.unwrap().position), (VisitKind::Joined, 2));
+    fixture.advance_seconds(1);
+    assert_eq!(
+        fixture.store().leave(&fixture.queue, ticket).await.unwrap(),
+        Removed::Absent,
+        "it is void for that too"
+    );
+    let renewed = visit(&fixture, fixture.account_ticket(&again)).await;
+    assert_eq!((renewed.kind, renewed.place.unwrap().position), (VisitKind::Renewed, 2));
+}
+
+pub(super) async fn rule_24_ticket_from_before_the_end_is_void(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let old = join(&fixture, account).await;
+    fixture.advance_seconds(1);
+    fixture.store().end(&fixture.queue, account).await.unwrap();
+    fixture.advance_seconds(1);
+    fixture.join_and_confirm().await;
+    let again = fixture.visit_as_account(account, None).await;
+    let held = fixture.account_ticket(&again);
+    fixture.advance_seconds(1);
+    assert_eq!(visit(&fixture, old.clone()).await.place, None, "also while the account is in line again");
+    assert_eq!(visit(&fixture, held.clone()).await.place.unwrap().position, 2);
+    // The account is away: its ticket returns it, and the old one does not.
+    fixture.store().away(&fixture.queue, held.clone()).await.unwrap();
+    assert_eq!(visit(&fixture, old).await.place, None);
+    let returned = visit(&fixture, held).await;
+    assert_eq!((returned.kind, returned.place.unwrap().position), (VisitKind::Restored, 2));
+}
+
+pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(bench: &StoreFixture) {
+    let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
+    let fixture = bench.open(json!({ "quota": 2, "handover": redirect })).await;
+    let account = SessionId::random();
+    let ticket = join(&fixture, account).await;
+    fixture.advance_seconds(1);
+    assert_eq!(fixture.store().leave(&fixture.queue, ticket).await.unwrap(), Removed::Active);
+    fixture.advance_seconds(1);
+    let early = fixture.visit_as_account(account, None).await;
+    assert_eq!((early.kind, early.active), (VisitKind::Absent, 1), "a pass is still valid");
+    fixture.advance_seconds(60);
+    let again = fixture.visit_as_account(account, None).await;
+    assert!(again.place.unwrap().admitted_at.is_some(), "it joined and was admitted");
+    fixture.advance_seconds(1);
+    let renewed = visit(&fixture, fixture.account_ticket(&again)).await;
+    assert_eq!((renewed.kind, renewed.active), (VisitKind::Renewed, 1), "the tombstone is of the stay before");
+    assert!(fixture.store().find(&fixture.queue, account).await.unwrap().is_some());
+}
+
+pub(super) async fn rule_24_older_ticket_of_the_account_moves_it_ahead(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let old = join(&fixture, account).await;
+    fixture.join_and_confirm().await;
+    // The first device sleeps; the second one joins as the account is absent.
+    fixture.store().away(&fixture.queue, old.clone()).await.unwrap();
+    fixture.advance_seconds(1);
+    let second = fixture.visit_as_account(account, None).await;
+    assert_eq!((second.kind, second.place.unwrap().position), (VisitKind::Joined, 2));
+    fixture.advance_seconds(1);
+    let woken = visit(&fixture, old.clone()).await.place.unwrap();
+    assert_eq!((woken.position, woken.arrival), (1, old.arrival()));
+    let other = visit(&fixture, fixture.account_ticket(&second)).await.place.unwrap();
+    assert_eq!((other.position, other.arrival), (1, old.arrival()), "on all devices");
+    assert_eq!(fixture.stats().await.waiting, 2);
+}
+
+pub(super) async fn rule_24_signing_in_takes_over_the_place(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let anonymous = fixture.join_and_confirm().await;
+    fixture.join_and_confirm().await;
+    fixture.advance_seconds(5);
+    let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
+    let place = answer.place.unwrap();
+    assert_eq!((place.session, place.arrival, place.position), (account, anonymous.arrival, 1));
+    assert_eq!((fixture.stats().await.waiting, fixture.stats().await.counters.joined), (2, 2), "nobody joined");
+    assert_eq!(fixture.keepalive(&anonymous).await.place, None, "the other session has ended");
+    // A session that is away is restored first.
+    let (away, other) = (fixture.join_and_confirm().await, SessionId::random());
+    fixture.store().away(&fixture.queue, away.ticket.clone()).await.unwrap();
+    let answer = fixture.visit_as_account(other, Some(away.ticket.clone())).await;
+    assert_eq!(answer.place.map(|place| (place.session, place.arrival)), Some((other, away.arrival)));
+}
+
+pub(super) async fn rule_24_signing_in_takes_over_the_slot(bench: &StoreFixture) {
+    let (fixture, account) = (bench.open(json!({ "quota": 1 })).await, SessionId::random());
+    let anonymous = fixture.join_and_confirm().await;
+    let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
+    let place = answer.place.unwrap();
+    assert_eq!((place.session, place.admitted_at.is_some(), answer.active), (account, true, 1));
+    assert_eq!(fixture.keepalive(&anonymous).await.place, None);
+}
+
+pub(super) async fn rule_24_account_with_a_place_keeps_it(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let ticket = join(&fixture, account).await;
+    let anonymous = fixture.join_and_confirm().await;
+    let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
+    let place = answer.place.unwrap();
+    assert_eq!((place.session, place.arrival, answer.waiting), (account, ticket.arrival(), 1));
+    assert_eq!(fixture.keepalive(&anonymous).await.place, None, "the other session has ended");
+}
+
+pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(bench: &StoreFixture) {
+    let fixture = closed(bench).await;
+    let came_at = fixture.now();
+    fixture.advance_seconds(60);
+    let ahead = fixture.join_and_confirm().await;
+    let pre_ticket = preserved(&fixture, came_at);
+    let mut earlier = 0;
+    for _ in 0..100 {
+        let joined = redeem(&fixture, pre_ticket, SessionId::random()).await;
+        assert_eq!((joined.kind, joined.place.unwrap().confirmed), (VisitKind::Joined, true));
+        earlier += u64::from(joined.place.unwrap().arrival < ahead.arrival);
+    }
+    assert_eq!((earlier, fixture.stats().await.waiting), (1, 101));
+}
+
+pub(super) async fn rule_24_ended_pre_ticket_grants_no_arrival(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let came_at = fixture.now();
+    fixture.advance_seconds(60);
+    let pre_ticket = preserved(&fixture, came_at);
+    // Redeemed without an account, the session hands its place over.
+    let anonymous = fixture.redeem(pre_ticket).await.place.unwrap();
+    let handed = redeem(&fixture, pre_ticket, account).await.place.unwrap();
+    assert_eq!((handed.session, handed.arrival), (account, anonymous.arrival));
+    let other = redeem(&fixture, pre_ticket, SessionId::random()).await.place.unwrap();
+    assert_eq!((other.arrival, fixture.stats().await.waiting), (fixture.now(), 2));
+}
+
+pub(super) async fn rule_24_tokens_are_counted(bench: &StoreFixture) {
+    let fixture = closed(bench).await;
+    for (accepted, rejected) in [(2, 0), (0, 3), (0, 0)] {
+        let visit = Visit { identities: Identities { accepted, rejected }, ..Visit::default() };
+        fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    }
+    let counters = fixture.stats().await.counters;
+    assert_eq!((counters.identities_accepted, counters.identities_rejected), (2, 3));
+}

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "what the harness can't do is a failed test")]
 #![expect(clippy::missing_panics_doc, reason = "everything here panics where a test would fail")]
 
+mod account_tokens;
 mod admin;
 mod alertmanager;
 mod balancer;
@@ -31,6 +32,7 @@ mod tcp_proxy;
 mod visitor;
 mod wait_until;
 
+pub use account_tokens::{AccountKeyServer, account_keys, account_token, forged_account_token};
 pub use admin::{AdminClient, AdminUnderTest};
 pub use alertmanager::{Alertmanager, ReceivedAlert};
 pub use balancer::{Balancer, BalancerOptions, MAX_REQUEST, MAX_RESPONSE};

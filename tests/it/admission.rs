@@ -1,5 +1,6 @@
 //! What the gate answers to a request of any path.
 
+mod accounts;
 mod beacon;
 mod events;
 mod invitations;

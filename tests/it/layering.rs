@@ -47,6 +47,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-gate" => &[
             "vestibule-core",
             "vestibule-estimate",
+            "vestibule-http-client",
             "vestibule-lambda",
             "vestibule-proxy",
             "vestibule-runtime",

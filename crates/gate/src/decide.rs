@@ -21,7 +21,10 @@ use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
 use crate::respond::{Answer, Reply, finish, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, VisitResult, admit_without_recheck, between_events, bypassed, decision, visit};
+use crate::visit::{
+    VisitIntent, VisitResult, VisitorRequest, admit_without_recheck, between_events, bypassed, decision,
+    identify_visitor, visit_as,
+};
 
 /// The queue of a request, and what its rules say.
 pub(crate) enum QueueMatch {
@@ -113,8 +116,11 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
 
 /// The visit of a queued request.
 pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>) -> VisitResult {
-    let credential = info.credential(&queue, &gate.tickets);
-    if let Some(result) = admit_without_recheck(gate, &queue, credential.ticket()) {
+    let (credential, identified) = identify_visitor(gate, info, &queue, false).await;
+    // The place of a visitor who has just signed in is handed over to the account.
+    if identified.account().is_none()
+        && let Some(result) = admit_without_recheck(gate, &queue, credential.ticket())
+    {
         return result;
     }
     if passes_without_store(gate, &queue.settings) {
@@ -127,5 +133,6 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
         return result;
     }
     let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
-    visit(gate, queue, credential, intent, client, Some(info.path_and_query())).await
+    let request = VisitorRequest { info, client, is_endpoint: false };
+    visit_as(gate, queue, credential, identified, intent, &request, Some(info.path_and_query())).await
 }

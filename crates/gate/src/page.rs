@@ -144,7 +144,7 @@ fn view<'a>(
         asset_base,
         refresh_seconds: match visitor_status.join {
             Some(JoinStep::Redeem { retry_after }) => retry_after,
-            Some(JoinStep::RetryLater { .. }) | None => {
+            Some(JoinStep::RetryLater { .. } | JoinStep::SignIn { .. }) | None => {
                 refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl)
             }
         },

@@ -2,6 +2,7 @@
 
 use http::HeaderValue;
 use quick_cache::sync::Cache;
+use vestibule_core::identity::AccountCode;
 use vestibule_core::{MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
 
 /// Maximum number of cached passes.
@@ -15,6 +16,8 @@ pub(crate) struct Slot {
     pub(crate) session: SessionId,
     /// When the slot expires without a visit. No pass is valid for longer.
     pub(crate) expires_at: Micros,
+    /// The account that it is the session of (rule 24).
+    pub(crate) account: Option<AccountCode>,
 }
 
 /// A signed pass.
@@ -34,7 +37,7 @@ impl Pass {
 /// Signs passes and caches them.
 pub(crate) struct PassCache {
     signer: PassSigner,
-    fresh: Cache<(QueueId, SessionId), Pass>,
+    fresh: Cache<(QueueId, SessionId, Option<AccountCode>), Pass>,
 }
 
 impl PassCache {
@@ -44,7 +47,7 @@ impl PassCache {
 
     /// A pass of at most [`PASS_TTL`] seconds that expires no later than the slot; `None` if the slot expires now.
     pub(crate) fn of(&self, queue: &QueueId, slot: Slot, now: Micros) -> Option<Pass> {
-        let key = (queue.clone(), slot.session);
+        let key = (queue.clone(), slot.session, slot.account);
         if let Some(pass) = self.fresh.get(&key)
             && pass.expires_at <= slot.expires_at
             && pass.seconds_left(now) >= REUSE
@@ -56,7 +59,7 @@ impl PassCache {
         if ttl == 0 {
             return None;
         }
-        let token = HeaderValue::try_from(self.signer.sign(queue, slot.session, now, ttl)?).ok()?;
+        let token = HeaderValue::try_from(self.signer.sign_of(queue, slot.session, slot.account, now, ttl)?).ok()?;
         let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).add_seconds(ttl) };
         self.fresh.insert(key, pass.clone());
         Some(pass)

@@ -201,7 +201,7 @@ impl RequestInfo {
         self.headers.get_all(header::COOKIE).into_iter().map(http::HeaderValue::as_bytes)
     }
 
-    fn cookie(&self, name: &str) -> Option<String> {
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         let value = self.cookie_headers().flat_map(cookies).find(|(found, _)| *found == name.as_bytes())?.1;
         String::from_utf8(value.to_vec()).ok()
     }

@@ -69,6 +69,9 @@ pub(crate) enum Reply {
 impl Reply {
     /// The page for a visitor who is not admitted: the queue page with this status, or the page of a rejection.
     pub(crate) fn page_of(visit: &VisitResult, status: StatusCode) -> Self {
+        if let Some(page) = visit.sign_in_page() {
+            return Self::ErrorPage(status, page);
+        }
         visit
             .rejection_page()
             .map_or(Self::QueuePage(status), |page| Self::ErrorPage(StatusCode::TOO_MANY_REQUESTS, page))

@@ -12,6 +12,7 @@ use vestibule_runtime::{ClientRules, Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::admin_url::AdminUrl;
+use crate::identity::IdentityCheck;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;
 use crate::log_rate_limiter::LogRateLimiter;
@@ -80,6 +81,7 @@ pub struct GateState {
     pub(crate) line_documents: LineDocuments,
     pub(crate) last_answers: LastAnswers,
     pub(crate) pre_tickets: PreTickets,
+    pub(crate) identities: IdentityCheck,
     pub(crate) first_pages: PageCache,
     pub(crate) sale_keys: SaleKeys,
     pub(crate) unknown_sale_keys: LogRateLimiter,
@@ -110,6 +112,7 @@ impl Gate {
             line_documents: LineDocuments::default(),
             last_answers: LastAnswers::default(),
             pre_tickets: PreTickets::default(),
+            identities: IdentityCheck::default(),
             first_pages: PageCache::default(),
             sale_keys: parts.sale_keys,
             unknown_sale_keys: LogRateLimiter::new(),

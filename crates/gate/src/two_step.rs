@@ -97,16 +97,18 @@ pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnsw
     if visit.head_start.is_some() && answer.kind != VisitKind::NeedsPreTicket {
         return None;
     }
+    // The session of an account joins in any case; the pre-ticket's own session ends then.
+    let own = || if visit.account.is_some() { Some(SessionId::random()) } else { visit.join };
     let uses_pre_tickets = answer.attack_mode || settings.line.protection.pre_ticket_from.is_some();
     match answer.kind {
         // The session of a pre-ticket has ended; it never joins under another id.
         VisitKind::NeedsPreTicket if visit.redeem.is_some() => Some(first(SessionId::random(), false)),
-        VisitKind::NeedsPreTicket => Some(first(visit.join?, false)),
+        VisitKind::NeedsPreTicket => Some(first(own()?, false)),
         VisitKind::Full if uses_pre_tickets => {
-            turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
+            turned_away(settings, answer.now, visit.redeem.as_ref(), first(own()?, true))
         }
         VisitKind::Rejected(rejection) if uses_pre_tickets && keeps_arrival(visit, rejection.reason) => {
-            turned_away(settings, answer.now, visit.redeem.as_ref(), first(visit.join?, true))
+            turned_away(settings, answer.now, visit.redeem.as_ref(), first(own()?, true))
         }
         _ => None,
     }

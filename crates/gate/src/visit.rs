@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{JoinClient, LobbyEntry, Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{
+    Identities, JoinClient, LobbyEntry, Mode, RejectionReason, SessionState, Visit, VisitAnswer, VisitKind,
+};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
     JoinStep, LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
@@ -16,9 +18,12 @@ use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
 use crate::end_reason::end_reason;
+use crate::identity::{
+    Identified, VerifiedAccount, identify, identify_again, identity_unavailable, return_address, sign_in, take_counts,
+};
 use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
-use crate::request::Credential;
+use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
 use crate::two_step::{PreTicketOffer, answer_without_store, offer_after, offer_without_answer};
 use crate::visitor_status::{unavailable, visitor_status};
@@ -39,6 +44,12 @@ pub(crate) enum VisitIntent {
     JoinInvited(InvitedSession),
     /// The same with a pre-ticket, under its session.
     Redeem(PreTicket),
+    /// Renews or restores a session, which becomes that of this account.
+    RenewAccount(VerifiedAccount),
+    /// The same, and a visitor whose ticket does not hold a position joins under the session of the account.
+    JoinAccount(VerifiedAccount),
+    /// The same with a pre-ticket.
+    RedeemAccount(PreTicket, VerifiedAccount),
 }
 
 /// A session that is known before it joins, and may join where access is restricted.
@@ -56,7 +67,8 @@ impl VisitIntent {
     fn new_session(self, ticket: Option<&Ticket>) -> Option<SessionId> {
         let next = |ticket: &Ticket| ticket.session().successor(ticket.signed_at().0);
         match self {
-            Self::Read | Self::Renew => None,
+            Self::Read | Self::Renew | Self::RenewAccount(_) => None,
+            Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account.session),
             Self::Join => Some(ticket.map_or_else(SessionId::random, next)),
             Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited.session),
             Self::Redeem(pre_ticket) => Some(pre_ticket.session()),
@@ -67,13 +79,38 @@ impl VisitIntent {
     const fn invited(self) -> Option<InvitedSession> {
         match self {
             Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited),
-            Self::Read | Self::Renew | Self::Join | Self::Redeem(_) => None,
+            _ => None,
         }
     }
 
     /// The pre-ticket that is redeemed.
     const fn pre_ticket(self) -> Option<PreTicket> {
-        if let Self::Redeem(pre_ticket) = self { Some(pre_ticket) } else { None }
+        match self {
+            Self::Redeem(pre_ticket) | Self::RedeemAccount(pre_ticket, _) => Some(pre_ticket),
+            _ => None,
+        }
+    }
+
+    /// The account that a verified token named.
+    const fn account(self) -> Option<VerifiedAccount> {
+        match self {
+            Self::RenewAccount(account) | Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account),
+            _ => None,
+        }
+    }
+
+    /// Whether a visitor without a position joins, who has neither an invitation nor a pre-ticket.
+    const fn is_join(self) -> bool {
+        matches!(self, Self::Join | Self::JoinAccount(_))
+    }
+
+    /// The same for a visitor with a pre-ticket.
+    const fn redeeming(self, pre_ticket: PreTicket) -> Self {
+        match self {
+            Self::Join => Self::Redeem(pre_ticket),
+            Self::JoinAccount(account) => Self::RedeemAccount(pre_ticket, account),
+            other => other,
+        }
     }
 }
 
@@ -118,6 +155,8 @@ pub(crate) struct StoreAnswer {
     lobby_entry: Option<LobbyEntry>,
     /// The session of the visit that was invited.
     invited: Option<InvitedSession>,
+    /// The account that was verified for the visit.
+    account: Option<VerifiedAccount>,
     /// The pre-ticket of a newcomer who did not join.
     offer: Option<PreTicketOffer>,
 }
@@ -139,7 +178,8 @@ pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Opt
 
 /// The slot that the ticket states.
 fn slot_of(ticket: &Ticket) -> Option<Slot> {
-    Some(Slot { session: ticket.session(), expires_at: ticket.slot_expires_at()? })
+    let account = ticket.account().map(|account| account.code);
+    Some(Slot { session: ticket.session(), expires_at: ticket.slot_expires_at()?, account })
 }
 
 fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros, outcome: Outcome) -> VisitResult {
@@ -172,19 +212,92 @@ pub(crate) async fn visit(
     let deadline = StoreDeadline::of(gate);
     match credential {
         Credential::None => {
-            let answer = if intent == VisitIntent::Join { answer_without_store(gate, &queue) } else { None };
+            let answer = if intent.is_join() { answer_without_store(gate, &queue) } else { None };
             match answer {
                 Some(answer) => answer,
                 None => visit_line(gate, queue, None, intent, client, enter_url, &deadline).await,
             }
         }
         Credential::PreTicket(pre_ticket) => {
-            let intent = if intent == VisitIntent::Join { VisitIntent::Redeem(pre_ticket) } else { intent };
-            visit_line(gate, queue, None, intent, client, enter_url, &deadline).await
+            visit_line(gate, queue, None, intent.redeeming(pre_ticket), client, enter_url, &deadline).await
         }
         Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, enter_url, &deadline).await,
         Credential::Lobby(ticket) => visit_from_lobby(gate, queue, &ticket, intent, client, enter_url, &deadline).await,
     }
+}
+
+/// A request that may be a visit, for queues that know accounts.
+pub(crate) struct VisitorRequest<'a> {
+    pub(crate) info: &'a RequestInfo,
+    pub(crate) client: JoinClient,
+    /// Whether the request is for the gate itself.
+    pub(crate) is_endpoint: bool,
+}
+
+/// Visits the queue as the account that the request shows (rule 24).
+pub(crate) async fn visit_as(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    credential: Credential,
+    identified: Identified,
+    intent: VisitIntent,
+    request: &VisitorRequest<'_>,
+    enter_url: Option<String>,
+) -> VisitResult {
+    let client = request.client;
+    let identity = queue.settings.line.protection.identity.as_ref();
+    let required = identity.filter(|identity| identity.required && intent == VisitIntent::Join).cloned();
+    match identified {
+        Identified::Verified(account) => {
+            let intent = match intent {
+                VisitIntent::Join => VisitIntent::JoinAccount(account),
+                VisitIntent::Renew => VisitIntent::RenewAccount(account),
+                other => other,
+            };
+            visit(gate, queue, credential, intent, client, enter_url).await
+        }
+        Identified::AsBefore => {
+            let ticket = credential.ticket().cloned();
+            let found = visit(gate, queue, credential, VisitIntent::Renew, client, enter_url.clone()).await;
+            if intent != VisitIntent::Join || found.outcome != Outcome::NotJoined {
+                return found;
+            }
+            // The ticket is void: the account joins again, if its token is still valid.
+            let queue = found.queue.clone();
+            let identified = identify_again(gate, request.info, &queue, request.is_endpoint).await;
+            if identified == Identified::AsBefore {
+                return found;
+            }
+            let credential = ticket.map_or(Credential::None, Credential::Ticket);
+            Box::pin(visit_as(gate, queue, credential, identified, intent, request, enter_url)).await
+        }
+        Identified::Nobody | Identified::Unavailable => {
+            let Some(identity) = required else {
+                return visit(gate, queue, credential, intent, client, enter_url).await;
+            };
+            let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
+            let found = visit(gate, queue, credential, VisitIntent::Renew, client, enter_url).await;
+            if found.outcome != Outcome::NotJoined {
+                return found;
+            }
+            if identified == Identified::Unavailable {
+                return identity_unavailable(gate, found, sent.as_ref());
+            }
+            sign_in(gate, &identity, found, sent.as_ref(), &return_address(request.info))
+        }
+    }
+}
+
+/// The credential of a request, and the account that it shows.
+pub(crate) async fn identify_visitor(
+    gate: &Gate,
+    info: &RequestInfo,
+    queue: &Queue,
+    is_endpoint: bool,
+) -> (Credential, Identified) {
+    let mut credential = info.credential(queue, &gate.tickets);
+    let identified = identify(gate, info, queue, &mut credential, is_endpoint).await;
+    (credential, identified)
 }
 
 /// Visits the queue with a lobby ticket. The store is asked for the mode unless it has just confirmed the settings, so a
@@ -217,7 +330,7 @@ async fn visit_from_lobby(
             visit_line(gate, queue, None, VisitIntent::Renew, client, enter_url, deadline).await
         }
         // The operator opened the line before the draw.
-        LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent == VisitIntent::Join => {
+        LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.is_join() => {
             let batch = ticket.batch();
             let head_start = batch.map_or(0, |batch| queue.settings.head_start_of(batch));
             let intent = VisitIntent::JoinAs(InvitedSession { session: ticket.session(), batch, head_start });
@@ -271,19 +384,22 @@ pub(crate) async fn visit_store(
     let id = &queue.settings.id;
     let join = intent.new_session(ticket);
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-    let invited = intent.invited();
+    let (invited, account) = (intent.invited(), intent.account());
     let pre_tickets_issued = gate.pre_tickets.take_issued(id);
+    let identities = take_counts(gate, id);
     let visit = Visit {
         ticket: ticket.cloned(),
         join,
         head_start: invited.map(|invited| invited.head_start),
         read_only: intent == VisitIntent::Read,
+        account: intent.account().map(|account| account.session),
+        identities,
         client,
         redeem: intent.pre_ticket(),
         pre_tickets_issued,
         witness,
     };
-    let retries = !matches!(intent, VisitIntent::JoinInvited(_) | VisitIntent::Redeem(_));
+    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(_));
     let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
     if let Ok((answer, _)) = &answer {
         gate.witnesses.served(id, answer);
@@ -291,6 +407,7 @@ pub(crate) async fn visit_store(
         gate.witnesses.failed(id);
         // If the store has counted them after all, they are counted twice.
         gate.pre_tickets.add_issued(id, pre_tickets_issued);
+        gate.identities.counts.put_back(id, identities);
     }
     let (answer, lobby_entry) = answer?;
     gate.clock.observe(answer.now);
@@ -298,7 +415,7 @@ pub(crate) async fn visit_store(
     if answer.revision == queue.settings.line.revision {
         gate.last_answers.observe(&queue.settings, &answer);
         gate.pre_tickets.observe(&queue.settings, &answer);
-        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry, invited, offer });
+        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry, invited, account, offer });
     }
     let current = match deadline.limit(gate.directory.reload(id)).await {
         Ok(current) => current,
@@ -309,7 +426,7 @@ pub(crate) async fn visit_store(
             None
         }
     };
-    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, offer })
+    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, account, offer })
 }
 
 /// The time limit of all store calls of a request together.
@@ -354,7 +471,8 @@ async fn call_store(
     if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() || !retries {
         return Ok((answer, answer.lobby_entry(&visit)));
     }
-    (visit.join, visit.head_start, visit.pre_tickets_issued) = (Some(SessionId::random()), None, 0);
+    (visit.join, visit.head_start) = (Some(SessionId::random()), None);
+    (visit.pre_tickets_issued, visit.identities) = (0, Identities::default());
     let answer = gate.visits.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))
 }
@@ -365,13 +483,15 @@ fn from_store_answer(
     ticket: Option<&Ticket>,
     enter_url: Option<String>,
 ) -> VisitResult {
-    let StoreAnswer { queue, answer, lobby_entry, invited, offer } = found;
+    let StoreAnswer { queue, answer, lobby_entry, invited, account, offer } = found;
     let answer = &answer;
     let invited =
         |session| invited.filter(|invited| session == Some(invited.session)).and_then(|invited| invited.batch);
     let lobby_entry = lobby_entry.map(|entry| entry.in_batch(invited(Some(entry.session()))));
     let (mut status, wait) = visitor_status(&queue.settings, answer, ticket, enter_url);
-    status.reason = end_reason(&queue.settings, answer, ticket);
+    // The session of a visitor who signed in ended in favor of that of the account.
+    let is_handed_over = account.is_some() && matches!(answer.kind, VisitKind::Renewed | VisitKind::Restored);
+    status.reason = end_reason(&queue.settings, answer, ticket).filter(|_| !is_handed_over);
     if lobby::is_lobby(answer) && answer.kind != VisitKind::InvitationRequired {
         let bearer = ticket.filter(|ticket| ticket.is_new_from_lobby()).map(Ticket::session);
         let session = bearer.or(lobby_entry.map(|entry| entry.session()));
@@ -381,13 +501,17 @@ fn from_store_answer(
     let shown = shown_estimate(answer, ticket, &status, wait);
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
-    let admitted = active.map(|place| Slot { session: place.session, expires_at: place.expires_at });
+    let of_session = ticket.filter(|ticket| status.session == Some(ticket.session()));
+    let account = account.filter(|account| status.session == Some(account.session)).map(|account| account.ticket);
+    let account = account.or(of_session.and_then(Ticket::account));
+    let code = account.map(|account| account.code);
+    let slot = |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code };
+    let admitted = active.map(slot);
     if answer.kind != VisitKind::Renewed {
         debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
     }
-    let of_session = ticket.filter(|ticket| status.session == Some(ticket.session()));
     let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
-    let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch };
+    let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account };
     let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);
     let signed = answer.place.as_ref().and_then(sign).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
@@ -533,6 +657,11 @@ impl VisitResult {
             RejectionReason::Limit => Some(ErrorPage::JoinLimit),
             RejectionReason::Full => None,
         }
+    }
+
+    /// The page that sends a newcomer to sign in.
+    pub(crate) fn sign_in_page(&self) -> Option<ErrorPage> {
+        matches!(self.visitor_status.join, Some(JoinStep::SignIn { .. })).then_some(ErrorPage::SignIn)
     }
 
     /// The value of `Retry-After`.

@@ -1,19 +1,24 @@
 #![doc = include_str!("../README.md")]
 
 use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
 use tokio::time::timeout;
+use tower::Service;
 pub use vestibule_tls::TlsError;
 
 /// Settings of a client.
@@ -27,6 +32,8 @@ pub struct Options {
     pub idle_timeout: Duration,
     /// The only authorities to trust; `None` for those of [`vestibule_tls::client_config`].
     pub authorities: Option<Arc<RootCertStore>>,
+    /// Whether an address may be connected to, checked after the name was resolved.
+    pub allows: fn(IpAddr) -> bool,
 }
 
 impl Default for Options {
@@ -37,6 +44,7 @@ impl Default for Options {
             response_max: 1 << 20,
             idle_timeout: Duration::ZERO,
             authorities: None,
+            allows: |_| true,
         }
     }
 }
@@ -47,6 +55,9 @@ pub enum HttpError {
     /// No connection, or it broke before the response began. The text is the root cause.
     #[error("{}", root_cause(.0))]
     Connection(#[source] hyper_util::client::legacy::Error),
+    /// The host has an address that may not be connected to.
+    #[error(transparent)]
+    AddressRefused(AddressRefused),
     /// The connection broke within the response body. The text is the root cause.
     #[error("the response is incomplete: {}", root_cause(.0.as_ref()))]
     Incomplete(#[source] Box<dyn Error + Send + Sync>),
@@ -58,10 +69,44 @@ pub enum HttpError {
     Timeout(Duration),
 }
 
+/// An address that may not be connected to.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the address {0} is internal, and connections to it are not allowed")]
+pub struct AddressRefused(IpAddr);
+
+/// The system resolver, without the addresses that are not allowed.
+#[derive(Debug, Clone)]
+struct AllowedResolver {
+    system: GaiResolver,
+    allows: fn(IpAddr) -> bool,
+}
+
+impl Service<Name> for AllowedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = Box<dyn Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.system.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let (resolved, allows) = (self.system.call(name), self.allows);
+        Box::pin(async move {
+            let (allowed, refused): (Vec<_>, Vec<_>) = resolved.await?.partition(|found| allows(found.ip()));
+            match refused.first() {
+                Some(address) if allowed.is_empty() => Err(AddressRefused(address.ip()).into()),
+                _ => Ok(allowed.into_iter()),
+            }
+        })
+    }
+}
+
 /// Sends requests. Cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector<AllowedResolver>>, Full<Bytes>>,
+    allows: fn(IpAddr) -> bool,
     timeout: Duration,
     response_max: usize,
 }
@@ -76,7 +121,8 @@ impl HttpClient {
             Some(authorities) => vestibule_tls::client_config_with(authorities)?,
             None => vestibule_tls::client_config()?,
         };
-        let mut tcp = HttpConnector::new();
+        let mut tcp =
+            HttpConnector::new_with_resolver(AllowedResolver { system: GaiResolver::new(), allows: options.allows });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.timeout));
@@ -86,7 +132,8 @@ impl HttpClient {
         if options.idle_timeout.is_zero() {
             client.pool_max_idle_per_host(0);
         }
-        Ok(Self { client: client.build(tls), timeout: options.timeout, response_max: options.response_max })
+        let Options { timeout, response_max, allows, .. } = options;
+        Ok(Self { client: client.build(tls), allows, timeout, response_max })
     }
 
     /// Sends a request and reads the whole response, whatever its status.
@@ -94,6 +141,7 @@ impl HttpClient {
     /// # Errors
     /// No connection, or no complete response within the limits of time and size.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        self.check_address(request.uri())?;
         let response = timeout(self.timeout, self.exchange(request)).await;
         response.unwrap_or(Err(HttpError::Timeout(self.timeout)))
     }
@@ -103,9 +151,19 @@ impl HttpClient {
     /// # Errors
     /// No connection, or no head of a response within the time limit.
     pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ResponseBody>, HttpError> {
+        self.check_address(request.uri())?;
         let response = timeout(self.timeout, self.client.request(request.map(Full::new))).await;
         let response = response.map_err(|_| HttpError::Timeout(self.timeout))?.map_err(HttpError::Connection)?;
         Ok(response.map(|body| ResponseBody(BoxBody::new(body.map_err(Into::into)))))
+    }
+
+    /// A host that is an address is not resolved.
+    fn check_address(&self, uri: &Uri) -> Result<(), HttpError> {
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        match host.parse().ok().filter(|address| !(self.allows)(*address)) {
+            Some(address) => Err(HttpError::AddressRefused(AddressRefused(address))),
+            None => Ok(()),
+        }
     }
 
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {

@@ -73,6 +73,8 @@ pub(crate) struct Context {
     code_fields: Vec<(String, String)>,
     position_kept: Option<String>,
     session_kept: Option<String>,
+    /// URL of the page on which the visitor signs in; empty on other pages.
+    sign_in_url: String,
     reason: Option<&'static str>,
     message: Option<String>,
     offline_notice: String,
@@ -152,6 +154,7 @@ impl Context {
             state: "error",
             title: heading.clone(),
             lead,
+            sign_in_url: view.sign_in_url().to_owned(),
             session_kept: view.kept_seconds.map(|seconds| session_kept.count(view.language, minutes(seconds))),
             refresh_seconds: if page.is_rejection() {
                 view.refresh_seconds
@@ -173,6 +176,7 @@ impl Context {
             ErrorPage::JoinBlocked => &texts.error_page.join_blocked,
             ErrorPage::JoinRate => &texts.error_page.join_rate,
             ErrorPage::JoinLimit => &texts.error_page.join_limit,
+            ErrorPage::SignIn => &texts.error_page.sign_in,
         };
         let lead = match page {
             ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
@@ -235,6 +239,7 @@ impl Context {
             code_fields: Vec::new(),
             position_kept: None,
             session_kept: None,
+            sign_in_url: String::new(),
             reason: None,
             message: None,
             offline_notice: String::new(),

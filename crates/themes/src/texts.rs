@@ -183,6 +183,7 @@ pub(crate) struct ErrorPageTexts {
     pub(crate) join_blocked: PageText,
     pub(crate) join_rate: PageText,
     pub(crate) join_limit: PageText,
+    pub(crate) sign_in: PageText,
 }
 
 /// All texts of one language.
@@ -219,6 +220,7 @@ pub(crate) struct Texts {
     #[serde(rename = "continue")]
     pub(crate) continue_to: String,
     pub(crate) retry: String,
+    pub(crate) sign_in: String,
     pub(crate) leave: String,
     pub(crate) leave_confirm: String,
     pub(crate) rejoin: String,

@@ -1,6 +1,6 @@
 //! The values of a page.
 
-use vestibule_core::VisitorStatus;
+use vestibule_core::{JoinStep, VisitorStatus};
 
 use crate::{Color, Language};
 
@@ -53,6 +53,14 @@ impl PageView<'_> {
         self.visitor_status.enter_url.as_deref().and_then(followable).unwrap_or_default()
     }
 
+    /// URL of the page on which a newcomer signs in; empty for others.
+    pub(crate) fn sign_in_url(&self) -> &str {
+        match &self.visitor_status.join {
+            Some(JoinStep::SignIn { url }) => followable(url).unwrap_or_default(),
+            _ => "",
+        }
+    }
+
     /// URL of the line document, which also has the draw of an event.
     pub(crate) fn line_url(&self) -> String {
         format!("{BASE_PATH}/line?queue={}", self.visitor_status.queue)
@@ -92,11 +100,13 @@ pub enum ErrorPage {
     JoinRate,
     /// Too many visitors joined from the visitor's address or network; status 429. Retries automatically.
     JoinLimit,
+    /// The visitor must sign in to join; status of the queue page.
+    SignIn,
 }
 
 impl ErrorPage {
     /// All error pages.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::OriginDown,
         Self::OriginSlow,
         Self::NoQueue,
@@ -105,6 +115,7 @@ impl ErrorPage {
         Self::JoinBlocked,
         Self::JoinRate,
         Self::JoinLimit,
+        Self::SignIn,
     ];
     /// Seconds after which a page that retries reloads, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
@@ -133,6 +144,7 @@ impl ErrorPage {
             Self::JoinBlocked => "join_blocked",
             Self::JoinRate => "join_rate",
             Self::JoinLimit => "join_limit",
+            Self::SignIn => "sign_in",
         }
     }
 }

@@ -1,19 +1,27 @@
 //! `vestibule check FILE`: validates a settings file and warns about settings that are probably a mistake.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use bytes::Bytes;
 use chrono::{DateTime, Local};
+use http::{Request, StatusCode};
+use vestibule_core::identity::KeySet;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, InvitationBatch, Mode, Settings,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Settings,
     event_problems, queues_unmatched, routing_conflicts,
 };
 use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
+use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::parse_sale_keys;
 use vestibule_themes::ThemesConfig;
 
 use crate::cli::CheckOptions;
 use crate::settings_file::read_settings;
+
+/// Time limit for fetching the keys of accounts.
+const KEY_SET_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks a file. Exit status 1 if `serve` would reject it.
 pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
@@ -40,6 +48,9 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         for warning in warnings(queue, &document.queues, now).into_iter().chain(key_warnings(queue, &keys)) {
             println!("  warning: {warning}");
         }
+        if let Some(warning) = key_set_warning(queue).await {
+            println!("  warning: {warning}");
+        }
         if let Some(theme) = queue.theme.as_ref().filter(|_| options.themes.is_some())
             && let Err(error) = themes.check(theme).await
         {
@@ -51,6 +62,24 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let result = if code == ExitCode::SUCCESS { "is valid" } else { "has errors" };
     println!("{} {result}: {counts}", options.file.display());
     Ok(code)
+}
+
+/// A warning if nobody could join, because the keys that verify accounts cannot be fetched from here.
+async fn key_set_warning(queue: &Settings) -> Option<String> {
+    let identity = queue.line.protection.identity.as_ref().filter(|identity| identity.required)?;
+    let url = identity.jwks.as_ref().filter(|_| identity.kind == IdentityKind::Jwt)?.to_string();
+    let error = fetch_key_set(&url).await.err()?;
+    Some(format!(
+        "protection.identity.jwks: {url} has no keys ({error}); nobody can join while the gate cannot fetch them"
+    ))
+}
+
+async fn fetch_key_set(url: &str) -> anyhow::Result<()> {
+    let client = HttpClient::new(Options { timeout: KEY_SET_TIMEOUT, ..Options::default() })?;
+    let response = client.send(Request::get(url).body(Bytes::new())?).await?;
+    anyhow::ensure!(response.status() == StatusCode::OK, "status {}", response.status().as_u16());
+    KeySet::from_fetched(&serde_json::from_slice(response.body())?)?;
+    Ok(())
 }
 
 fn count_noun(number: usize, noun: &str) -> String {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vestibule_core::line::{ClientAddressState, Mode, ProtectionReport, RejectionReason, Visit, WAIT_BUCKETS};
+use vestibule_core::line::{
+    ClientAddressState, Identities, Mode, ProtectionReport, RejectionReason, Visit, WAIT_BUCKETS,
+};
 use vestibule_core::{LastPurge, SaleKeys, SessionId};
 use vestibule_metrics::{Metrics, router};
 use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
@@ -38,7 +40,8 @@ async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
     }
     fixture.purge().await;
     fixture.join_many(8).await;
-    let redeemed = Visit { pre_tickets_issued: 3, ..Visit::redeeming(fixture.first_visit()) };
+    let identities = Identities { accepted: 2, rejected: 1 };
+    let redeemed = Visit { pre_tickets_issued: 3, identities, ..Visit::redeeming(fixture.first_visit()) };
     fixture.store().visit(&fixture.queue, redeemed).await.unwrap();
     fixture.advance_micros(1_500_000);
     fixture
@@ -82,6 +85,8 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
         one("wait_seconds_sum", seconds(stats.waits.sum_us)),
         one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
     ];
+    all.push(labelled("identities_total", ("result", "accepted"), counters.identities_accepted as f64));
+    all.push(labelled("identities_total", ("result", "rejected"), counters.identities_rejected as f64));
     let limits = stats.limits;
     for reason in RejectionReason::ALL {
         let rejected = limits.counters.rejected(reason) as f64;

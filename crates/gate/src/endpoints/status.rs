@@ -10,10 +10,10 @@ use crate::client::join_client;
 use crate::invitation::visit_by_header;
 use crate::respond::{Answer, Reply, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::{VisitIntent, VisitorRequest, identify_visitor, visit_as};
 
 pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -> Response {
-    let credential = request.credential(&gate);
+    let (credential, identified) = identify_visitor(&gate, &request.info, &request.queue, true).await;
     let lost_cookie = request.page_session.is_some() && credential.is_none();
     let info = &request.info;
     let reads_only = info.method == Method::HEAD || info.is_prefetch() || info.is_embedded_elsewhere();
@@ -26,7 +26,10 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     };
     let visit = match invited {
         Some(visit) => visit,
-        None => visit(&gate, request.queue, credential, intent, client, Some(enter_url)).await,
+        None => {
+            let visitor = VisitorRequest { info, client, is_endpoint: true };
+            visit_as(&gate, request.queue, credential, identified, intent, &visitor, Some(enter_url)).await
+        }
     };
     let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);
     let status = if is_rejected { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };

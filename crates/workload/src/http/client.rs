@@ -185,6 +185,7 @@ impl RequestPool {
             response_max: RESPONSE_MAX,
             idle_timeout: IDLE_TIMEOUT,
             authorities: None,
+            ..Options::default()
         };
         let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, addresses, started });
         client.check_target().await?;

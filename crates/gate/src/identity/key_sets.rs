@@ -1,0 +1,189 @@
+//! Keys of identities that are fetched. A set is used for ten minutes, then a newer one is fetched in the background; the last valid one is
+//! kept for a day. Nobody but the visitors whose tokens need a set that was never fetched waits for it, and for a short time only.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+use tracing::warn;
+use vestibule_core::identity::KeySet;
+use vestibule_core::settings::{Identity, Reach};
+use vestibule_http_client::{HttpClient, Options};
+use vestibule_runtime::Queue;
+
+/// How long a set is used without asking for a newer one.
+const FRESH_FOR: Duration = Duration::from_mins(10);
+/// How long the last valid set is used while no newer one can be fetched.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+/// Minimum time between two fetches from one address.
+const FETCH_INTERVAL: Duration = Duration::from_mins(1);
+/// Time limit of a fetch.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a visitor waits for a fetch.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+/// Maximum size of a set in bytes.
+const SET_MAX: usize = 64 * 1024;
+/// Maximum number of addresses: the key IDs of load balancers come from tokens.
+const ADDRESSES_MAX: usize = 256;
+
+/// Sets by address.
+#[derive(Default)]
+pub(crate) struct KeySets {
+    sets: Mutex<HashMap<String, Arc<Entry>>>,
+    /// A client for each reach.
+    clients: [OnceLock<Option<HttpClient>>; 3],
+}
+
+/// What is known of one address.
+struct Entry {
+    state: Mutex<State>,
+    /// The number of fetches that have ended.
+    ended: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: Option<(Arc<KeySet>, Instant)>,
+    fetched_at: Option<Instant>,
+    is_fetching: bool,
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self { state: Mutex::default(), ended: watch::channel(0).0 }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last valid set, and whether it is fresh.
+    fn keys(&self) -> Option<(Arc<KeySet>, bool)> {
+        let state = self.state();
+        let (keys, at) = state.keys.as_ref().filter(|(_, at)| at.elapsed() < KEPT_FOR)?;
+        Some((keys.clone(), at.elapsed() < FRESH_FOR))
+    }
+
+    /// Whether a fetch begins now; none does if another is under way, or ended a short time ago.
+    fn begins_fetch(&self) -> bool {
+        let mut state = self.state();
+        let is_soon = state.fetched_at.is_some_and(|at| at.elapsed() < FETCH_INTERVAL);
+        if state.is_fetching || is_soon {
+            return false;
+        }
+        state.is_fetching = true;
+        state.fetched_at = Some(Instant::now());
+        true
+    }
+
+    fn end_fetch(&self, keys: Option<KeySet>) {
+        let mut state = self.state();
+        state.is_fetching = false;
+        if let Some(keys) = keys {
+            state.keys = Some((Arc::new(keys), Instant::now()));
+        }
+        drop(state);
+        self.ended.send_modify(|ended| *ended += 1);
+    }
+}
+
+/// The addresses that keys may be fetched from: only the tenant can allow internal ones.
+pub(super) fn reach_of(queue: &Queue, identity: &Identity) -> Reach {
+    let origin = identity.jwks.as_ref().map(|url| url.origin());
+    let tenant = queue.tenant.as_ref();
+    origin.zip(tenant).map_or(Reach::Public, |(origin, tenant)| tenant.reach(origin))
+}
+
+impl KeySets {
+    /// The set at an address. Waits for it only if none is known.
+    pub(super) async fn get(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+        let entry = self.entry(address)?;
+        if let Some((keys, is_fresh)) = entry.keys() {
+            if !is_fresh {
+                self.fetch(&entry, address, reach);
+            }
+            return Some(keys);
+        }
+        self.wait_for_fetch(&entry, address, reach).await;
+        entry.keys().map(|(keys, _)| keys)
+    }
+
+    /// The set at an address after a fetch, if one may begin now or is under way.
+    pub(super) async fn get_newer(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+        let entry = self.entry(address)?;
+        self.wait_for_fetch(&entry, address, reach).await;
+        entry.keys().map(|(keys, _)| keys)
+    }
+
+    fn entry(&self, address: &str) -> Option<Arc<Entry>> {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = sets.get(address) {
+            return Some(entry.clone());
+        }
+        if sets.len() >= ADDRESSES_MAX {
+            // Those of tokens with invented key IDs have no keys.
+            sets.retain(|_, entry| entry.keys().is_some());
+        }
+        (sets.len() < ADDRESSES_MAX)
+            .then(|| sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone())
+    }
+
+    async fn wait_for_fetch(&self, entry: &Arc<Entry>, address: &str, reach: Reach) {
+        let mut ended = entry.ended.subscribe();
+        self.fetch(entry, address, reach);
+        if entry.state().is_fetching {
+            let _ = timeout(WAIT_MAX, ended.changed()).await;
+        }
+    }
+
+    /// Fetches a set in the background, at most once a minute.
+    fn fetch(&self, entry: &Arc<Entry>, address: &str, reach: Reach) {
+        if !entry.begins_fetch() {
+            return;
+        }
+        let (entry, client, address) = (entry.clone(), self.client(reach), address.to_owned());
+        tokio::spawn(async move {
+            let keys = match client {
+                Some(client) => fetch_keys(&client, &address).await,
+                None => Err("no certificate authority can be trusted".to_owned()),
+            };
+            if let Err(error) = &keys {
+                warn!(address, error, "the keys of accounts could not be fetched");
+            }
+            entry.end_fetch(keys.ok());
+        });
+    }
+
+    fn client(&self, reach: Reach) -> Option<HttpClient> {
+        let (index, allows): (_, fn(IpAddr) -> bool) = match reach {
+            Reach::Public => (0, |address| Reach::Public.allows(address)),
+            Reach::Private => (1, |address| Reach::Private.allows(address)),
+            Reach::Any => (2, |_| true),
+        };
+        let open = || {
+            let options = Options { timeout: FETCH_TIMEOUT, response_max: SET_MAX, allows, ..Options::default() };
+            HttpClient::new(options).ok()
+        };
+        self.clients[index].get_or_init(open).clone()
+    }
+}
+
+/// The set at an address: a JWK set, or the key of a load balancer.
+async fn fetch_keys(client: &HttpClient, address: &str) -> Result<KeySet, String> {
+    let request = Request::get(address).header(header::ACCEPT, "application/json, */*").body(Bytes::new());
+    let response = client.send(request.map_err(|error| error.to_string())?).await.map_err(|error| error.to_string())?;
+    if response.status() != StatusCode::OK {
+        return Err(format!("status {}", response.status().as_u16()));
+    }
+    if let Ok(document) = serde_json::from_slice(response.body()) {
+        return KeySet::from_fetched(&document).map_err(|error| error.to_string());
+    }
+    let kid = address.rsplit('/').next().unwrap_or_default();
+    let pem = std::str::from_utf8(response.body()).map_err(|_| "neither a JWK set nor a key".to_owned())?;
+    KeySet::from_p256_pem(kid, pem).map_err(|error| error.to_string())
+}

@@ -1,0 +1,251 @@
+//! Accounts of visitors (rule 24): finds the token in a request, and verifies it where the ticket does not say that this was done.
+
+mod key_sets;
+mod sign_in;
+
+use quick_cache::sync::Cache;
+use tokio::time::{Duration, Instant};
+use tracing::{debug, warn};
+use vestibule_core::identity::{Account, AccountCode, IdentityError, IdentityToken, KeySet, LEEWAY};
+use vestibule_core::line::Identities;
+use vestibule_core::settings::{Identity, IdentityKind, IdentitySource};
+use vestibule_core::{Micros, QueueId, SessionId, Ticket, TicketAccount, TokenDigest};
+use vestibule_runtime::Queue;
+
+use crate::counts::IdentityCounts;
+use crate::log_rate_limiter::LogRateLimiter;
+use crate::request::{Credential, RequestInfo};
+use crate::state::Gate;
+
+pub(crate) use key_sets::KeySets;
+pub(crate) use sign_in::{identity_unavailable, return_address, sign_in};
+
+/// Maximum number of verified tokens that are remembered.
+const VERIFIED_KEPT: usize = 10_000;
+/// How long a verified token is remembered: as long as a set of keys is used without asking for a newer one.
+const VERIFIED_FOR: Duration = Duration::from_mins(10);
+
+/// What a request says of the visitor's account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identified {
+    /// Nothing: the queue does not ask for accounts, or there is no valid token.
+    Nobody,
+    /// The token that was verified for the ticket that the visitor sends.
+    AsBefore,
+    /// A token that was verified now.
+    Verified(VerifiedAccount),
+    /// A token that cannot be verified while the keys are missing.
+    Unavailable,
+}
+
+/// An account of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VerifiedAccount {
+    pub(crate) session: SessionId,
+    /// What the ticket will say.
+    pub(crate) ticket: TicketAccount,
+}
+
+impl Identified {
+    /// The account that was verified now.
+    pub(crate) const fn account(self) -> Option<VerifiedAccount> {
+        if let Self::Verified(account) = self { Some(account) } else { None }
+    }
+}
+
+/// A queue at one revision, and the digest of a token.
+type TokenKey = (QueueId, u64, TokenDigest);
+
+/// A token that was verified.
+#[derive(Clone)]
+struct VerifiedToken {
+    result: Result<(SessionId, AccountCode), IdentityError>,
+    /// When the token expires, by the store's clock.
+    expires_at: Micros,
+    until: Instant,
+}
+
+/// Keys of identities, and tokens that were verified.
+pub(crate) struct IdentityCheck {
+    pub(crate) keys: KeySets,
+    verified: Cache<TokenKey, VerifiedToken>,
+    pub(crate) counts: IdentityCounts,
+    unknown_key_ids: LogRateLimiter,
+}
+
+impl Default for IdentityCheck {
+    fn default() -> Self {
+        Self {
+            keys: KeySets::default(),
+            verified: Cache::new(VERIFIED_KEPT),
+            counts: IdentityCounts::default(),
+            unknown_key_ids: LogRateLimiter::new(),
+        }
+    }
+}
+
+/// The account of a request. A ticket of another account is taken out of `credential`: it is not the visitor's. `is_endpoint` says
+/// that the request is for the gate itself, so that its `Authorization` header is not meant for the site.
+pub(crate) async fn identify(
+    gate: &Gate,
+    info: &RequestInfo,
+    queue: &Queue,
+    credential: &mut Credential,
+    is_endpoint: bool,
+) -> Identified {
+    let Some(identity) = &queue.settings.line.protection.identity else { return Identified::Nobody };
+    let Some(token) = token_of(gate, info, identity, is_endpoint) else { return Identified::Nobody };
+    let Some(digest) = gate.tickets.token_digest(identity.key_id.as_deref(), &token) else { return Identified::Nobody };
+    let before = credential.ticket().and_then(Ticket::account);
+    if before.is_some_and(|before| before.fingerprint == digest.fingerprint()) {
+        return Identified::AsBefore;
+    }
+    let identified = verify(gate, queue, identity, &token, digest).await;
+    if let (Identified::Verified(account), Some(ticket)) = (identified, credential.ticket())
+        && before.is_some()
+        && ticket.session() != account.session
+    {
+        debug!(queue = %queue.settings.id, "a ticket of another account is ignored");
+        *credential = Credential::None;
+    }
+    identified
+}
+
+/// The account of a request whose ticket was void, though it says that the token was verified.
+pub(crate) async fn identify_again(gate: &Gate, info: &RequestInfo, queue: &Queue, is_endpoint: bool) -> Identified {
+    identify(gate, info, queue, &mut Credential::None, is_endpoint).await
+}
+
+/// The token from the first source that has one.
+fn token_of(gate: &Gate, info: &RequestInfo, identity: &Identity, is_endpoint: bool) -> Option<Vec<u8>> {
+    let in_source = |source: &IdentitySource| match source {
+        IdentitySource::Cookie(name) => info.cookie(name).map(String::into_bytes),
+        // Without a trusted proxy, the client wrote the header.
+        IdentitySource::Header(name) if gate.trusted_proxies > 0 => {
+            let mut values = info.headers.get_all(name.as_str()).into_iter();
+            values.next().filter(|_| values.next().is_none()).map(|value| value.as_bytes().to_vec())
+        }
+        IdentitySource::Header(_) => None,
+    };
+    let found = identity.from.iter().find_map(in_source).filter(|token| !token.is_empty());
+    found.or_else(|| {
+        let header = info.header(http::header::AUTHORIZATION).filter(|_| is_endpoint)?;
+        let (scheme, token) = header.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().as_bytes().to_vec())
+    })
+}
+
+async fn verify(gate: &Gate, queue: &Queue, identity: &Identity, token: &[u8], digest: TokenDigest) -> Identified {
+    let check = &gate.identities;
+    let (id, line) = (&queue.settings.id, &queue.settings.line);
+    let now = gate.clock.now();
+    let key = (id.clone(), line.revision, digest);
+    let remembered = check.verified.get(&key).filter(|it| Instant::now() < it.until && now < it.expires_at);
+    let is_new = remembered.is_none();
+    let result = match remembered {
+        Some(remembered) => Ok(remembered.result),
+        None => verify_token(gate, queue, identity, token, now).await,
+    };
+    let result = match result {
+        Ok(result) => result,
+        Err(Unavailable) => return Identified::Unavailable,
+    };
+    if is_new {
+        check.counts.add(id, result.is_ok());
+    }
+    match result {
+        Ok((session, code)) => Identified::Verified(VerifiedAccount {
+            session,
+            ticket: TicketAccount { fingerprint: digest.fingerprint(), code },
+        }),
+        Err(reason) => {
+            debug!(queue = %id, %reason, "a token of an account was rejected");
+            Identified::Nobody
+        }
+    }
+}
+
+/// No keys are known.
+struct Unavailable;
+
+/// Verifies a token, and remembers the result if it depends on the signature.
+async fn verify_token(
+    gate: &Gate,
+    queue: &Queue,
+    identity: &Identity,
+    bytes: &[u8],
+    now: Micros,
+) -> Result<Result<(SessionId, AccountCode), IdentityError>, Unavailable> {
+    let (id, line) = (&queue.settings.id, &queue.settings.line);
+    let token = match IdentityToken::read(bytes, identity.kind) {
+        Ok(token) => token,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let account: Account = match token.check(identity, now) {
+        Ok(account) => account,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let verified = match &identity.keys {
+        Some(keys) => token.verify(keys),
+        None => verify_with_fetched(gate, queue, identity, &token).await?,
+    };
+    let kid = identity.key_id.as_deref();
+    if let Some(kid) = kid.filter(|kid| !gate.tickets.has_key(kid))
+        && let Some(suppressed) = gate.identities.unknown_key_ids.allow()
+    {
+        warn!(queue = %id, kid, suppressed, "protection.identity.key_id names no ticket key; using the one that signs");
+    }
+    let result = verified.and_then(|()| {
+        let session = gate.tickets.account_session(id, line.epoch, kid, &account);
+        session.map(|session| (session, account.code())).ok_or(IdentityError::NoAccount)
+    });
+    // A key that is not known now can be published at any time.
+    if result != Err(IdentityError::UnknownKey)
+        && let Some(digest) = gate.tickets.token_digest(kid, bytes)
+    {
+        let (expires_at, until) = (account.expires_at.add_seconds(LEEWAY), Instant::now() + VERIFIED_FOR);
+        gate.identities
+            .verified
+            .insert((id.clone(), line.revision, digest), VerifiedToken { result, expires_at, until });
+    }
+    Ok(result)
+}
+
+/// Verifies a token with keys that are fetched, and with newer ones if none of them signed it.
+async fn verify_with_fetched(
+    gate: &Gate,
+    queue: &Queue,
+    identity: &Identity,
+    token: &IdentityToken<'_>,
+) -> Result<Result<(), IdentityError>, Unavailable> {
+    let Some(address) = key_address(identity, token) else { return Ok(Err(IdentityError::UnknownKey)) };
+    let reach = key_sets::reach_of(queue, identity);
+    let keys = gate.identities.keys.get(&address, reach).await.ok_or(Unavailable)?;
+    let found = token.verify(&keys);
+    if found != Err(IdentityError::UnknownKey) || identity.kind == IdentityKind::Alb {
+        return Ok(found);
+    }
+    let newer: Option<std::sync::Arc<KeySet>> = gate.identities.keys.get_newer(&address, reach).await;
+    Ok(newer.map_or(found, |keys| token.verify(&keys)))
+}
+
+/// The address of the keys for a token: a load balancer's keys have one each.
+fn key_address(identity: &Identity, token: &IdentityToken<'_>) -> Option<String> {
+    let address = identity.key_address()?;
+    match identity.kind {
+        IdentityKind::Jwt => Some(address),
+        IdentityKind::Alb => {
+            // A key ID is a UUID; anything else must not become a part of an address.
+            let is_plain = |kid: &&str| {
+                (1..=64).contains(&kid.len()) && kid.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            };
+            let kid = token.key_id().filter(is_plain)?;
+            Some(format!("{}/{kid}", address.trim_end_matches('/')))
+        }
+    }
+}
+
+/// Numbers of tokens for the next visit of a queue.
+pub(crate) fn take_counts(gate: &Gate, queue: &QueueId) -> Identities {
+    gate.identities.counts.take(queue)
+}

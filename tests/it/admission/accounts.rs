@@ -1,0 +1,241 @@
+//! Rule 24: one session per account. Tokens are signed by a site, and verified by the gate.
+
+use http::StatusCode;
+use http::header::AUTHORIZATION;
+use serde_json::{Value, json};
+use vestibule_core::verify_pass;
+use vestibule_tests::{
+    AccountKeyServer, GateOptions, TestResponse, Visitor, account_keys, account_token, forged_account_token,
+};
+
+use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
+
+mod memory {
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies,);
+}
+mod redis {
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, signing_in_keeps_the_place,);
+}
+
+const ISSUER: &str = "https://www.example.com";
+
+fn identity(changes: &Value) -> Value {
+    let mut identity = json!({
+        "keys": account_keys(), "issuer": ISSUER, "audience": "tour", "from": ["cookie:shop_id"], "key_id": "k1",
+    });
+    identity.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    json!({ "protection": { "pre_ticket_from": "none", "identity": identity } })
+}
+
+fn required() -> Value {
+    identity(&json!({ "required": true, "sign_in": "https://www.example.com/sign-in?return={return}" }))
+}
+
+fn claims(fixture: &GateFixture, account: &str) -> Value {
+    let expires = fixture.keeper.clock.now().seconds() + 3600;
+    json!({ "iss": ISSUER, "aud": "tour", "sub": account, "exp": expires })
+}
+
+/// A browser of this account.
+fn signed_in(fixture: &GateFixture, account: &str) -> Visitor {
+    with_token(fixture, &account_token("ES256", &claims(fixture, account)))
+}
+
+fn with_token(fixture: &GateFixture, token: &str) -> Visitor {
+    let mut visitor = fixture.visitor();
+    visitor.set_cookie("shop_id", token);
+    visitor
+}
+
+async fn status(fixture: &GateFixture, visitor: &mut Visitor) -> TestResponse {
+    visitor.status(fixture.queue.as_str()).await
+}
+
+async fn account_is_one_session_everywhere(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+    let mut first = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut first).await);
+    for _ in 0..20 {
+        let mut other = signed_in(&fixture, "user-1");
+        let answer = status(&fixture, &mut other).await;
+        assert_eq!((session_in(&answer), &answer.json()["position"]), (session, &json!(1)));
+    }
+    let token = account_token("EdDSA", &claims(&fixture, "user-1"));
+    let mut app = fixture.visitor().with_header(AUTHORIZATION.as_str(), &format!("Bearer {token}"));
+    assert_eq!(session_in(&status(&fixture, &mut app).await), session, "another token of the account");
+    let mut stranger = signed_in(&fixture, "user-2");
+    assert_ne!(session_in(&status(&fixture, &mut stranger).await), session);
+    assert_eq!(fixture.counts().await, (2, 0));
+    for _ in 0..20 {
+        status(&fixture, &mut first).await;
+    }
+    let counters = fixture.stats().await.counters;
+    assert_eq!((counters.identities_accepted, counters.identities_rejected), (3, 0), "polls verify nothing");
+}
+
+async fn account_that_left_joins_again(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+    let (mut one, mut two) = (signed_in(&fixture, "user-1"), signed_in(&fixture, "user-1"));
+    let session = session_in(&status(&fixture, &mut one).await);
+    status(&fixture, &mut two).await;
+    let mut behind = signed_in(&fixture, "user-2");
+    status(&fixture, &mut behind).await;
+    fixture.advance_seconds(1);
+    one.leave(fixture.queue.as_str()).await;
+    assert_eq!(fixture.counts().await, (1, 0), "it ended everywhere");
+    fixture.advance_seconds(1);
+    for visitor in [&mut two, &mut one] {
+        let again = status(&fixture, visitor).await;
+        assert_eq!((session_in(&again), &again.json()["position"]), (session, &json!(2)), "at the end, once");
+    }
+    assert_eq!(fixture.counts().await, (2, 0));
+}
+
+async fn forged_tokens_join_nobody(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, required()).await;
+    let genuine = account_token("ES256", &claims(&fixture, "user-1"));
+    let mut wrong_audience = claims(&fixture, "user-1");
+    wrong_audience["aud"] = json!("other");
+    let mut expired = claims(&fixture, "user-1");
+    expired["exp"] = json!(1);
+    let payload = genuine.split('.').nth(1).unwrap();
+    for token in [
+        format!("eyJhbGciOiJub25lIn0.{payload}."),
+        forged_account_token(&claims(&fixture, "user-1")),
+        account_token("RS256", &wrong_audience),
+        account_token("EdDSA", &expired),
+        genuine[..genuine.len() - 4].to_owned(),
+        "a".repeat(5000),
+    ] {
+        let mut forger = with_token(&fixture, &token);
+        let answer = status(&fixture, &mut forger).await;
+        assert_eq!(answer.json()["join"]["action"], "sign_in", "{token}");
+    }
+    assert_eq!(fixture.counts().await, (0, 0));
+    status(&fixture, &mut signed_in(&fixture, "user-1")).await;
+    let counters = fixture.stats().await.counters;
+    assert_eq!((counters.joined, counters.identities_accepted, counters.identities_rejected), (1, 1, 6));
+}
+
+async fn required_account_sends_visitors_to_sign_in(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, required()).await;
+    let page = fixture.visitor().navigate("/tour?seat=1").await;
+    assert_eq!(page.status, StatusCode::OK);
+    let text = page.text();
+    assert!(text.contains("Sign in to join the line"), "{text}");
+    let host = fixture.host.replace('-', "%2D").replace('.', "%2E");
+    let address = format!("https://www.example.com/sign-in?return=http%3A%2F%2F{host}%2Ftour%3Fseat%3D1");
+    assert!(text.contains(&address), "{text}");
+    assert!(!text.contains("http-equiv=\"refresh\""), "the page waits for the visitor");
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn first_visit_counts_after_signing_in(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, {
+        let mut settings = required();
+        settings["protection"]["pre_ticket_from"] = json!(0);
+        settings
+    })
+    .await;
+    let mut other = signed_in(&fixture, "user-0");
+    status(&fixture, &mut other).await;
+    status(&fixture, &mut other).await;
+    fixture.advance_seconds(1);
+    let mut visitor = fixture.visitor();
+    let first = status(&fixture, &mut visitor).await;
+    assert_eq!(first.json()["join"]["action"], "sign_in");
+    let came_at = fixture.keeper.clock.now().seconds();
+    fixture.advance_seconds(300);
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
+    let joined = status(&fixture, &mut visitor).await;
+    assert_eq!(joined.json()["joined_at"], came_at, "the first visit is preserved");
+}
+
+async fn signing_in_keeps_the_place(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+    let mut visitor = fixture.visitor();
+    let anonymous = status(&fixture, &mut visitor).await;
+    status(&fixture, &mut visitor).await;
+    let mut behind = fixture.visitor();
+    status(&fixture, &mut behind).await;
+    fixture.advance_seconds(20);
+    status(&fixture, &mut visitor).await;
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
+    let signed_in_now = status(&fixture, &mut visitor).await;
+    assert_ne!(session_in(&signed_in_now), session_in(&anonymous));
+    let shown = signed_in_now.json();
+    assert_eq!((&shown["position"], &shown["joined_at"]), (&json!(1), &anonymous.json()["joined_at"]));
+    assert_eq!(shown["reason"], Value::Null, "nothing of the visitor's ended");
+    // Somebody who is in line elsewhere keeps that place, and the other session ends.
+    let mut elsewhere = fixture.visitor();
+    status(&fixture, &mut elsewhere).await;
+    let before = fixture.counts().await.0;
+    elsewhere.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
+    assert_eq!(session_in(&status(&fixture, &mut elsewhere).await), session_in(&signed_in_now));
+    assert_eq!(fixture.counts().await.0, before - 1);
+}
+
+async fn pass_names_the_account(keeper: StoreSetup) {
+    let mut settings = identity(&json!({}));
+    settings["quota"] = json!(5);
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = signed_in(&fixture, "user-1");
+    visitor.navigate("/").await;
+    let mut app = fixture.visitor();
+    app.navigate("/").await;
+    let passes: Vec<String> = fixture
+        .origin
+        .requests()
+        .iter()
+        .filter_map(|request| request.headers.get("x-vestibule-pass").map(|pass| pass.to_str().unwrap().to_owned()))
+        .collect();
+    let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
+    let codes: Vec<Option<String>> = passes
+        .iter()
+        .map(|pass| verify_pass(&keys, pass, fixture.keeper.clock.now()).unwrap().acct.map(|code| code.to_string()))
+        .collect();
+    // printf 'https://www.example.com\0user-1' | sha256sum | xxd -r -p | head -c 16 | basenc --base64url
+    assert_eq!(codes, [Some("64588pHZiP_8WWnErylZ5g".to_owned()), None]);
+}
+
+async fn keys_are_fetched_once(keeper: StoreSetup) {
+    let keys = AccountKeyServer::start(false).await;
+    let fixture = GateFixture::open(keeper, identity(&json!({ "keys": null, "jwks": keys.url() }))).await;
+    for number in 0..20 {
+        let mut visitor = signed_in(&fixture, &format!("user-{number}"));
+        status(&fixture, &mut visitor).await;
+    }
+    assert_eq!((fixture.stats().await.counters.identities_accepted, keys.fetches()), (20, 1));
+}
+
+async fn broken_key_server_keeps_existing_tickets(keeper: StoreSetup) {
+    let keys = AccountKeyServer::start(true).await;
+    let changes = json!({
+        "keys": null, "jwks": keys.url(), "required": true, "sign_in": "https://www.example.com/sign-in",
+    });
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut before = fixture.visitor();
+    let session = session_in(&status(&fixture, &mut before).await);
+    fixture.change(&identity(&changes)).await;
+    let _ = fixture.gate.directory().reload(&fixture.queue).await;
+    assert_eq!(session_in(&status(&fixture, &mut before).await), session, "existing tickets stay valid");
+    for _ in 0..5 {
+        let mut newcomer = signed_in(&fixture, "user-1");
+        let answer = status(&fixture, &mut newcomer).await;
+        assert_eq!((&answer.json()["state"], &answer.json()["session"]), (&json!("unavailable"), &Value::Null));
+    }
+    assert_eq!((fixture.counts().await.0, keys.fetches()), (1, 1), "a fetch a minute");
+}
+
+async fn headers_are_for_trusted_proxies(keeper: StoreSetup) {
+    let changes = identity(&json!({ "from": ["header:x-account"] }));
+    for (trusted_proxies, accepted) in [(0, 0), (1, 1)] {
+        let options = GateOptions { trusted_proxies, ..GateOptions::default() };
+        let fixture = GateFixture::open_with(keeper.clone(), changes.clone(), options).await;
+        let token = account_token("ES256", &claims(&fixture, "user-1"));
+        let mut visitor = fixture.visitor().with_header("x-account", &token);
+        status(&fixture, &mut visitor).await;
+        status(&fixture, &mut visitor).await;
+        assert_eq!(fixture.stats().await.counters.identities_accepted, accepted, "{trusted_proxies} trusted proxies");
+    }
+}

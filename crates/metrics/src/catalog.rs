@@ -86,6 +86,8 @@ metrics! {
     PRE_TICKETS_ISSUED = COUNTER "vestibule_queue_pre_tickets_issued_total" QUEUE, "Pre-tickets issued to first visits.";
     PRE_TICKETS_REDEEMED = COUNTER "vestibule_queue_pre_tickets_redeemed_total" QUEUE,
         "Sessions that joined by a pre-ticket.";
+    IDENTITIES = COUNTER "vestibule_queue_identities_total" &["tenant", "queue", "result"],
+        "Verified tokens of accounts by result: accepted or rejected.";
     JOINS_REJECTED = COUNTER "vestibule_queue_joins_rejected_total" &["tenant", "queue", "reason"],
         "Rejected joins by reason: blocked, full, rate or limit.";
     JOINS_OVER_LIMIT = COUNTER "vestibule_queue_joins_over_limit_total" &["tenant", "queue", "scope"],

@@ -89,7 +89,14 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     families.extend(
         COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
     );
-    families.extend([rejected(queues), over_limit(queues), client_address(queues), expired(queues), waits(queues)]);
+    families.extend([
+        identities(queues),
+        rejected(queues),
+        over_limit(queues),
+        client_address(queues),
+        expired(queues),
+        waits(queues),
+    ]);
     families.extend(PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value))));
     families.into_iter().filter_map(MetricFamilyBuilder::finish).collect()
 }
@@ -176,6 +183,15 @@ fn of_queue(
         if let Some(value) = value(queue) {
             family.add(&[tenant(queue), queue.id.as_str()], value);
         }
+    }
+    family
+}
+
+fn identities(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::IDENTITIES);
+    for (tenant, queue, stats) in readable(queues) {
+        family.add(&[tenant, queue, "accepted"], stats.counters.identities_accepted as f64);
+        family.add(&[tenant, queue, "rejected"], stats.counters.identities_rejected as f64);
     }
     family
 }

@@ -488,7 +488,9 @@ fn from_store_answer(
     let invited =
         |session| invited.filter(|invited| session == Some(invited.session)).and_then(|invited| invited.batch);
     let lobby_entry = lobby_entry.map(|entry| entry.in_batch(invited(Some(entry.session()))));
-    let (mut status, wait) = visitor_status(&queue.settings, answer, ticket, enter_url);
+    // An account that joins again has nothing of what its void ticket says.
+    let shown_before = ticket.filter(|_| answer.kind != VisitKind::Joined);
+    let (mut status, wait) = visitor_status(&queue.settings, answer, shown_before, enter_url);
     // The session of a visitor who signed in ended in favor of that of the account.
     let is_handed_over = account.is_some() && matches!(answer.kind, VisitKind::Renewed | VisitKind::Restored);
     status.reason = end_reason(&queue.settings, answer, ticket).filter(|_| !is_handed_over);
@@ -498,10 +500,10 @@ fn from_store_answer(
         status = lobby::lobby_status(&queue.settings, session, answer.now);
     }
     lobby::add_number(gate, &queue.settings, answer.now, ticket, &mut status);
-    let shown = shown_estimate(answer, ticket, &status, wait);
+    let shown = shown_estimate(answer, shown_before, &status, wait);
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
-    let of_session = ticket.filter(|ticket| status.session == Some(ticket.session()));
+    let of_session = shown_before.filter(|ticket| status.session == Some(ticket.session()));
     let account = account.filter(|account| status.session == Some(account.session)).map(|account| account.ticket);
     let account = account.or(of_session.and_then(Ticket::account));
     let code = account.map(|account| account.code);

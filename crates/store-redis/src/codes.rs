@@ -238,6 +238,7 @@ pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
     // Gates classify networks; scripts do not need them.
     stored.protection.lists = NetworkListNames::default();
     stored.protection.networks = ClassifiedNetworks::default();
+    stored.protection.identity = None;
     rmp_serde::to_vec_named(&stored).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
 }
 

@@ -193,9 +193,10 @@ impl SettingsStore for RedisStore {
             .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
         let rules = codes::unpack_rules(&rules)?;
         let mode = if codes::follows(schedule.as_deref(), &rules) { Mode::Scheduled } else { rules.mode };
-        // Stored rules have no events, lists and networks.
+        // Stored rules have no events, lists, networks and identity.
         let LineRules { between_events, events, protection, .. } = settings.line;
-        let protection = Protection { lists: protection.lists, networks: protection.networks, ..rules.protection };
+        let Protection { lists, networks, identity, .. } = protection;
+        let protection = Protection { lists, networks, identity, ..rules.protection };
         Ok(Some(Settings { line: LineRules { mode, between_events, events, protection, ..rules }, ..settings }))
     }
 

@@ -121,7 +121,7 @@ async fn required_account_sends_visitors_to_sign_in(keeper: StoreSetup) {
     let fixture = GateFixture::open(keeper, required()).await;
     let page = fixture.visitor().navigate("/tour?seat=1").await;
     assert_eq!(page.status, StatusCode::OK);
-    let text = page.text();
+    let text = page.text().replace("&#x2f;", "/");
     assert!(text.contains("Sign in to join the line"), "{text}");
     let host = fixture.host.replace('-', "%2D").replace('.', "%2E");
     let address = format!("https://www.example.com/sign-in?return=http%3A%2F%2F{host}%2Ftour%3Fseat%3D1");

@@ -6,7 +6,10 @@ use std::str::FromStr;
 use super::origin::Origin;
 use super::wording::FieldWording as W;
 use super::{KeyId, ValueText};
-use crate::fields::{Flag, List, ObjectReader, Omissible, OrEmpty};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
+
+use crate::fields::{Field as _, Flag, List, ObjectReader, Omissible, OrEmpty, Reader, Reading};
 use crate::identity::KeySet;
 
 /// Maximum number of audiences, and of load balancers.
@@ -82,6 +85,21 @@ fn check_identity(identity: &mut Identity, object: &mut ObjectReader<'_>) {
     }
     if identity.required && identity.sign_in.is_none() {
         object.error("sign_in", W::SignInRequired);
+    }
+}
+
+/// As in settings, for snapshots of lines.
+impl Serialize for Identity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::to_json(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Identity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Reader::read(&value, Reading::Stored)
+            .map_err(|errors| de::Error::custom(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
     }
 }
 
@@ -265,7 +283,7 @@ impl fmt::Display for SignInUrl {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::settings::{Settings, Tenant};
@@ -304,6 +322,9 @@ mod tests {
         assert_eq!((identity.kind, identity.claim.as_str(), identity.required), (IdentityKind::Jwt, "sub", true));
         let stored = Settings::from_stored(&settings.to_stored()).unwrap();
         assert_eq!(stored.line.protection.identity, Some(identity.clone()));
+        let rules = serde_json::to_value(&settings.line).unwrap();
+        let restored: crate::line::LineRules = serde_json::from_value(rules).unwrap();
+        assert_eq!(restored.protection.identity, Some(identity.clone()), "in snapshots");
         assert_eq!(identity.key_address().as_deref(), Some("https://www.example.com/.well-known/jwks.json"));
         let sign_in = identity.sign_in.unwrap();
         assert_eq!(

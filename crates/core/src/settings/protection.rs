@@ -109,7 +109,7 @@ crate::fields! {
         #[serde(skip_serializing_if = "ClassifiedNetworks::is_empty")]
         pub networks: ClassifiedNetworks,
         /// How the account of a visitor is known; `null` if accounts don't matter.
-        #[serde(skip)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub identity: Omissible<Identity>,
     }
     check = check_protection;

@@ -10,7 +10,9 @@ use vestibule_core::line::{
     ProtectionReport, PurgeReport, RecentCount, RejectionReason, Removed, SessionLocation, SessionPage, SessionState,
     Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits, WindowEvents, WindowJoins, WindowTotals,
 };
-use vestibule_core::{JOIN_WINDOWS, LastPurge, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
+use vestibule_core::{
+    JOIN_WINDOWS, LastPurge, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket,
+};
 
 use crate::codes;
 

@@ -62,6 +62,10 @@ fn fields(value: &Value) -> BTreeSet<String> {
 fn every_setting_is_documented() {
     let named = json!({ "name": "a", "value": "b" });
     let rule = json!({ "action": "queue", "path": "/a", "method": "GET", "header": named, "cookie": named, "source": "10.0.0.1" });
+    let jwks = "https://www.example.com/jwks.json";
+    let identity = json!({
+        "jwks": jwks, "issuer": "a", "audience": "b", "from": "cookie:c", "sign_in": "https://www.example.com/", "key_id": "k1",
+    });
     let queue = json!({
         "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule],
         "handover": { "kind": "redirect", "origin": "https://www.example.com" }, "message": { "default": "a" },
@@ -69,7 +73,7 @@ fn every_setting_is_documented() {
             "number": 1, "id": "fans", "name": "Fans", "count": 1, "from": "2027-03-04T09:30:00Z", "until": "2027-03-04T10:00:00Z",
             "key": "s1",
         }],
-        "protection": { "pre_ticket_from": 0, "lists": { "trusted": ["offices"] }, "networks": { "203.0.113.0/24": "shared" } },
+        "protection": { "pre_ticket_from": 0, "lists": { "trusted": ["offices"] }, "networks": { "203.0.113.0/24": "shared" }, "identity": identity },
         "between_events": "closed", "events": [{
             "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
             "ends_at": "2027-03-04T14:00:00Z", "draw_seconds": 45, "salt": "a", "key": "s1", "beacon": "drand-quicknet",
@@ -89,6 +93,8 @@ fn every_setting_is_documented() {
     assert_eq!(names("### Invitations"), fields(&settings["invitations"][0]));
     assert_eq!(names("### Handover"), fields(&settings["handover"]));
     assert_eq!(names("### Protection"), fields(&settings["protection"]));
+    let keys = std::iter::once("keys".to_owned());
+    assert_eq!(names("### Identity"), fields(&settings["protection"]["identity"]).into_iter().chain(keys).collect());
     assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
     let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
     assert_eq!(names("### Tenants"), fields(&serde_json::to_value(tenant).unwrap()));

@@ -15,7 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
 use vestibule_core::settings::{
-    BeaconValue, Event, Handover, InvitationBatch, NamedValue, NetworkListNames, Protection, Rule, Settings, Tenant,
+    BeaconValue, Event, Handover, Identity, InvitationBatch, NamedValue, NetworkListNames, Protection, Rule, Settings,
+    Tenant,
 };
 
 use crate::access::COOKIE;
@@ -120,6 +121,7 @@ fn parts() -> [(&'static str, Value); 11] {
     [
         part::<Handover>(Usage::Part),
         part::<Protection>(Usage::Part),
+        part::<Identity>(Usage::Part),
         part::<NetworkListNames>(Usage::Part),
         part::<Event>(Usage::Part),
         part::<InvitationBatch>(Usage::Part),

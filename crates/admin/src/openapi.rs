@@ -114,7 +114,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 11] {
+fn parts() -> [(&'static str, Value); 12] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }

@@ -9,6 +9,7 @@ use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, StoreError, Ticket
 use crate::line_fixture::StoreFixture;
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a run holds one at a time")]
 pub(super) enum Operation {
     Visit(Visit),
     Away(Ticket),

@@ -28,7 +28,7 @@ pub enum InvalidKeySet {
     /// It is not a JWK set, or has too many keys.
     #[error("not a JWK set of 1 to {KEYS_MAX} keys")]
     Form,
-    /// It has no key for RS256, ES256 or EdDSA.
+    /// It has no key for RS256, ES256 or `EdDSA`.
     #[error("no key for RS256 (2048 to 4096 bits), ES256 (P-256) or EdDSA (Ed25519)")]
     NoUsableKey,
     /// A key cannot be used.
@@ -173,13 +173,11 @@ impl KeySet {
 
     /// The key for a token with this header: the one with its ID, or without an ID the only one for its algorithm.
     pub(super) fn find(&self, kid: Option<&str>, algorithm: &str) -> Option<&IdentityKey> {
-        match kid {
-            Some(kid) => self.0.iter().find(|key| key.kid.as_deref() == Some(kid)),
-            None => {
-                let mut fitting = self.0.iter().filter(|key| key.algorithm_name() == algorithm);
-                fitting.next().filter(|_| fitting.next().is_none())
-            }
+        if kid.is_some() {
+            return self.0.iter().find(|key| key.kid.as_deref() == kid);
         }
+        let mut fitting = self.0.iter().filter(|key| key.algorithm_name() == algorithm);
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     /// The set as a document.

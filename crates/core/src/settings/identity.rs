@@ -45,7 +45,7 @@ crate::fields! {
         /// Address of the JWK set that verifies the tokens; its origin must be one of the tenant's. With `alb`, the address below
         /// which the keys of the load balancer's region are, if that is not the usual one.
         pub jwks: Omissible<HttpsUrl>,
-        /// The JWK set itself, in place of `jwks`: public keys for RS256, ES256 or EdDSA.
+        /// The JWK set itself, in place of `jwks`: public keys for RS256, ES256 or `EdDSA`.
         pub keys: Omissible<KeySet>,
         /// The issuer of the tokens: their claim `iss`.
         pub issuer: ValueText,

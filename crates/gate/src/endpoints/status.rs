@@ -24,12 +24,11 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
         VisitIntent::Join => visit_by_header(&gate, info, &request.queue, client, &enter_url).await,
         _ => None,
     };
-    let visit = match invited {
-        Some(visit) => visit,
-        None => {
-            let visitor = VisitorRequest { info, client, is_endpoint: true };
-            visit_as(&gate, request.queue, credential, identified, intent, &visitor, Some(enter_url)).await
-        }
+    let visit = if let Some(visit) = invited {
+        visit
+    } else {
+        let visitor = VisitorRequest { info, client, is_endpoint: true };
+        visit_as(&gate, request.queue, credential, identified, intent, &visitor, Some(enter_url)).await
     };
     let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);
     let status = if is_rejected { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };

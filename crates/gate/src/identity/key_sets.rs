@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 use vestibule_core::identity::KeySet;
-use vestibule_core::settings::{Identity, Reach};
+use vestibule_core::settings::{HttpsUrl, Identity, Reach};
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::Queue;
 
@@ -94,7 +94,7 @@ impl Entry {
 
 /// The addresses that keys may be fetched from: only the tenant can allow internal ones.
 pub(super) fn reach_of(queue: &Queue, identity: &Identity) -> Reach {
-    let origin = identity.jwks.as_ref().map(|url| url.origin());
+    let origin = identity.jwks.as_ref().map(HttpsUrl::origin);
     let tenant = queue.tenant.as_ref();
     origin.zip(tenant).map_or(Reach::Public, |(origin, tenant)| tenant.reach(origin))
 }

@@ -16,13 +16,9 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::{Event, EventOrder, FieldWording as W, Settings};
-use crate::{EventId, KeyError, KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Timestamp};
+use crate::fields::FieldWording as W;
+use crate::{Micros, SessionId, Timestamp};
 
-/// Length of a sale key in bytes.
-pub const SALE_KEY_LEN: usize = 32;
-/// Digits that are added to the salt of a new draw.
-pub(crate) const ADDED_SALT_LEN: usize = 16;
 /// A number is shown with six digits.
 const SHOWN_UNITS: u128 = 1_000_000;
 
@@ -46,7 +42,7 @@ fn mac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
 }
 
 /// The commitment to a secret.
-fn commitment_of(secret: Hex32) -> Hex32 {
+pub(crate) fn commitment_of(secret: Hex32) -> Hex32 {
     Hex32(Sha256::digest(secret.0).into())
 }
 
@@ -102,104 +98,6 @@ impl TryFrom<String> for Hex32 {
 impl From<Hex32> for String {
     fn from(value: Hex32) -> Self {
         value.to_string()
-    }
-}
-
-/// The secrets of a deployment from which its draws and invitation codes derive. `Debug` prints their ids only.
-#[derive(Clone, Default)]
-pub struct SaleKeys(Vec<(String, [u8; SALE_KEY_LEN])>);
-
-impl fmt::Debug for SaleKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.ids()).finish()
-    }
-}
-
-impl SaleKeys {
-    /// The sale keys of a list. New events use the first one.
-    ///
-    /// # Errors
-    /// Returns an error for a key that does not have [`SALE_KEY_LEN`] bytes.
-    pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
-        let keys = keys.for_sales()?.iter().map(|key| {
-            let wrong = |_| KeyError::Length(key.kid.clone());
-            Ok((key.kid.clone(), key.secret.as_slice().try_into().map_err(wrong)?))
-        });
-        Ok(Self(keys.collect::<Result<_, _>>()?))
-    }
-
-    /// The ids of the keys. New events use the first one.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(id, _)| id.as_str())
-    }
-
-    /// The key with this id.
-    pub(crate) fn key(&self, id: &str) -> Option<&[u8; SALE_KEY_LEN]> {
-        self.0.iter().find(|(known, _)| known == id).map(|(_, key)| key)
-    }
-
-    /// All keys.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8; SALE_KEY_LEN]> {
-        self.0.iter().map(|(_, key)| key)
-    }
-
-    /// The draw of an event of this queue. `None` for an event that is not drawn, while the value of its beacon is missing, and
-    /// if its key is not known here.
-    #[must_use]
-    pub fn draw(&self, queue: &QueueId, event: &Event) -> Option<Draw> {
-        if event.lacks_beacon_value() {
-            return None;
-        }
-        let (beacon, starts_at) = (event.beacon_value.as_ref().map(|value| value.randomness), event.starts_at);
-        let [queue_id, event_id] = [queue.as_str(), event.id.as_str()];
-        let terms = DrawTerms { queue: queue_id, event: event_id, lobby_at: event.lobby_at(), starts_at, beacon };
-        Some(Draw::new(self.secret(queue, event)?, &terms))
-    }
-
-    /// The commitment to the draw of an event, which is known before the value of its beacon. `None` for an event that is not
-    /// drawn, and if its key is not known here.
-    #[must_use]
-    pub fn commitment(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
-        self.secret(queue, event).map(commitment_of)
-    }
-
-    fn secret(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
-        let (id, salt) = (event.key.as_ref()?, event.salt.as_ref()?);
-        let key = self.key(id).filter(|_| event.order == EventOrder::Draw)?;
-        let [queue, id, salt] = [queue.as_str(), event.id.as_str(), salt].map(str::as_bytes);
-        Some(hmac(key, &[b"vestibule draw secret 1\0", queue, b"\0", id, b"\0", salt]))
-    }
-
-    /// The number of a session in line, if a draw of the queue gave it this arrival. `None` for a session that joined in
-    /// order of arrival.
-    #[must_use]
-    pub fn number(&self, settings: &Settings, session: SessionId, arrival: Micros) -> Option<DrawNumber> {
-        // An invited session of the lobby is ahead of its number by the head start of its batch.
-        let head_starts = || settings.invitations.iter().map(|batch| batch.head_start * MICROS_PER_SECOND);
-        let longest = head_starts().max().unwrap_or_default();
-        let drawn = settings.line.events.planned().filter(|event| event.order == EventOrder::Draw);
-        let mut in_lobby = drawn.filter(|event| {
-            let opens = event.lobby_at().micros();
-            (Micros(opens.0.saturating_sub(longest))..event.starts_at.micros()).contains(&arrival)
-        });
-        in_lobby.find_map(|event| {
-            let draw = self.draw(&settings.id, event)?;
-            let ahead = draw.arrival(session).0.checked_sub(arrival.0)?;
-            (ahead == 0 || head_starts().any(|head_start| head_start == ahead)).then(|| draw.number(session))
-        })
-    }
-}
-
-impl SaleKeys {
-    /// A salt that nobody can compute without the sale keys: 16 hexadecimal digits. The same for the same settings, so that a
-    /// plan of a change and its execution agree. Empty without keys.
-    pub(crate) fn salt(&self, queue: &QueueId, event: &EventId, given: &str, epoch: u64, revision: u64) -> String {
-        let Some((_, key)) = self.0.first() else { return String::new() };
-        let [queue, event] = [queue.as_str().as_bytes(), event.as_str().as_bytes()];
-        let (epoch, revision) = (epoch.to_be_bytes(), revision.to_be_bytes());
-        let named =
-            [b"vestibule draw salt 1\0", queue, b"\0", event, b"\0", given.as_bytes(), b"\0", &epoch, &revision];
-        hmac(key, &named).to_string().chars().take(ADDED_SALT_LEN).collect()
     }
 }
 
@@ -287,7 +185,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::settings::Settings;
+    use crate::settings::{Event, EventOrder, Settings};
+    use crate::{KeyError, KeyList, SaleKeys};
 
     const EXAMPLE_BEACON: &str = "c6686d2de1a96947b4625d7c57d30ff26d0afef6415ee7db2b378e54f7e19bd7";
 

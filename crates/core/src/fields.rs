@@ -5,185 +5,20 @@
 //! A [`Field`] names a kind of value, not the value itself: a member declared as `Bounded<3, 3600>`
 //! is a `u64` in the struct.
 
+mod field;
 mod kinds;
-mod reader;
+mod wording;
 
 use serde_json::{Map, Value as Json, json};
 
+pub use field::{Field, FieldError, Member, Object, ObjectReader, ObjectSchema, Reader, Reading, Usage};
 pub use kinds::{
     Bounded, Flag, Flatten, List, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped, StringMap, Text,
 };
-pub use reader::{FieldError, ObjectReader, Reader, Reading};
+pub use wording::FieldWording;
 
+use self::wording::FieldWording as W;
 use crate::Message;
-use crate::settings::FieldWording as W;
-
-/// A kind of value.
-pub trait Field {
-    /// The parsed value.
-    type Value;
-    /// Whether errors never repeat a value.
-    const SECRET: bool = false;
-    /// Whether an invalid item is left out of a stored list. Otherwise the whole list is invalid.
-    const DROPPED_IF_INVALID: bool = false;
-    /// Whether an invalid stored value is an error. Otherwise what is absent stands for it, if there is such a value.
-    const NEVER_IGNORED: bool = false;
-    /// Whether a written value can be `null`.
-    const NULLABLE: bool = false;
-    /// Whether a member can be left out of what is written.
-    const OMISSIBLE: bool = false;
-    /// Whether `null` is a value. Otherwise it counts as absent.
-    const TAKES_NULL: bool = false;
-
-    /// What is accepted, as the rest of "must be ..".
-    fn expected() -> Message;
-    /// The JSON Schema.
-    fn schema() -> Json;
-    /// Parses a value. If it is invalid, records an error or returns `None`, or both.
-    fn parse(value: &Json, reader: &mut Reader) -> Option<Self::Value>;
-    /// The value as JSON. Kinds that occur in requests only have none.
-    fn to_json(_value: &Self::Value) -> Json {
-        Json::Null
-    }
-    /// The value of an absent member; `None` if the member is required.
-    #[must_use]
-    fn absent() -> Option<Self::Value> {
-        None
-    }
-    /// Whether a member with this value is not written.
-    fn is_omitted(_value: &Self::Value) -> bool {
-        false
-    }
-}
-
-/// A member of an object: a [`Field`] under a name, or several of them.
-pub trait Member {
-    /// The type of the member in the struct.
-    type Value;
-    /// Reads the member.
-    fn read(object: &mut ObjectReader<'_>, name: &'static str, default: Option<Self::Value>) -> Option<Self::Value>;
-    /// Writes the member.
-    fn write(value: &Self::Value, name: &'static str, map: &mut Map<String, Json>);
-    /// Adds the member to a schema.
-    fn describe(name: &'static str, description: &str, default: Option<Self::Value>, schema: &mut ObjectSchema);
-}
-
-impl<F: Field> Member for F {
-    type Value = F::Value;
-
-    fn read(object: &mut ObjectReader<'_>, name: &'static str, default: Option<F::Value>) -> Option<F::Value> {
-        object.member::<F>(name, default.or_else(F::absent))
-    }
-
-    fn write(value: &F::Value, name: &'static str, map: &mut Map<String, Json>) {
-        if !F::is_omitted(value) {
-            map.insert(name.to_owned(), F::to_json(value));
-        }
-    }
-
-    fn describe(name: &'static str, description: &str, default: Option<F::Value>, schema: &mut ObjectSchema) {
-        let is_required = default.is_none() && F::absent().is_none();
-        let is_required = match schema.usage {
-            Usage::Response => !F::OMISSIBLE,
-            _ => is_required,
-        };
-        schema.add(name, F::schema(), description, default.as_ref().map(F::to_json), (is_required, F::NULLABLE));
-    }
-}
-
-/// What a schema of an object is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Usage {
-    /// A request: members without a default are required, others can be `null` as well.
-    Request,
-    /// A response: all members are there.
-    Response,
-    /// A merge patch: all members are optional; `null` resets those that have a default.
-    Patch,
-    /// A part of others.
-    Part,
-}
-
-/// The JSON Schema of an object, member by member.
-pub struct ObjectSchema {
-    usage: Usage,
-    required: Vec<&'static str>,
-    properties: Map<String, Json>,
-}
-
-impl ObjectSchema {
-    fn add(
-        &mut self,
-        name: &'static str,
-        mut schema: Json,
-        description: &str,
-        default: Option<Json>,
-        (is_required, nullable): (bool, bool),
-    ) {
-        let default = default.filter(|it| it.as_str().map_or(it.is_u64(), |text| !text.is_empty()));
-        let description = match default {
-            Some(default) if self.usage != Usage::Response => format!("{description} Default: {default}."),
-            _ => description.to_owned(),
-        };
-        schema["description"] = json!(description);
-        let with_null = match self.usage {
-            Usage::Request | Usage::Patch => !is_required,
-            Usage::Response => nullable,
-            Usage::Part => false,
-        };
-        if let (true, Some(kind)) = (with_null, schema["type"].as_str().map(str::to_owned)) {
-            schema["type"] = json!([kind, "null"]);
-            if let Some(values) = schema.get_mut("enum").and_then(Json::as_array_mut) {
-                values.push(Json::Null);
-            }
-        }
-        if is_required && self.usage != Usage::Patch {
-            self.required.push(name);
-        }
-        self.properties.insert(name.to_owned(), schema);
-    }
-}
-
-/// A struct of fields, made by [`fields!`](crate::fields!).
-pub trait Object: Field<Value = Self> + Sized {
-    /// The name of its schema.
-    const NAME: &'static str;
-    /// What it is.
-    const DESCRIPTION: &'static str;
-
-    /// Reads all members.
-    fn read(object: &mut ObjectReader<'_>) -> Option<Self>;
-    /// Checks members against each other after all have been read.
-    fn check(&mut self, _object: &mut ObjectReader<'_>) {}
-    /// Writes all members.
-    fn write(&self, map: &mut Map<String, Json>);
-    /// Describes all members.
-    fn describe(schema: &mut ObjectSchema);
-
-    /// Parses what a user sent: every invalid, missing or unknown field is an error.
-    ///
-    /// # Errors
-    /// Returns every wrong field by its path.
-    fn from_json(value: &Json) -> Result<Self, Vec<FieldError>> {
-        Reader::read::<Self>(value, Reading::Strict)
-    }
-
-    /// The JSON Schema for a usage.
-    #[must_use]
-    fn object_schema(usage: Usage) -> Json {
-        let mut schema = ObjectSchema { usage, required: Vec::new(), properties: Map::new() };
-        Self::describe(&mut schema);
-        let ObjectSchema { required, properties, .. } = schema;
-        let mut object = json!({ "type": "object", "description": Self::DESCRIPTION.trim(), "properties": properties });
-        if !required.is_empty() {
-            object["required"] = json!(required);
-        }
-        if usage != Usage::Response {
-            object["additionalProperties"] = json!(false);
-        }
-        object
-    }
-}
 
 /// What an object field accepts.
 #[doc(hidden)]

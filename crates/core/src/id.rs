@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::settings::FieldWording;
+use crate::fields::FieldWording;
 
 /// Maximum length of a tenant, queue, event, batch or theme id, in bytes.
 pub const ID_MAX: usize = 63;

@@ -40,6 +40,7 @@ pub mod line;
 mod message;
 mod poll;
 mod proof_of_work;
+mod sale_keys;
 pub mod settings;
 pub mod store;
 mod support_code;
@@ -49,7 +50,7 @@ mod visitor_status;
 
 pub use client_network::{ClientNetworks, NetworkClass, NetworkPrefix};
 pub use difficulty::{DIFFICULTY_MAX, JoinLoad, ProofMode, SHARED_PART, difficulty};
-pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32, SALE_KEY_LEN, SaleKeys};
+pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32};
 pub use fields::FieldError;
 pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
@@ -57,7 +58,7 @@ pub use join_counters::{
     CELL_MAX, COUNTERS, Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, expired_halves, half_of, join_window,
 };
 pub use last_purge::LastPurge;
-pub use line::Ticket;
+pub use line::{PreTicket, Ticket};
 pub use message::{Message, Param, placeholders};
 pub use poll::{
     NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, beacon_after, confirm_after, draw_after, full_after, lobby_after,
@@ -66,12 +67,13 @@ pub use poll::{
 pub use proof_of_work::{
     Challenge, ChallengeData, ChallengeParameters, ChallengeSigner, ChallengeTerms, InvalidProof, Proof, Solution,
 };
+pub use sale_keys::SaleKeys;
 pub use store::{PutMode, PutOutcome, Store, StoreError};
 pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
     COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims,
-    PassSigner, PreTicket, PrefixDigest, PrefixKind, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketAccount,
+    PassSigner, PrefixDigest, PrefixKind, SALE_KEY_LEN, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketAccount,
     TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket, verify_pass,
 };
 pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

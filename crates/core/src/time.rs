@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::FieldWording;
+use crate::fields::FieldWording;
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: u64 = 1_000_000;

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, Member, Object, ObjectReader, ObjectSchema, Reader};
+use super::field::{Field, Member, Object, ObjectReader, ObjectSchema, Reader};
+use super::wording::FieldWording as W;
 use crate::Message;
-use crate::settings::FieldWording as W;
 
 /// A whole number from `MIN` to `MAX`. A stored number is clamped.
 pub struct Bounded<const MIN: u64, const MAX: u64>;

@@ -2,8 +2,8 @@
 //! and the account may join again, at the end of the line.
 
 use super::presence::Presence;
-use super::state::{Line, RecognizedSession};
-use super::types::{Visit, VisitKind};
+use super::state::Line;
+use super::types::{RecognizedSession, Visit, VisitKind};
 use crate::line::Ticket;
 use crate::time::Micros;
 use crate::{PreTicket, SessionId};

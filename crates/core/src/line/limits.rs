@@ -6,14 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::join_report::{JoinDistribution, JoinState, RecentCount};
-use super::rate::Rate;
-use super::state::Line;
-use super::{ADMISSION_COST, Bucket};
-use crate::settings::{LimitMode, OnExceed, Protection};
+use super::rate::{ADMISSION_COST, Bucket};
+use crate::settings::Protection;
 use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{
-    Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, half_of,
-    join_window,
+    Cells, JOIN_WINDOWS, JoinCounters, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, half_of, join_window,
 };
 
 /// Joins in both windows from which their addresses are judged. With fewer, no limit by address or network applies.
@@ -23,7 +20,7 @@ pub const BLOCKED_RETRY: u64 = 300;
 /// Maximum time in seconds after which a client may try again that the rate rejected.
 pub const RATE_RETRY_MAX: u64 = 60;
 /// A rate per second in the units of an admission rate, which is per minute.
-const SECONDS_PER_MINUTE: u64 = ADMISSION_COST / MICROS_PER_SECOND;
+pub(super) const SECONDS_PER_MINUTE: u64 = ADMISSION_COST / MICROS_PER_SECOND;
 
 /// What limits know about the client of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -174,7 +171,7 @@ impl LimitCounters {
         RejectionReason::ALL.into_iter().map(|reason| self.rejected(reason)).sum()
     }
 
-    fn count_rejection(&mut self, reason: RejectionReason) {
+    pub(super) fn count_rejection(&mut self, reason: RejectionReason) {
         match reason {
             RejectionReason::Blocked => self.rejected_blocked += 1,
             RejectionReason::Full => self.rejected_full += 1,
@@ -217,7 +214,7 @@ pub struct JoinTotals {
 
 impl JoinTotals {
     /// Continues in the window of `now`: clears what is too old.
-    fn advance(&mut self, now: Micros) {
+    pub(super) fn advance(&mut self, now: Micros) {
         let next = join_window(now);
         for half in crate::expired_halves(Some(self.window), next) {
             self.halves[*half] = WindowTotals::default();
@@ -266,25 +263,25 @@ impl WindowTotals {
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     counters: Option<JoinCounters>,
-    totals: JoinTotals,
+    pub(super) totals: JoinTotals,
     /// Rejections by the rate.
-    rejections: RecentCount,
+    pub(super) rejections: RecentCount,
     joins: RecentCount,
-    bucket: Bucket,
+    pub(super) bucket: Bucket,
     distribution: JoinDistribution,
 }
 
 /// Joins of a client's address and network in both windows, and of its network in the current one, this one included.
-struct Estimates {
-    address: u64,
-    network: u64,
+pub(super) struct Estimates {
+    pub(super) address: u64,
+    pub(super) network: u64,
     network_in_window: u64,
 }
 
 impl Estimates {
     /// These joins as limits count them: those of a shared network count as a part, and those of a trusted one never exceed a
     /// limit.
-    fn counted(&self, class: Option<NetworkClass>) -> [u64; 2] {
+    pub(super) fn counted(&self, class: Option<NetworkClass>) -> [u64; 2] {
         [self.address, self.network].map(|joins| match class {
             Some(NetworkClass::Trusted) => 1,
             Some(NetworkClass::Shared) => joins.div_ceil(SHARED_PART),
@@ -300,7 +297,7 @@ impl Limits {
     }
 
     /// Continues in the window of `now`: forgets what is too old.
-    fn advance(&mut self, now: Micros) {
+    pub(super) fn advance(&mut self, now: Micros) {
         self.totals.advance(now);
         self.distribution.advance(now);
         if let Some(counters) = &mut self.counters {
@@ -309,7 +306,7 @@ impl Limits {
     }
 
     /// The estimates for a client with a usable address.
-    fn estimates(&mut self, now: Micros, client: &JoinClient, protection: &Protection) -> Option<Estimates> {
+    pub(super) fn estimates(&mut self, now: Micros, client: &JoinClient, protection: &Protection) -> Option<Estimates> {
         let (address, network) = Self::cells(client, protection)?;
         let kept = self.counters.take().filter(|counters| counters.counters() == protection.counters);
         if kept.is_none() {
@@ -325,7 +322,13 @@ impl Limits {
     }
 
     /// Counts a join.
-    fn count(&mut self, now: Micros, client: &JoinClient, protection: &Protection, estimates: Option<&Estimates>) {
+    pub(super) fn count(
+        &mut self,
+        now: Micros,
+        client: &JoinClient,
+        protection: &Protection,
+        estimates: Option<&Estimates>,
+    ) {
         self.joins.count(now);
         let totals = &mut self.totals.halves[half_of(self.totals.window)];
         totals.joins += 1;
@@ -366,89 +369,10 @@ impl Limits {
     }
 }
 
-impl Line {
-    /// Whether the newcomer of this operation may join. Counts the join or the rejection.
-    pub(super) fn admits_join(&mut self, now: Micros) -> bool {
-        let client = self.client;
-        if let Err(rejection) = self.check_blocked(now, &client) {
-            self.rejection = Some(rejection);
-            return false;
-        }
-        // The answer says that the line is full.
-        if self.is_full(now) {
-            self.limit_counters.count_rejection(RejectionReason::Full);
-            return false;
-        }
-        self.rejection = self.check_limits(now, &client).err();
-        self.rejection.is_none()
-    }
-
-    /// Whether a newcomer from a blocked network is rejected, in attack mode also one from a suspicious network.
-    fn check_blocked(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
-        let attack_mode = self.attack_mode(now);
-        let is_enforced = self.rules.protection.in_force(attack_mode).mode == LimitMode::Enforce;
-        let is_blocked = match client.class {
-            Some(NetworkClass::Blocked) => is_enforced,
-            Some(NetworkClass::Suspicious) => attack_mode,
-            _ => false,
-        };
-        if is_blocked { Err(self.reject(RejectionReason::Blocked, BLOCKED_RETRY)) } else { Ok(()) }
-    }
-
-    /// Counts a join, unless a limit rejects it.
-    fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
-        let protection = self.rules.protection.clone();
-        let in_force = protection.in_force(self.attack_mode(now));
-        if in_force.mode == LimitMode::Off {
-            return Ok(());
-        }
-        let is_enforced = in_force.mode == LimitMode::Enforce;
-        let rate = protection.joins_per_second.filter(|_| is_enforced);
-        if let Some(rate) = rate {
-            let per_minute = rate * SECONDS_PER_MINUTE;
-            if self.limits.bucket.refill(now, Rate::evenly(per_minute)) == 0 {
-                let recent = self.limits.rejections.count(now);
-                return Err(self.reject(RejectionReason::Rate, recent.div_ceil(rate).clamp(1, RATE_RETRY_MAX)));
-            }
-        }
-        self.limits.advance(now);
-        let applies = self.limits.totals.sum(now).limits_apply() && client.class != Some(NetworkClass::Trusted);
-        let estimates = self.limits.estimates(now, client, &protection);
-        if let Some(estimates) = estimates.as_ref().filter(|_| applies) {
-            let [address, network] = estimates.counted(client.class);
-            let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit);
-            let over_address = exceeds(address, in_force.per_address);
-            let over_network = exceeds(network, in_force.per_network);
-            self.limit_counters.over_address += u64::from(over_address);
-            self.limit_counters.over_network += u64::from(over_network);
-            if is_enforced && protection.on_exceed == OnExceed::Reject && (over_address || over_network) {
-                let window = JOIN_WINDOW * MICROS_PER_SECOND;
-                let rest = (window - now.0 % window).div_ceil(MICROS_PER_SECOND);
-                return Err(self.reject(RejectionReason::Limit, rest));
-            }
-        }
-        if rate.is_some() {
-            self.limits.bucket.spend(1);
-        }
-        self.limits.count(now, client, &protection, estimates.as_ref());
-        Ok(())
-    }
-
-    /// Counts a rejection.
-    fn reject(&mut self, reason: RejectionReason, retry_after: u64) -> JoinRejection {
-        self.limit_counters.count_rejection(reason);
-        JoinRejection { reason, retry_after }
-    }
-
-    /// What limits tell an operator.
-    pub(super) fn limit_stats(&self, now: Micros) -> LimitStats {
-        LimitStats { counters: self.limit_counters, client_address: self.limits.totals.sum(now).client_address() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JOIN_WINDOW;
 
     #[test]
     fn addresses_are_judged_from_twenty_joins_on() {

@@ -8,16 +8,22 @@
 mod account;
 mod admit;
 mod attack_mode;
+mod continuity;
 mod counters;
 mod drain;
+mod join_limits;
 mod join_report;
 mod limits;
+mod mode;
 mod pace;
+mod pacing;
 mod phase;
+mod pre_ticket;
 mod presence;
 mod rate;
 mod recovery;
 mod restore;
+mod roster;
 mod rules;
 mod snapshot;
 mod state;
@@ -27,6 +33,7 @@ mod types;
 mod view;
 
 pub use attack_mode::{ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_MODE_MIN, AttackModeChange, LimitsInForce};
+pub use continuity::{CLOCK_GRAIN, Census, GAP_MIN};
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
 pub use join_report::{
     EventWindows, HISTOGRAM_CELLS, JOIN_SLOT, JoinDistribution, JoinHistogram, JoinState, LARGEST_NETWORKS_FROM,
@@ -36,18 +43,19 @@ pub use limits::{
     BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
     LimitCounters, LimitStats, RATE_RETRY_MAX, RejectionReason, WindowTotals,
 };
+pub use mode::Mode;
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
 pub use phase::{CurrentPhase, Phase, phase};
+pub use pre_ticket::PreTicket;
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
 pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_MAX};
-pub use recovery::{CLOCK_GRAIN, GAP_MIN};
-pub use rules::{LineRules, Mode, PRESENCE_SHARE, QUOTA_MAX};
+pub use rules::{LineRules, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
 pub use ticket::Ticket;
 pub use two_step::PreTicketLoad;
 pub use types::{
-    Census, Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
+    Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
     SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,
 };
 pub use view::{CHECKPOINTS_EXACT, Checkpoint, LineView};

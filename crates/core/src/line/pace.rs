@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::presence::Presence;
-use super::state::Line;
-use super::{LineRules, Mode};
-use crate::SessionId;
+use super::rules::LineRules;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Length of the window over which movements of the line are counted, in seconds. A shorter window
@@ -13,7 +10,6 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 /// rush long after it is over. See docs/internals/estimates.md.
 pub const PACE_WINDOW: u64 = 300;
 const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
-const MICROS_PER_MILLI: u64 = 1000;
 
 /// Movements of the line in a sliding window: the counts of the current window and of the previous
 /// one. A line moves by admissions and by departures of waiting sessions.
@@ -95,7 +91,7 @@ impl Observed {
     }
 
     /// Seconds in which this many visitors are admitted at the pace observed; `None` if nobody was.
-    pub(super) fn seconds_for(&self, admissions: u64) -> Option<u64> {
+    fn seconds_for(&self, admissions: u64) -> Option<u64> {
         (self.admissions > 0.0).then(|| (admissions as f64 * self.seconds / self.admissions) as u64)
     }
 }
@@ -106,7 +102,7 @@ impl Pace {
         Self { since: now, window: now, ..Self::default() }
     }
 
-    fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         self.since.0 > 0
     }
 
@@ -123,7 +119,7 @@ impl Pace {
     }
 
     /// Counts movements of the line.
-    fn count(&mut self, now: Micros, admissions: u64, departures: i64, stays: StayCounts) {
+    pub(super) fn count(&mut self, now: Micros, admissions: u64, departures: i64, stays: StayCounts) {
         if self.is_known() && (admissions > 0 || departures != 0 || stays != StayCounts::default()) {
             self.roll(now);
             self.current += admissions;
@@ -167,49 +163,21 @@ impl Pace {
     }
 }
 
-impl Line {
-    /// Counts the movements of this operation, `waited` of them by admission.
-    pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
-        let (departures, stays) = (std::mem::take(&mut self.departures), std::mem::take(&mut self.stays));
-        self.pace.count(now, waited, departures, stays);
-        self.start_pace(now);
-    }
-
-    /// Counts the stay of an active session that is about to be removed.
-    pub(super) fn record_stay(&mut self, now: Micros, session: SessionId) {
-        let Some(admitted_at) = self.present.get(&session).and_then(Presence::admitted_at) else { return };
-        let stay = now.since(admitted_at);
-        if stay < self.rules.active_ttl * MICROS_PER_SECOND {
-            self.stays.short += 1;
-            self.stays.short_ms += stay / MICROS_PER_MILLI;
-        } else {
-            self.stays.long += 1;
+impl LineRules {
+    /// Seconds of which a waiting visitor's poll interval is at most a third: the presence TTL.
+    ///
+    /// It is `waiting_ttl`, a third of which is within `claim_ttl`, where the turn may come much earlier than `due`: within
+    /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known. Farther
+    /// back, the wait shown follows a change of pace slowly: the turn counts as due when the line gets there at the pace
+    /// observed, if that is earlier.
+    #[must_use]
+    pub fn poll_ttl(&self, now: Micros, pace: &Observed, position: Option<u64>, due: Option<Micros>) -> u64 {
+        let near = position.is_some_and(|position| position <= self.quota);
+        if near || !pace.is_known() {
+            return self.waiting_ttl;
         }
-    }
-
-    /// Called when a line forms.
-    pub(super) fn form(&mut self, now: Micros) {
-        self.pace = Pace::default();
-        self.start_pace(now);
-    }
-
-    /// Applies a change of rules from `before`. Admissions caused by the change itself do not count
-    /// as pace.
-    /// `mode_before` was the effective mode.
-    pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules, mode_before: Mode) {
-        let filling = self.free_slots(now) > 0 && self.rules.admissions_per_minute.is_none();
-        let is_same_mode = self.mode(now) == mode_before;
-        self.pace = if filling || !is_same_mode { Pace::default() } else { pace.under(before, &self.rules) };
-        self.start_pace(now);
-    }
-
-    fn start_pace(&mut self, now: Micros) {
-        let rules = &self.rules;
-        let limited = self.free_slots(now) == 0 || rules.admissions_per_minute.is_some();
-        let moves = self.mode(now).admits() && !self.recovering(now) && !self.order.is_empty();
-        if !self.pace.is_known() && limited && moves {
-            self.pace = Pace::start(now);
-        }
+        let at_pace = position.and_then(|position| pace.seconds_for(position)).map(|seconds| now.add_seconds(seconds));
+        self.presence_ttl(now, due.map(|due| at_pace.map_or(due, |at_pace| due.min(at_pace))))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::state::Line;
-use super::{LineRules, Mode};
+use super::mode::Mode;
+use super::rules::LineRules;
 use crate::settings::{BetweenEvents, Event, EventOrder, Events};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -134,20 +134,6 @@ impl Event {
 
 fn seconds_until(instant: Micros, now: Micros) -> f64 {
     (instant.0 as f64 - now.0 as f64) / MICROS_PER_SECOND as f64
-}
-
-impl Line {
-    /// The effective mode.
-    pub(super) fn mode(&self, now: Micros) -> Mode {
-        self.rules.effective_mode(now, self.may_wait(now))
-    }
-
-    /// Whether the line has sessions, or had some that may not have returned since its state was lost: an event is not over
-    /// before that.
-    pub(super) fn may_wait(&self, now: Micros) -> bool {
-        let lost_at = self.recovery.since;
-        !self.order.is_empty() || (lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl))
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LineRules;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Maximum admission rate, per minute.
@@ -29,17 +28,15 @@ pub(super) struct Rate {
     every: Option<u64>,
 }
 
-impl LineRules {
-    /// The limit of admissions, if there is one.
-    pub(super) fn rate(&self) -> Option<Rate> {
-        self.admissions_per_minute.map(|per_minute| Rate { per_minute, every: self.admissions_every })
-    }
-}
-
 impl Rate {
     /// A limit that is earned evenly.
     pub(super) const fn evenly(per_minute: u64) -> Self {
-        Self { per_minute, every: None }
+        Self::stepped(per_minute, None)
+    }
+
+    /// A limit that is earned in steps of this many seconds; evenly if `None`.
+    pub(super) const fn stepped(per_minute: u64, every: Option<u64>) -> Self {
+        Self { per_minute, every }
     }
 
     /// One second of the rate, or one step, and at least one admission.

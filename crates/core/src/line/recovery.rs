@@ -5,50 +5,13 @@
 //! is admitted, so that tickets restore the order first; and for `active_ttl` slots are reserved
 //! for active sessions that have not returned yet.
 
-use serde::{Deserialize, Serialize};
-
+use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, Recovery};
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
-use super::types::{Census, Witness};
+use super::types::Witness;
 use super::{LineRules, PRESENCE_SHARE};
 use crate::line::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};
-
-/// Precision of the time of last use, in microseconds. A write per visit would cost more.
-pub const CLOCK_GRAIN: u64 = 250_000;
-/// Minimum idle time that counts as a gap, in microseconds.
-pub const GAP_MIN: u64 = MICROS_PER_SECOND;
-
-/// What a state records about its own past, to detect a loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Continuity {
-    /// Time of last use, rounded to [`CLOCK_GRAIN`].
-    pub(super) used_at: Micros,
-    /// Start and end of the longest recent gap without use; 0 if there was none. A ticket signed
-    /// within the gap shows that the state went back in time.
-    pub(super) gap: (Micros, Micros),
-    /// Whether any session was waiting then.
-    pub(super) waited: bool,
-    /// Whether the clock stepped back, so that expiries may be too far ahead.
-    pub(super) stepped_back: bool,
-}
-
-/// The most recent recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Recovery {
-    /// Its start; 0 if there was none.
-    pub(super) since: Micros,
-    /// Number of active sessions before it, as far as known.
-    pub(super) known: u64,
-    /// When they were counted.
-    pub(super) known_at: Micros,
-    /// The latest arrival admitted in order by then.
-    pub(super) reached: Micros,
-    /// How many of them are accounted for: still present, returned or left.
-    pub(super) settled: u64,
-}
 
 impl Line {
     /// A ticket of a higher epoch shows that provisional rules are older than the rules that were

@@ -1,8 +1,8 @@
 //! Rule 7: the ticket holds the position, also through a lost state.
 
 use super::presence::Presence;
-use super::state::{Line, RecognizedSession};
-use super::types::{Removed, VisitKind};
+use super::state::Line;
+use super::types::{RecognizedSession, Removed, VisitKind};
 use crate::line::{Mode, Ticket};
 use crate::time::Micros;
 

@@ -1,10 +1,11 @@
 //! The settings that control a line.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use crate::fields::{Bounded, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
-use crate::line::{Observed, RATE_MAX, STEP_MAX};
-use crate::settings::{Access, BetweenEvents, Events, FieldWording as W, Protection};
+use super::mode::{Mode, known_mode};
+use super::rate::{RATE_MAX, Rate, STEP_MAX};
+use crate::fields::{Bounded, FieldWording as W, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
+use crate::settings::{Access, BetweenEvents, Events, Protection};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Maximum quota.
@@ -16,52 +17,6 @@ const WHOLE_MAX: u64 = 1 << 53;
 const DAY: u64 = 86_400;
 /// The presence TTL is this part of the time until the visitor's turn.
 pub const PRESENCE_SHARE: u64 = 4;
-
-/// The mode of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// First come, first served.
-    Open,
-    /// All visitors continue to the site; nothing is stored.
-    Bypass,
-    /// Visitors join; none is admitted.
-    #[default]
-    Paused,
-    /// No visitor joins; active sessions continue.
-    Closed,
-    /// No visitor joins; waiting sessions are admitted in order. Once the line has been empty for
-    /// `hold_ttl`, so that no ticket can restore a session to it, the queue closes automatically.
-    Draining,
-    /// The queue follows its events: the effective mode is that of the current phase.
-    Scheduled,
-    /// Only the effective mode of a scheduled queue: the lobby of an event with a draw. Nobody joins the line or is
-    /// admitted; newcomers get a lobby ticket.
-    Lobby,
-    /// Only the effective mode of a scheduled queue: visitors join the line in their drawn order, and nobody is admitted.
-    Draw,
-}
-
-impl Mode {
-    /// Whether waiting sessions are admitted.
-    #[must_use]
-    pub const fn admits(self) -> bool {
-        matches!(self, Self::Open | Self::Draining)
-    }
-
-    /// Whether newcomers can join the line.
-    #[must_use]
-    pub const fn accepts_joins(self) -> bool {
-        matches!(self, Self::Open | Self::Paused | Self::Draw)
-    }
-}
-
-// An unknown mode of a newer version is read as paused: this version must not admit visitors.
-crate::word_field! {
-    Mode {
-        Open = "open", Bypass = "bypass", Paused = "paused", Closed = "closed", Draining = "draining", Scheduled = "scheduled",
-    } else Paused only shown { Lobby = "lobby", Draw = "draw" }
-}
 
 crate::fields! {
     /// The settings that control a line. Times are in seconds.
@@ -142,11 +97,6 @@ fn check_times(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
     }
 }
 
-fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
-    let mode = serde_json::Value::deserialize(deserializer)?;
-    Ok(Mode::deserialize(&mode).unwrap_or_default())
-}
-
 impl LineRules {
     /// Rule 12: seconds for which a visit with a ticket keeps a waiting session present.
     ///
@@ -159,20 +109,9 @@ impl LineRules {
         quarter.clamp(self.waiting_ttl, self.longest_presence_ttl())
     }
 
-    /// Seconds of which a waiting visitor's poll interval is at most a third: the presence TTL.
-    ///
-    /// It is `waiting_ttl`, a third of which is within `claim_ttl`, where the turn may come much earlier than `due`: within
-    /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known. Farther
-    /// back, the wait shown follows a change of pace slowly: the turn counts as due when the line gets there at the pace
-    /// observed, if that is earlier.
-    #[must_use]
-    pub fn poll_ttl(&self, now: Micros, pace: &Observed, position: Option<u64>, due: Option<Micros>) -> u64 {
-        let near = position.is_some_and(|position| position <= self.quota);
-        if near || !pace.is_known() {
-            return self.waiting_ttl;
-        }
-        let at_pace = position.and_then(|position| pace.seconds_for(position)).map(|seconds| now.add_seconds(seconds));
-        self.presence_ttl(now, due.map(|due| at_pace.map_or(due, |at_pace| due.min(at_pace))))
+    /// The limit of admissions, if there is one.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.admissions_per_minute.map(|per_minute| Rate::stepped(per_minute, self.admissions_every))
     }
 
     /// The longest TTL that [`LineRules::presence_ttl`] returns.
@@ -195,6 +134,7 @@ impl LineRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::Observed;
 
     #[test]
     fn presence_lasts_a_quarter_of_the_shown_wait() {

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::continuity::{Continuity, Recovery};
 use super::presence::Presence;
-use super::recovery::{Continuity, Recovery};
 use super::state::Line;
 use super::{Bucket, Counters, LimitCounters, LineRules, Pace, Waits};
 use crate::SessionId;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
+use super::continuity::{Continuity, Recovery};
 use super::join_report::EventWindows;
 use super::limits::Limits;
 use super::presence::Presence;
-use super::recovery::{Continuity, Recovery};
 use super::types::{
-    ListedSession, LocatedSession, PageStart, PurgeReport, Removed, SessionList, SessionLocation, SessionPage,
-    SessionState, Stats, Visit, VisitAnswer, VisitKind,
+    ListedSession, LocatedSession, PageStart, PurgeReport, RecognizedSession, Removed, SessionList, SessionLocation,
+    SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind,
 };
 use super::{
     Bucket, Counters, JoinClient, JoinRejection, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH,
@@ -62,20 +62,6 @@ pub struct Line {
     pub(super) rejection: Option<JoinRejection>,
     /// Lobby tickets by the opening of the lobby.
     pub(super) lobby_tickets: BTreeMap<Micros, u64>,
-}
-
-/// The session of a visit and how it was found.
-pub(super) struct RecognizedSession {
-    pub(super) session: SessionId,
-    pub(super) arrival: Micros,
-    pub(super) kind: VisitKind,
-    /// Whether a ticket was returned: only then the full TTL is granted.
-    pub(super) confirmed: bool,
-    /// When the visitor expects the turn, by the wait that the ticket says was shown.
-    pub(super) due: Option<Micros>,
-    /// For a ticket that the client returns for the first time, its expiry. A later expiry was set
-    /// by an earlier return of the same ticket.
-    pub(super) unconfirmed_until: Option<Micros>,
 }
 
 impl Line {
@@ -229,6 +215,18 @@ impl Line {
         };
         *self.lobby_tickets.entry(event).or_default() += 1;
         true
+    }
+
+    /// The effective mode.
+    pub(super) fn mode(&self, now: Micros) -> Mode {
+        self.rules.effective_mode(now, self.may_wait(now))
+    }
+
+    /// Whether the line has sessions, or had some that may not have returned since its state was lost: an event is not over
+    /// before that.
+    pub(super) fn may_wait(&self, now: Micros) -> bool {
+        let lost_at = self.recovery.since;
+        !self.order.is_empty() || (lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl))
     }
 
     /// When the lobby of the current event opened; `None` between events.

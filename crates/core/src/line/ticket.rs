@@ -1,6 +1,6 @@
 //! The ticket as seen by the rules.
 
-use super::Census;
+use super::continuity::Census;
 use crate::time::Micros;
 use crate::{EventId, SessionId, TicketAccount};
 

@@ -1,8 +1,8 @@
 //! Rule 23, two-step admission: while slots are scarce, the first visit of a newcomer joins nobody. The visitor gets a pre-ticket,
 //! and joins by coming back with it.
 
-use super::state::{Line, RecognizedSession};
-use super::types::{Stats, Visit, VisitAnswer, VisitKind};
+use super::state::Line;
+use super::types::{RecognizedSession, Stats, Visit, VisitAnswer, VisitKind};
 use super::{LineRules, Mode};
 use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{PreTicket, SessionId};

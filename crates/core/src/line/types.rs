@@ -1,9 +1,11 @@
 //! Requests to a line and its answers.
 
+use super::continuity::Census;
+use super::pre_ticket::PreTicket;
 use super::{Counters, JoinClient, JoinRejection, LimitStats, LineRules, Mode, Pace, Phase, Waits};
+use crate::SessionId;
 use crate::line::Ticket;
 use crate::time::Micros;
-use crate::{PreTicket, SessionId};
 
 /// A visit, or a keepalive if `join` is `None`.
 #[derive(Debug, Clone, Default)]
@@ -94,17 +96,6 @@ pub struct Witness {
 impl Witness {
     /// The `unserved` value of a process that has just started.
     pub const STARTED: u64 = 1 << 52;
-}
-
-/// The number of active sessions at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Census {
-    /// When they were counted, by the store's clock.
-    pub at: Micros,
-    /// Number of active sessions.
-    pub active: u64,
-    /// The latest arrival admitted in order: every present session that arrived earlier was active.
-    pub reached: Micros,
 }
 
 /// The state of a present session.
@@ -397,4 +388,18 @@ pub struct SessionPage {
     pub entries: Vec<ListedSession>,
     /// Start of the next page; `None` at the end.
     pub next: Option<PageStart>,
+}
+
+/// The session of a visit and how it was found.
+pub(super) struct RecognizedSession {
+    pub(super) session: SessionId,
+    pub(super) arrival: Micros,
+    pub(super) kind: VisitKind,
+    /// Whether a ticket was returned: only then the full TTL is granted.
+    pub(super) confirmed: bool,
+    /// When the visitor expects the turn, by the wait that the ticket says was shown.
+    pub(super) due: Option<Micros>,
+    /// For a ticket that the client returns for the first time, its expiry. A later expiry was set
+    /// by an earlier return of the same ticket.
+    pub(super) unconfirmed_until: Option<Micros>,
 }

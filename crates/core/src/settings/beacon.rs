@@ -2,10 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::event::{Event, EventOrder};
-use super::wording::FieldWording as W;
 use crate::draw::Hex32;
-use crate::fields::{Bounded, ObjectReader};
+use crate::fields::{Bounded, FieldWording as W};
 use crate::time::{Micros, Timestamp};
 
 /// A public relay of drand, operated by the League of Entropy.
@@ -127,105 +125,12 @@ pub struct BeaconRound {
     pub published_at: Timestamp,
 }
 
-impl Event {
-    /// The round of the beacon that the draw uses; `None` for an event without a beacon.
-    #[must_use]
-    pub fn beacon_round(&self) -> Option<BeaconRound> {
-        let beacon = self.beacon?;
-        let round = beacon.round_of(self.starts_at);
-        Some(BeaconRound { beacon, round, published_at: beacon.published_at(round) })
-    }
-
-    /// Whether the draw has a beacon whose value was not recorded yet.
-    #[must_use]
-    pub const fn lacks_beacon_value(&self) -> bool {
-        self.beacon.is_some() && self.beacon_value.is_none()
-    }
-
-    /// Whether the draw waits for the value of its beacon at `now`: from the start to the end of the event.
-    #[must_use]
-    pub fn awaits_beacon(&self, now: Micros) -> bool {
-        self.lacks_beacon_value() && self.starts_at.micros() <= now && now < self.ends_at.micros()
-    }
-
-    /// Whether the value of the beacon was not recorded before the end of the event: the order is not drawn, and lobby tickets
-    /// are void.
-    #[must_use]
-    pub fn missed_beacon(&self, now: Micros) -> bool {
-        self.lacks_beacon_value() && self.ends_at.micros() <= now
-    }
-
-    /// The event with the value of its beacon, received at `now` by the clock of the store.
-    ///
-    /// # Errors
-    /// Returns why this signature of this round is not recorded.
-    pub fn with_beacon_value(&self, round: u64, signature: &str, now: Micros) -> Result<Self, BeaconRefusal> {
-        let named = self.beacon_round().filter(|_| !self.suspended).ok_or(BeaconRefusal::NoBeacon)?;
-        if self.beacon_value.is_some() {
-            return Err(BeaconRefusal::Recorded);
-        }
-        if round != named.round || now < named.published_at.micros() || self.ends_at.micros() <= now {
-            return Err(BeaconRefusal::Round);
-        }
-        let randomness = beacon_randomness(signature).ok_or(BeaconRefusal::Signature)?;
-        let (signature, received_at) = (signature.to_ascii_lowercase(), Timestamp::of(now));
-        let value = BeaconValue { round, randomness, signature, received_at };
-        Ok(Self { beacon_value: Some(value), ..self.clone() })
-    }
-
-    /// Completes what the server has recorded about the beacon from the stored event.
-    pub(super) fn complete_beacon(&mut self, before: Option<&Self>) -> Result<(), &'static str> {
-        let Some(before) = before else { return Ok(()) };
-        if self.beacon == before.beacon && self.beacon_value.is_none() {
-            self.beacon_value.clone_from(&before.beacon_value);
-        }
-        if self.beacon.is_none() && self.beacon_removed_at.is_none() {
-            self.beacon_removed_at = before.beacon_removed_at;
-        }
-        if self.beacon_value != before.beacon_value && self.beacon_value.is_some() {
-            Err("beacon_value")
-        } else if self.beacon_removed_at != before.beacon_removed_at && self.beacon_removed_at.is_some() {
-            Err("beacon_removed_at")
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Rule 16: without its beacon, the order of an event that has started is drawn when the beacon is removed.
-    pub(super) fn draw_at_removal(&mut self, before: &Self, now: Micros) {
-        if self.beacon.is_none() && before.awaits_beacon(now) {
-            self.beacon_removed_at = Some(Timestamp::of(now));
-        }
-    }
-}
-
-pub(super) fn check_beacon(event: &mut Event, object: &mut ObjectReader<'_>) {
-    if event.beacon.is_some() && event.order != EventOrder::Draw {
-        object.error("beacon", W::BeaconNeedsDraw);
-    }
-    if event.beacon.is_some() && event.draw_seconds() < super::event::DRAW_WITH_BEACON_MIN {
-        object.error("draw_seconds", W::DrawSecondsWithBeacon);
-    }
-    let is_false = |value: &BeaconValue| {
-        let named = event.beacon_round().filter(|named| named.round == value.round);
-        beacon_randomness(&value.signature) != Some(value.randomness)
-            || named.is_none_or(|named| value.received_at < named.published_at)
-    };
-    if event.beacon_value.as_ref().is_some_and(is_false) {
-        object.error("beacon_value", W::BeaconValue);
-    }
-    let is_removed = event.beacon.is_none() && event.order == EventOrder::Draw;
-    if event.beacon_removed_at.is_some_and(|at| !is_removed || at < event.starts_at) {
-        object.error("beacon_removed_at", W::BeaconRemovedAt);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::settings::{Settings, complete_draws, locked_event_changes, settle_removed_beacons};
+    use crate::settings::{Event, Settings, complete_draws, locked_event_changes, settle_removed_beacons};
     use crate::{KeyList, SaleKeys};
 
     const START: &str = "2027-03-04T10:00:00Z";

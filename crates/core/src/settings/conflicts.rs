@@ -1,7 +1,7 @@
 //! Routing conflicts: queues that are valid by themselves, but whose hosts and rules cannot both apply.
 
-use super::wording::FieldWording as W;
 use super::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
+use crate::fields::FieldWording as W;
 use crate::{Message, Param};
 
 /// Maximum number of reported conflicts.

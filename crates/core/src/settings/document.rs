@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::wording::FieldWording as W;
 use super::{Settings, Tenant};
+use crate::fields::FieldWording as W;
 use crate::fields::{FieldError, List, Object as _};
 
 /// Maximum number of tenants, and of queues, in a document.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::wording::FieldWording as W;
+use crate::fields::FieldWording as W;
 
 /// Maximum length of a host name in DNS.
 const HOST_MAX: usize = 253;
@@ -103,6 +103,11 @@ pub fn normalise_host(authority: &str) -> Option<String> {
         _ => authority,
     };
     parse_hostname(host.strip_suffix('.').unwrap_or(host))
+}
+
+crate::text_kind! {
+    /// A domain of an allowlist.
+    pub DomainName: W::Domain, { "maxLength": 253 }, parse_hostname;
 }
 
 #[cfg(test)]

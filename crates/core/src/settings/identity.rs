@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::origin::Origin;
-use super::wording::FieldWording as W;
 use super::{KeyId, ValueText};
+use crate::fields::FieldWording as W;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 

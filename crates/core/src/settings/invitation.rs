@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::wording::FieldWording as W;
-use super::{KeyId, Name};
+use super::event::KeyId;
+use super::name::Name;
+use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, Flag, ObjectReader, Omissible};
 use crate::time::{Micros, Timestamp};
 use crate::{BatchId, FieldError, SaleKeys};

@@ -4,38 +4,44 @@ mod allowlist;
 mod beacon;
 mod conflicts;
 mod document;
+mod draws;
 mod event;
+mod event_beacon;
+mod event_changes;
 mod host;
 mod identity;
 mod invitation;
+mod name;
 mod network_lists;
 mod operator_message;
 mod origin;
+mod origin_pattern;
 mod path;
 mod plan;
 mod protection;
 mod reach;
 mod rule;
 mod tenant;
-mod wording;
 
-pub use allowlist::{DomainName, OriginPattern};
 pub use beacon::{
     BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
 };
 pub use conflicts::{queues_unmatched, routing_conflicts};
 pub use document::{Document, parse_settings_document};
-pub use event::{
-    BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, IDLE_USED_FOR, KeyId, LOBBY_DEFAULT, LobbyChange,
-    LobbyEffect, Salt, SaltPolicy, affected_lobbies, complete_draws, event_problems, invented_beacon_values,
+pub use draws::{SaltPolicy, complete_draws};
+pub use event::{BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, KeyId, LOBBY_DEFAULT, Salt};
+pub use event_changes::{
+    IDLE_USED_FOR, LobbyChange, LobbyEffect, affected_lobbies, event_problems, invented_beacon_values,
     keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
-pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
+pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
+pub use name::{HOST_GAP, NAME_MAX, Name, parse_name};
 pub use network_lists::{ClassifiedNetworks, NetworkListNames};
 pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
+pub use origin_pattern::OriginPattern;
 pub use path::{PathReadings, path_readings};
 pub use plan::{
     FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, differences,
@@ -48,30 +54,24 @@ pub use rule::{
     ValueText, action_of, decide, decisive, rulings,
 };
 pub use tenant::{Color, Logo, Tenant};
-pub use wording::FieldWording;
 
 use serde_json::{Map, Value, json};
 
 use self::host::parse_hostname;
-use self::wording::FieldWording as W;
+use crate::fields::FieldWording as W;
 use crate::fields::{
     Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, OrEmpty, Reader, Reading, Skipped,
 };
 use crate::line::LineRules;
 use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
 
-pub use crate::fields::FieldError;
+pub use crate::fields::{FieldError, FieldWording};
 pub use crate::line::Mode;
 
-/// Maximum length of a name shown to visitors, in characters.
-pub const NAME_MAX: usize = 120;
 /// Maximum number of hosts per queue.
 const HOSTS_MAX: usize = 100;
 /// Default of `recheck_after` in seconds.
 const RECHECK_AFTER: u64 = 2;
-
-/// Placeholder in the names of queues and tenants for the host that the visitor requested.
-pub const HOST_GAP: &str = "{host}";
 
 /// How an admitted visitor reaches the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,8 +168,6 @@ crate::fields! {
 }
 
 crate::text_kind! {
-    /// A name shown to visitors.
-    pub Name: W::Name, { "minLength": 1, "maxLength": NAME_MAX }, parse_name;
     /// The domain of cookies.
     pub CookieDomain: W::CookieDomain, { "maxLength": 253 }, |text| {
         parse_hostname(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
@@ -202,14 +200,6 @@ impl Field for QueueStatus {
     fn to_json(value: &u16) -> Value {
         json!(value)
     }
-}
-
-/// A name shown to visitors, if the text is one.
-#[must_use]
-pub fn parse_name(text: &str) -> Option<String> {
-    let text = text.trim();
-    let fits = !text.is_empty() && text.chars().count() <= NAME_MAX && !text.chars().any(char::is_control);
-    fits.then(|| text.to_owned())
 }
 
 fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {

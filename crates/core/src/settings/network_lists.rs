@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::rule::Network;
-use super::wording::FieldWording as W;
+use crate::fields::FieldWording as W;
 use crate::fields::{Field, List, OrEmpty, Reader};
 use crate::{Message, NetworkClass, QueueId};
 

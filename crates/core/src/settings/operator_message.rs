@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::wording::FieldWording as W;
 use crate::Message;
+use crate::fields::FieldWording as W;
 use crate::fields::{Field, Reader};
 
 /// Maximum length of a message in characters.

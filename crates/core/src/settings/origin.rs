@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use super::host::{is_subdomain_of, parse_hostname};
-use super::wording::FieldWording as W;
+use crate::fields::FieldWording as W;
 
 /// Scheme, host and port of a site: `https://www.example.com`. Paths and user names are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

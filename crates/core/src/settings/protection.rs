@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
-use super::wording::FieldWording as W;
 use crate::Message;
+use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, Field, Flag, ObjectReader, Omissible, OrDefault, OrNone, Reader};
 use crate::join_counters::COUNTERS;
 

@@ -7,8 +7,8 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use super::path::path_readings;
-use super::wording::FieldWording as W;
 use crate::Message;
+use crate::fields::FieldWording as W;
 use crate::fields::{Field, List, ObjectReader, Omissible, OrEmpty, Reader};
 
 /// Maximum number of rules per queue.

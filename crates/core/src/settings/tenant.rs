@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::allowlist::{DomainName, OriginPattern};
-use super::wording::FieldWording as W;
-use super::{NAME_MAX, Name};
+use super::host::DomainName;
+use super::name::{NAME_MAX, Name};
+use super::origin_pattern::OriginPattern;
 use crate::TenantId;
+use crate::fields::FieldWording as W;
 use crate::fields::{FieldError, List, Nullable, Object as _};
 
 /// Maximum number of domains, and of origins, per tenant.

@@ -8,8 +8,6 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-use crate::SALE_KEY_LEN;
-
 /// Maximum length of a key id.
 const KID_MAX: usize = 32;
 /// Maximum number of keys of one kind.
@@ -20,6 +18,8 @@ pub const TICKET_KEY_MIN: usize = 32;
 const TICKET_KEY_MAX: usize = 128;
 /// Length of a pass key in bytes: the seed of an Ed25519 key.
 pub const PASS_KEY_LEN: usize = 32;
+/// Length of a sale key in bytes.
+pub const SALE_KEY_LEN: usize = 32;
 
 /// An error in a list of keys. It reveals nothing about the keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,9 +11,9 @@ mod ticket;
 
 pub use account::TokenDigest;
 pub use keys::is_key_id;
-pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
+pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, SALE_KEY_LEN, TICKET_KEY_MIN};
 pub(crate) use mac::{MAC_LEN, Mac};
 pub use network::{COUNTER_ROWS, PrefixDigest, PrefixKind};
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
-pub use pre_ticket::{FirstVisit, PreTicket, is_pre_ticket};
+pub use pre_ticket::{FirstVisit, is_pre_ticket};
 pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketAccount, TicketError, TicketOrigin, TicketSigner};

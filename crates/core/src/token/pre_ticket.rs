@@ -7,12 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::ticket::{TICKET_MAX, TicketError, TicketSigner};
+use super::ticket::{PRE_TICKET_TYPE, TICKET_MAX, TicketError, TicketSigner};
+use crate::line::PreTicket;
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
-
-/// The type in the header of a pre-ticket.
-pub(super) const PRE_TICKET_TYPE: &str = "pre-ticket+jwt";
 
 /// The claims of a pre-ticket. Unknown claims are ignored, as in tickets.
 #[derive(Serialize, Deserialize)]
@@ -60,76 +58,6 @@ pub struct FirstVisit<'a> {
     pub network: Option<&'a str>,
     /// Whether the visitor was turned away, so that the arrival is preserved for `hold_ttl`.
     pub preserved: bool,
-}
-
-/// A pre-ticket for this queue whose signature was verified. The line decides what it is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PreTicket {
-    epoch: u64,
-    session: SessionId,
-    first_visit: Micros,
-    network: Option<u32>,
-    same_network: bool,
-    preserved: bool,
-    difficulty: Option<u32>,
-    proven: Option<u32>,
-    challenge_ends_at: Option<u64>,
-}
-
-impl PreTicket {
-    /// The epoch in which it was signed.
-    #[must_use]
-    pub const fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The session that joins.
-    #[must_use]
-    pub const fn session(&self) -> SessionId {
-        self.session
-    }
-
-    /// When the first visit was, by the store's clock.
-    #[must_use]
-    pub const fn first_visit(&self) -> Micros {
-        self.first_visit
-    }
-
-    /// Whether the request that brought it came from the network of the first visit, or that is not known.
-    #[must_use]
-    pub const fn is_of_same_network(&self) -> bool {
-        self.same_network
-    }
-
-    /// Whether Vestibule turned the visitor away, so that the first visit counts for `hold_ttl`.
-    #[must_use]
-    pub const fn is_preserved(&self) -> bool {
-        self.preserved
-    }
-
-    /// The difficulty of the proof of work that was required last.
-    #[must_use]
-    pub const fn difficulty(&self) -> Option<u32> {
-        self.difficulty
-    }
-
-    /// The difficulty that is proven.
-    #[must_use]
-    pub const fn proven(&self) -> Option<u32> {
-        self.proven
-    }
-
-    /// The end of the first challenge: until then its bearer is solving it.
-    #[must_use]
-    pub fn challenge_ends_at(&self) -> Option<Micros> {
-        self.challenge_ends_at.map(|seconds| Micros(0).add_seconds(seconds))
-    }
-
-    /// The same pre-ticket with a preserved arrival, since its bearer was turned away.
-    #[must_use]
-    pub fn preserve(self) -> Self {
-        Self { preserved: true, ..self }
-    }
 }
 
 /// Whether a token, which is not verified, says that it is a pre-ticket: for programs that act as visitors.

@@ -11,7 +11,6 @@ use super::account::AccountKey;
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
-use super::pre_ticket::PRE_TICKET_TYPE;
 use crate::identity::AccountCode;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket};
 use crate::time::Micros;
@@ -19,6 +18,8 @@ use crate::{Draw, EventId, QueueId, SessionId};
 
 /// Maximum length of a ticket, in bytes. Tickets have about 300.
 pub const TICKET_MAX: usize = 1024;
+/// The type in the header of a pre-ticket.
+pub(super) const PRE_TICKET_TYPE: &str = "pre-ticket+jwt";
 
 /// The claims of a ticket. Names are short because it is sent with every request.
 ///

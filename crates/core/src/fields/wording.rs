@@ -2,9 +2,6 @@
 
 use crate::wordings;
 
-// The limits that the messages mention.
-const _: () = assert!(crate::ID_MAX == 63 && super::NAME_MAX == 120);
-
 wordings! {
     /// What is wrong with a field, to be appended to its name, and what fields accept, as the rest of "must be ..".
     pub enum FieldWording {
@@ -100,3 +97,7 @@ wordings! {
         Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),
     }
 }
+
+// The limits that the messages mention.
+#[cfg(test)]
+const _: () = assert!(crate::ID_MAX == 63 && crate::settings::NAME_MAX == 120);

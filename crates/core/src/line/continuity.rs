@@ -1,0 +1,52 @@
+//! What a state records about its own past, and about its most recent recovery.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{MICROS_PER_SECOND, Micros};
+
+/// Precision of the time of last use, in microseconds. A write per visit would cost more.
+pub const CLOCK_GRAIN: u64 = 250_000;
+/// Minimum idle time that counts as a gap, in microseconds.
+pub const GAP_MIN: u64 = MICROS_PER_SECOND;
+
+/// What a state records about its own past, to detect a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Continuity {
+    /// Time of last use, rounded to [`CLOCK_GRAIN`].
+    pub(super) used_at: Micros,
+    /// Start and end of the longest recent gap without use; 0 if there was none. A ticket signed
+    /// within the gap shows that the state went back in time.
+    pub(super) gap: (Micros, Micros),
+    /// Whether any session was waiting then.
+    pub(super) waited: bool,
+    /// Whether the clock stepped back, so that expiries may be too far ahead.
+    pub(super) stepped_back: bool,
+}
+
+/// The most recent recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Recovery {
+    /// Its start; 0 if there was none.
+    pub(super) since: Micros,
+    /// Number of active sessions before it, as far as known.
+    pub(super) known: u64,
+    /// When they were counted.
+    pub(super) known_at: Micros,
+    /// The latest arrival admitted in order by then.
+    pub(super) reached: Micros,
+    /// How many of them are accounted for: still present, returned or left.
+    pub(super) settled: u64,
+}
+
+/// The number of active sessions at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Census {
+    /// When they were counted, by the store's clock.
+    pub at: Micros,
+    /// Number of active sessions.
+    pub active: u64,
+    /// The latest arrival admitted in order: every present session that arrived earlier was active.
+    pub reached: Micros,
+}

@@ -1,0 +1,75 @@
+//! Pre-tickets, as the line sees them. Only [`TicketSigner::verify_pre_ticket`](crate::TicketSigner::verify_pre_ticket) creates
+//! them, and stores accept nothing else.
+
+use crate::SessionId;
+use crate::time::Micros;
+
+/// A pre-ticket for this queue whose signature was verified. The line decides what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreTicket {
+    pub(crate) epoch: u64,
+    pub(crate) session: SessionId,
+    pub(crate) first_visit: Micros,
+    pub(crate) network: Option<u32>,
+    pub(crate) same_network: bool,
+    pub(crate) preserved: bool,
+    pub(crate) difficulty: Option<u32>,
+    pub(crate) proven: Option<u32>,
+    pub(crate) challenge_ends_at: Option<u64>,
+}
+
+impl PreTicket {
+    /// The epoch in which it was signed.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The session that joins.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// When the first visit was, by the store's clock.
+    #[must_use]
+    pub const fn first_visit(&self) -> Micros {
+        self.first_visit
+    }
+
+    /// Whether the request that brought it came from the network of the first visit, or that is not known.
+    #[must_use]
+    pub const fn is_of_same_network(&self) -> bool {
+        self.same_network
+    }
+
+    /// Whether Vestibule turned the visitor away, so that the first visit counts for `hold_ttl`.
+    #[must_use]
+    pub const fn is_preserved(&self) -> bool {
+        self.preserved
+    }
+
+    /// The difficulty of the proof of work that was required last.
+    #[must_use]
+    pub const fn difficulty(&self) -> Option<u32> {
+        self.difficulty
+    }
+
+    /// The difficulty that is proven.
+    #[must_use]
+    pub const fn proven(&self) -> Option<u32> {
+        self.proven
+    }
+
+    /// The end of the first challenge: until then its bearer is solving it.
+    #[must_use]
+    pub fn challenge_ends_at(&self) -> Option<Micros> {
+        self.challenge_ends_at.map(|seconds| Micros(0).add_seconds(seconds))
+    }
+
+    /// The same pre-ticket with a preserved arrival, since its bearer was turned away.
+    #[must_use]
+    pub fn preserve(self) -> Self {
+        Self { preserved: true, ..self }
+    }
+}

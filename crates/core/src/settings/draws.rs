@@ -1,0 +1,228 @@
+//! Rule 15: the draws of events: their salts, keys and secrets.
+
+use super::Settings;
+use super::event::{Event, EventOrder, Events, SALT_MAX};
+use crate::draw::{commitment_of, hmac};
+use crate::fields::FieldWording as W;
+use crate::line::LineRules;
+use crate::sale_keys::ADDED_SALT_LEN;
+use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
+
+impl Event {
+    /// Completes the salt and the key of a draw from the stored event, or for a new one.
+    fn complete_draw(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> Result<(), W> {
+        if self.order != EventOrder::Draw {
+            return Ok(());
+        }
+        let from_before = |field: fn(&Self) -> &Option<String>| before.and_then(|before| field(before).clone());
+        let (given, held) = (self.salt.take(), from_before(|it| &it.salt));
+        self.salt = match (given, held) {
+            (None, Some(held)) => Some(held),
+            (Some(given), Some(held)) if salts.is_from(&given, &held) => Some(held),
+            (given, _) => Some(salts.of_new(self, given, keys)),
+        };
+        let named = self.key.take().or_else(|| from_before(|it| &it.key));
+        let key = named.or_else(|| keys.ids().next().map(str::to_owned));
+        let is_known = key.as_deref().is_some_and(|key| keys.ids().any(|known| known == key));
+        // A process that does not know the key can leave an event as it is.
+        let is_kept = before.is_some_and(|before| before.key == key);
+        self.key = key;
+        if is_known || is_kept && self.key.is_some() { Ok(()) } else { Err(W::UnknownSaleKey) }
+    }
+}
+
+/// Where the salts of new draws come from.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum SaltPolicy {
+    /// From whoever writes the settings, or else from the start of the event: for those who operate the deployment.
+    #[default]
+    AsGiven,
+    /// From a sale key and the revision of the settings. The secret of a salt is public after its draw, so nobody may bring
+    /// it back: not even by removing the event and creating it again.
+    Unpredictable,
+}
+
+/// What the salts of the new draws of a queue depend on.
+struct Salts<'a> {
+    policy: SaltPolicy,
+    queue: &'a QueueId,
+    epoch: u64,
+    /// Revision of the stored settings; 0 for a new queue.
+    revision: u64,
+}
+
+impl Salts<'_> {
+    fn of_new(&self, event: &Event, given: Option<String>, keys: &SaleKeys) -> String {
+        match self.policy {
+            SaltPolicy::AsGiven => given.unwrap_or_else(|| event.starts_at.seconds().to_string()),
+            SaltPolicy::Unpredictable => {
+                let given = given.unwrap_or_default();
+                let added = keys.salt(self.queue, &event.id, &given, self.epoch, self.revision);
+                let kept = kept_of(&given);
+                if kept.is_empty() { added } else { format!("{kept}-{added}") }
+            }
+        }
+    }
+
+    /// Whether the stored salt is what became of the given one, so that writing the same settings again changes nothing.
+    fn is_from(&self, given: &str, held: &str) -> bool {
+        let added = held.strip_prefix(kept_of(given)).and_then(|rest| rest.strip_prefix('-'));
+        let is_added = added.is_some_and(|added| added.len() == ADDED_SALT_LEN);
+        held == given || (matches!(self.policy, SaltPolicy::Unpredictable) && is_added)
+    }
+}
+
+/// The part of a given salt to which digits are added.
+fn kept_of(given: &str) -> &str {
+    &given[..given.len().min(SALT_MAX - ADDED_SALT_LEN - 1)]
+}
+
+/// Completes the salts and keys of the draws of `rules` from the stored rules, or for new events, and what the server has
+/// recorded about their beacons. Returns an error for each event whose key is not among `keys`, and for each that states
+/// something else about its beacon.
+pub fn complete_draws(
+    queue: &QueueId,
+    before: Option<&LineRules>,
+    rules: &mut LineRules,
+    keys: &SaleKeys,
+    policy: SaltPolicy,
+) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let revision = before.map_or(0, |before| before.revision);
+    let salts = Salts { policy, queue, epoch: rules.epoch, revision };
+    let mut events = rules.events.to_vec();
+    for (index, event) in events.iter_mut().enumerate() {
+        let held = before.and_then(|before| before.events.iter().find(|held| held.id == event.id));
+        if let Err(field) = event.complete_beacon(held) {
+            errors.push(FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer));
+        }
+        if let Err(fault) = event.complete_draw(held, &salts, keys) {
+            let known: Vec<&str> = keys.ids().collect();
+            let fault = if known.is_empty() { W::NoSaleKeys.into() } else { fault.with("known", known.join(", ")) };
+            errors.push(FieldError::new(format!("events[{index}].key"), fault));
+        }
+    }
+    rules.events = Events(events.into());
+    errors
+}
+
+impl SaleKeys {
+    /// The draw of an event of this queue. `None` for an event that is not drawn, while the value of its beacon is missing, and
+    /// if its key is not known here.
+    #[must_use]
+    pub fn draw(&self, queue: &QueueId, event: &Event) -> Option<Draw> {
+        if event.lacks_beacon_value() {
+            return None;
+        }
+        let (beacon, starts_at) = (event.beacon_value.as_ref().map(|value| value.randomness), event.starts_at);
+        let [queue_id, event_id] = [queue.as_str(), event.id.as_str()];
+        let terms = DrawTerms { queue: queue_id, event: event_id, lobby_at: event.lobby_at(), starts_at, beacon };
+        Some(Draw::new(self.secret(queue, event)?, &terms))
+    }
+
+    /// The commitment to the draw of an event, which is known before the value of its beacon. `None` for an event that is not
+    /// drawn, and if its key is not known here.
+    #[must_use]
+    pub fn commitment(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
+        self.secret(queue, event).map(commitment_of)
+    }
+
+    fn secret(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
+        let (id, salt) = (event.key.as_ref()?, event.salt.as_ref()?);
+        let key = self.key(id).filter(|_| event.order == EventOrder::Draw)?;
+        let [queue, id, salt] = [queue.as_str(), event.id.as_str(), salt].map(str::as_bytes);
+        Some(hmac(key, &[b"vestibule draw secret 1\0", queue, b"\0", id, b"\0", salt]))
+    }
+
+    /// The number of a session in line, if a draw of the queue gave it this arrival. `None` for a session that joined in
+    /// order of arrival.
+    #[must_use]
+    pub fn number(&self, settings: &Settings, session: SessionId, arrival: Micros) -> Option<DrawNumber> {
+        // An invited session of the lobby is ahead of its number by the head start of its batch.
+        let head_starts = || settings.invitations.iter().map(|batch| batch.head_start * MICROS_PER_SECOND);
+        let longest = head_starts().max().unwrap_or_default();
+        let drawn = settings.line.events.planned().filter(|event| event.order == EventOrder::Draw);
+        let mut in_lobby = drawn.filter(|event| {
+            let opens = event.lobby_at().micros();
+            (Micros(opens.0.saturating_sub(longest))..event.starts_at.micros()).contains(&arrival)
+        });
+        in_lobby.find_map(|event| {
+            let draw = self.draw(&settings.id, event)?;
+            let ahead = draw.arrival(session).0.checked_sub(arrival.0)?;
+            (ahead == 0 || head_starts().any(|head_start| head_start == ahead)).then(|| draw.number(session))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::event::tests::{SPRING, settings};
+
+    #[test]
+    fn draws_are_completed_once() {
+        let keys = |ids: &str| {
+            SaleKeys::new(
+                &ids.split(',')
+                    .map(|id| format!("{id}:{}", "A".repeat(43)))
+                    .collect::<Vec<_>>()
+                    .join(",")
+                    .parse()
+                    .unwrap(),
+            )
+            .unwrap()
+        };
+        let draw = |starts_at: &str| {
+            settings(
+                &json!([{ "id": "a", "starts_at": starts_at, "ends_at": "2027-03-04T20:00:00Z", "order": "draw" }]),
+            )
+            .line
+        };
+        let complete = |before: Option<&LineRules>, rules: &mut LineRules, keys: &SaleKeys| {
+            complete_draws(&"tour".parse().unwrap(), before, rules, keys, SaltPolicy::AsGiven)
+        };
+        let mut first = draw(SPRING.0);
+        assert!(complete(None, &mut first, &keys("new,old")).is_empty());
+        let of = |rules: &LineRules| (rules.events[0].salt.clone().unwrap(), rules.events[0].key.clone().unwrap());
+        assert_eq!(of(&first), ("1804154400".to_owned(), "new".to_owned()));
+        let mut postponed = draw("2027-03-04T11:00:00Z");
+        assert!(complete(Some(&first), &mut postponed, &keys("newer,new")).is_empty());
+        assert_eq!(of(&postponed), of(&first), "the commitment stays");
+        assert!(complete(Some(&first), &mut postponed, &SaleKeys::default()).is_empty(), "nothing new to draw");
+        let named = |rules: &mut LineRules, keys: &SaleKeys| {
+            complete(None, rules, keys).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&mut first, &keys("other")), ["events[0].key: is not one of the sale keys: other"]);
+        let none = named(&mut draw(SPRING.0), &SaleKeys::default());
+        assert!(none[0].starts_with("events[0].key: a draw needs a sale key"), "{none:?}");
+    }
+
+    #[test]
+    fn published_secret_cannot_be_brought_back() {
+        let keys = SaleKeys::new(&format!("new:{}", "A".repeat(43)).parse().unwrap()).unwrap();
+        let queue: QueueId = "tour".parse().unwrap();
+        let salt = |before: Option<&LineRules>, given: Option<&str>| {
+            let mut event = json!({ "id": "a", "starts_at": SPRING.0, "ends_at": SPRING.1, "order": "draw" });
+            if let Some(given) = given {
+                event["salt"] = given.into();
+            }
+            let mut rules = settings(&json!([event])).line;
+            rules.revision = before.map_or(1, |before| before.revision + 1);
+            assert!(complete_draws(&queue, before, &mut rules, &keys, SaltPolicy::Unpredictable).is_empty());
+            (rules.events[0].salt.clone().unwrap(), rules)
+        };
+        let (first, created) = salt(None, Some("mine"));
+        assert!(first.starts_with("mine-") && first.len() == 21, "{first}");
+        assert_eq!(salt(None, Some("mine")).0, first, "a plan and its execution agree");
+        assert_eq!(salt(Some(&created), Some(&first)).0, first);
+        assert_eq!(salt(Some(&created), None).0, first);
+        let removed = LineRules { events: Events::default(), revision: 2, ..created.clone() };
+        assert_ne!(salt(Some(&removed), Some(&first)).0, first, "the event was removed and created again");
+        assert_eq!(salt(Some(&created), Some("mine")).0, first, "the same settings again");
+        assert_ne!(salt(Some(&created), Some("yours")).0, first, "another salt for the same event");
+        let longest = "a".repeat(SALT_MAX);
+        assert_eq!(salt(None, Some(&longest)).0.len(), SALT_MAX);
+    }
+}

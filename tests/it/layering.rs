@@ -1,9 +1,12 @@
-//! The arrows between the crates, and nothing else.
+//! The arrows between the crates, and between the files of each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::module_graph::ModuleGraph;
 
 fn metadata() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
@@ -100,5 +103,28 @@ fn restricted_dependencies_stay_in_one_crate() {
 fn core_does_no_io() {
     for library in ["tokio", "hyper", "axum", "fred", "http", "reqwest", "tracing-subscriber"] {
         assert!(!dependencies()["vestibule-core"].contains(library), "{library}");
+    }
+}
+
+#[test]
+fn files_of_a_crate_use_each_other_in_one_direction() {
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+    let mut roots: Vec<_> = std::fs::read_dir(crates)
+        .unwrap()
+        .flat_map(|crate_folder| {
+            ["src/lib.rs", "src/main.rs"].map(|root| crate_folder.as_ref().unwrap().path().join(root))
+        })
+        .filter(|root| root.exists())
+        .collect();
+    roots.sort();
+    assert!(roots.len() > 20, "{roots:?}");
+    let core = ModuleGraph::read(&Path::new(crates).join("core/src/lib.rs")).edges();
+    assert!(
+        core["line::state"].contains("line::presence") && core["token::ticket"].contains("line::ticket"),
+        "{core:?}"
+    );
+    for root in roots {
+        let circles = ModuleGraph::read(&root).circles();
+        assert!(circles.is_empty(), "{}: move what both use into a file below: {circles:#?}", root.display());
     }
 }

@@ -39,6 +39,8 @@ mod load_test;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod module_graph;
+#[cfg(test)]
 mod packaging;
 #[cfg(test)]
 mod phases;

@@ -10,7 +10,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
-use crate::PREFIX;
+use crate::prefix::PREFIX;
 
 const STYLE: &str = include_str!("docs.css");
 const POLICY: &str =

@@ -36,6 +36,7 @@ mod message;
 mod oidc;
 mod openapi;
 mod peer;
+mod prefix;
 mod problem;
 mod queue_settings;
 mod request_id;
@@ -66,11 +67,10 @@ pub use state::AdminParts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate, SizeAbove};
 
+use prefix::PREFIX;
 use problem::Problem;
 use state::Admin;
 
-/// Path prefix of the API.
-const PREFIX: &str = "/api/v1";
 /// Minimum size of a compressed response in bytes.
 const COMPRESSED_MIN: u64 = 1024;
 

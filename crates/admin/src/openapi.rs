@@ -33,7 +33,7 @@ const PROBLEM: &str = "A problem: 400 or 415 if the body cannot be read, 401 wit
 
 /// The operations with their document.
 pub(crate) fn operations() -> OpenApiRouter<Admin> {
-    let mut router = OpenApiRouter::with_openapi(base()).nest(crate::PREFIX, api::routes());
+    let mut router = OpenApiRouter::with_openapi(base()).nest(crate::prefix::PREFIX, api::routes());
     complete(router.get_openapi_mut());
     router
 }

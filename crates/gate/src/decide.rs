@@ -11,20 +11,20 @@ use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decid
 use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
+use crate::answer::{Answer, Reply};
 use crate::client::join_client;
 use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
-use crate::idle::passes_without_store;
 use crate::invitation::{answer_link, visit_by_header};
 use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
-use crate::respond::{Answer, Reply, finish, respond};
+use crate::respond::{finish, respond};
 use crate::state::Gate;
 use crate::visit::{
-    VisitIntent, VisitResult, VisitorRequest, admit_without_recheck, between_events, bypassed, decision,
-    identify_visitor, visit_as,
+    VisitIntent, VisitorRequest, admit_without_recheck, between_events, bypassed, identify_visitor, visit_as,
 };
+use crate::visit_result::{VisitResult, decision};
 
 /// The queue of a request, and what its rules say.
 pub(crate) enum QueueMatch {
@@ -123,7 +123,7 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
     {
         return result;
     }
-    if passes_without_store(gate, &queue.settings) {
+    if gate.last_answers.passes(&queue.settings, gate.clock.now()) {
         return between_events(gate, queue, None);
     }
     let client = join_client(gate, info, &queue.settings);

@@ -10,15 +10,15 @@ use vestibule_proxy::{Forwarded, ProxyError, TunnelEnd, asks_for_upgrade};
 use vestibule_runtime::Outcome;
 use vestibule_themes::ErrorPage;
 
+use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, Reply};
 use crate::error::GateError;
 use crate::own_headers;
 use crate::pass::Pass;
 use crate::request::RequestInfo;
-use crate::respond::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, Reply};
 use crate::response_buffer::{BufferError, ResponseBuffer};
 use crate::state::Gate;
 use crate::tunnel;
-use crate::visit::VisitResult;
+use crate::visit_result::VisitResult;
 
 /// Query parameter that carries a pass to an origin on another domain.
 const PASS_PARAMETER: &str = "vestibule_pass";

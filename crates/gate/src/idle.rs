@@ -9,8 +9,6 @@ use vestibule_core::line::{Mode, Phase, VisitAnswer, phase};
 use vestibule_core::settings::{BetweenEvents, IDLE_USED_FOR, Settings};
 use vestibule_core::{Micros, QueueId};
 
-use crate::state::Gate;
-
 /// Time before the next lobby from which the store is asked again, in seconds.
 const ASKED_BEFORE: u64 = 30;
 
@@ -70,7 +68,7 @@ impl LastAnswers {
 
     /// Whether a request passes without a store call: the store has just said that the queue is idle, and the next lobby
     /// does not open soon.
-    fn passes(&self, settings: &Settings, now: Micros) -> bool {
+    pub(crate) fn passes(&self, settings: &Settings, now: Micros) -> bool {
         let bypasses = self.bypassed_until(settings, now).is_some();
         self.idle(settings).is_some_and(|idle| {
             bypasses && now < idle.at.add_seconds(IDLE_USED_FOR) && now.add_seconds(ASKED_BEFORE) <= idle.until
@@ -92,11 +90,6 @@ impl LastAnswers {
 fn next_lobby(settings: &Settings, now: Micros) -> Micros {
     let next = phase(&settings.line, now, false).event;
     next.map_or(Micros(u64::MAX), |event| event.lobby_at().micros())
-}
-
-/// Whether a request passes without a store call.
-pub(crate) fn passes_without_store(gate: &Gate, settings: &Settings) -> bool {
-    gate.last_answers.passes(settings, gate.clock.now())
 }
 
 #[cfg(test)]

@@ -17,9 +17,12 @@
 //! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
 mod admin_url;
+mod answer;
+mod cache_headers;
 mod client;
 mod compression;
 mod config;
+mod cookies;
 mod cors;
 mod counts;
 mod decide;
@@ -30,6 +33,7 @@ mod handover;
 mod identity;
 mod idle;
 mod invitation;
+mod invitation_code;
 mod line_document;
 mod lobby;
 mod log_rate_limiter;
@@ -38,6 +42,7 @@ mod own_headers;
 mod page;
 mod page_cache;
 mod pass;
+mod pre_tickets;
 mod request;
 mod respond;
 mod response_buffer;
@@ -46,6 +51,7 @@ mod streams;
 mod tunnel;
 mod two_step;
 mod visit;
+mod visit_result;
 mod visitor_status;
 mod witness;
 

@@ -13,7 +13,7 @@ use vestibule_core::{
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::state::Gate;
-use crate::visit::{NewTicket, VisitResult};
+use crate::visit_result::{NewTicket, VisitResult};
 
 /// What a lobby ticket is worth at an instant.
 pub(crate) enum LobbyTicketValue {

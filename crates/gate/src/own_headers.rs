@@ -3,7 +3,7 @@
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::invitation::WRONG_COOKIE;
+use crate::invitation_code::WRONG_COOKIE;
 use crate::request::LANGUAGE_COOKIE;
 
 /// Prefixes of the names of the gate's cookies.

@@ -9,14 +9,14 @@ use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, Visit
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::{ErrorPage, PageView, Themes};
 
+use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
-use crate::invitation::{clear_wrong, other_parameters};
+use crate::invitation_code::{clear_wrong, other_parameters};
 use crate::page_cache::PageKey;
 use crate::request::RequestInfo;
-use crate::respond::set_private_cache;
 use crate::state::Gate;
-use crate::visit::VisitResult;
+use crate::visit_result::VisitResult;
 
 /// Minimum reload interval of a page without JavaScript, in seconds.
 const RELOAD_MIN: u64 = 10;

@@ -13,9 +13,9 @@ use vestibule_core::{LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketErro
 use vestibule_runtime::{ClientAddressSource, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
-use crate::invitation::{self, PresentedCode};
+use crate::cookies::ticket_cookies;
+use crate::invitation_code::{self, PresentedCode};
 use crate::network::network_of;
-use crate::respond::ticket_cookies;
 use crate::state::Gate;
 
 /// Cookie with the code of the language that the visitor chose. Cookies of queues begin with `vestibule_`, so this is none.
@@ -97,13 +97,13 @@ impl RequestInfo {
 
     /// Takes the code of an invitation out of the query and the headers.
     pub(crate) fn take_code(&mut self) {
-        let taken = invitation::take(&mut self.query, &mut self.headers);
+        let taken = invitation_code::take(&mut self.query, &mut self.headers);
         self.presented = taken.or(self.presented.take());
     }
 
     /// Whether the code that the visitor presented last was wrong.
     pub(crate) fn code_was_wrong(&self) -> bool {
-        invitation::says_wrong(self.cookie(invitation::WRONG_COOKIE).as_deref())
+        invitation_code::says_wrong(self.cookie(invitation_code::WRONG_COOKIE).as_deref())
     }
 
     pub(crate) fn header(&self, name: impl AsHeaderName) -> Option<&str> {

@@ -18,8 +18,8 @@ use crate::line_document::LineDocuments;
 use crate::log_rate_limiter::LogRateLimiter;
 use crate::page_cache::PageCache;
 use crate::pass::PassCache;
+use crate::pre_tickets::PreTickets;
 use crate::streams::Streams;
-use crate::two_step::PreTickets;
 use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.

@@ -1,94 +1,20 @@
-//! Two-step admission (rule 23): pre-tickets for newcomers who can't join yet, and what this process knows about whether its queues
-//! require them.
+//! Two-step admission (rule 23): pre-tickets for newcomers who can't join yet.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use vestibule_core::line::{Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
-    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, NetworkClass, PreTicket, QueueId, SessionId, VisitorState,
-    VisitorStatus,
+    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, NetworkClass, PreTicket, SessionId, VisitorState, VisitorStatus,
 };
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::network::network_of;
+use crate::pre_tickets::PreTicketOffer;
 use crate::request::RequestInfo;
 use crate::state::Gate;
-use crate::visit::{NewTicket, VisitResult};
+use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::unavailable;
-
-/// For how long after an answer of the store newcomers get pre-tickets without asking the store, in microseconds.
-const REQUIRED_FOR: u64 = MICROS_PER_SECOND;
-
-/// What this process knows about its queues.
-#[derive(Default)]
-pub(crate) struct PreTickets(RwLock<HashMap<QueueId, Arc<Known>>>);
-
-/// What this process knows about one queue. The numbers may be of different answers, as the next answer corrects them.
-#[derive(Default)]
-struct Known {
-    /// Until when a pre-ticket is required, by the store's clock; 0 if it is not.
-    required_until: AtomicU64,
-    waiting: AtomicU64,
-    active: AtomicU64,
-    /// Pre-tickets that were issued since the last visit.
-    issued: AtomicU64,
-}
-
-impl PreTickets {
-    fn of(&self, queue: &QueueId) -> Arc<Known> {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(queue) {
-            return known.clone();
-        }
-        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(queue.clone()).or_default().clone()
-    }
-
-    /// Learns from an answer of the store by these settings.
-    pub(crate) fn observe(&self, settings: &Settings, answer: &VisitAnswer) {
-        let known = self.of(&settings.id);
-        let is_required = answer.requires_pre_ticket(&settings.line);
-        let until = if is_required { answer.now.0 + REQUIRED_FOR } else { 0 };
-        known.waiting.store(answer.waiting, Ordering::Relaxed);
-        known.active.store(answer.active, Ordering::Relaxed);
-        known.required_until.store(until, Ordering::Relaxed);
-    }
-
-    /// Numbers of waiting and active sessions if a pre-ticket is required at `now`: the store said so within the last second.
-    fn required(&self, queue: &QueueId, now: Micros) -> Option<(u64, u64)> {
-        let known = self.of(queue);
-        let until = known.required_until.load(Ordering::Relaxed);
-        // After a step back of the clock, the store is asked.
-        let is_required = now.0 < until && until <= now.0 + REQUIRED_FOR;
-        is_required.then(|| (known.waiting.load(Ordering::Relaxed), known.active.load(Ordering::Relaxed)))
-    }
-
-    /// Number of pre-tickets that were issued since the last visit, for the next one.
-    pub(crate) fn take_issued(&self, queue: &QueueId) -> u64 {
-        self.of(queue).issued.swap(0, Ordering::Relaxed)
-    }
-
-    /// Counts pre-tickets: one that was issued, or those of a visit that failed.
-    pub(crate) fn add_issued(&self, queue: &QueueId, count: u64) {
-        self.of(queue).issued.fetch_add(count, Ordering::Relaxed);
-    }
-}
-
-/// A pre-ticket that an answer carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PreTicketOffer {
-    /// That of a first visit.
-    First {
-        epoch: u64,
-        session: SessionId,
-        at: Micros,
-        /// Whether the visitor was turned away.
-        preserved: bool,
-    },
-    /// One that the visitor has, with a preserved arrival.
-    Preserved(PreTicket),
-}
 
 /// The pre-ticket after this answer to a newcomer: one is required, or the line is full.
 pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
@@ -218,29 +144,6 @@ mod tests {
             "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 2, "handover": { "kind": "check" },
         }))
         .unwrap()
-    }
-
-    #[test]
-    fn required_pre_tickets_are_known_for_a_second() {
-        let (pre_tickets, settings) = (PreTickets::default(), settings());
-        let mut line = Line::new(settings.line.clone(), NOW, false);
-        let required = |micros: u64| pre_tickets.required(&settings.id, Micros(NOW.0 + micros));
-        assert_eq!(required(0), None, "nothing is known yet");
-        pre_tickets.observe(&settings, &line.visit(NOW, &Visit::default()));
-        assert_eq!(required(0), None, "no slot is in use");
-        pre_tickets.observe(&settings, &line.visit(NOW, &Visit::joining(SessionId::random())));
-        assert_eq!([required(0), required(999_999), required(1_000_000)], [Some((0, 1)), Some((0, 1)), None]);
-        let before = Micros(NOW.0 - 1);
-        assert_eq!(pre_tickets.required(&settings.id, before), None, "the clock stepped back");
-    }
-
-    #[test]
-    fn issued_pre_tickets_are_counted_once() {
-        let (pre_tickets, queue) = (PreTickets::default(), settings().id);
-        for _ in 0..3 {
-            pre_tickets.add_issued(&queue, 1);
-        }
-        assert_eq!([pre_tickets.take_issued(&queue), pre_tickets.take_issued(&queue)], [3, 0]);
     }
 
     #[test]

@@ -5,17 +5,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{
-    Identities, JoinClient, LobbyEntry, Mode, RejectionReason, SessionState, Visit, VisitAnswer, VisitKind,
-};
+use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, SessionState, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
-    JoinStep, LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
+    LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
     VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
-use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::ErrorPage;
+use vestibule_runtime::{Outcome, Queue};
 
 use crate::end_reason::end_reason;
 use crate::identity::{
@@ -23,9 +20,11 @@ use crate::identity::{
 };
 use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
+use crate::pre_tickets::PreTicketOffer;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::two_step::{PreTicketOffer, answer_without_store, offer_after, offer_without_answer};
+use crate::two_step::{answer_without_store, offer_after, offer_without_answer};
+use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::{unavailable, visitor_status};
 
 /// What a visit may do.
@@ -112,38 +111,6 @@ impl VisitIntent {
             other => other,
         }
     }
-}
-
-/// The result of a visit.
-pub(crate) struct VisitResult {
-    /// The queue, with the settings that were applied.
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) visitor_status: VisitorStatus,
-    /// The new ticket; `None` without a session or a store call.
-    pub(crate) ticket: Option<NewTicket>,
-    /// The pre-ticket that the answer carries in place of a ticket.
-    pub(crate) pre_ticket: Option<PreTicketOffer>,
-    /// The slot of the session, if it is active.
-    pub(crate) admitted: Option<Slot>,
-    /// Whether this request passes.
-    pub(crate) passes: bool,
-    /// The store's time.
-    pub(crate) now: Micros,
-    /// Whether the visitor sent a ticket of this session.
-    pub(crate) known: bool,
-    /// The outcome for the visitor.
-    pub(crate) outcome: Outcome,
-    /// Whether the request passes because of the effective mode.
-    pub(crate) by_mode: bool,
-    /// Time spent on the store; `None` without a store call.
-    pub(crate) store_time: Option<Duration>,
-}
-
-/// A ticket for the visitor.
-pub(crate) struct NewTicket {
-    pub(crate) token: String,
-    /// Seconds for which its cookie is kept.
-    pub(crate) max_age: u64,
 }
 
 /// An answer of the store.
@@ -635,52 +602,6 @@ pub(crate) fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Tick
         by_mode: false,
         store_time: None,
     }
-}
-
-impl VisitResult {
-    /// The decision for log and metrics.
-    pub(crate) fn decision(&self) -> Decision {
-        decision(self.outcome, &self.queue, self.visitor_status.session, self.store_time)
-    }
-
-    /// Why a limit rejected the newcomer.
-    pub(crate) const fn rejection(&self) -> Option<RejectionReason> {
-        match self.visitor_status.join {
-            Some(JoinStep::RetryLater { reason, .. }) => Some(reason),
-            _ => None,
-        }
-    }
-
-    /// The page for a newcomer whose join a limit rejected. A full line has a queue page.
-    pub(crate) fn rejection_page(&self) -> Option<ErrorPage> {
-        match self.rejection()? {
-            RejectionReason::Blocked => Some(ErrorPage::JoinBlocked),
-            RejectionReason::Rate => Some(ErrorPage::JoinRate),
-            RejectionReason::Limit => Some(ErrorPage::JoinLimit),
-            RejectionReason::Full => None,
-        }
-    }
-
-    /// The page that sends a newcomer to sign in.
-    pub(crate) fn sign_in_page(&self) -> Option<ErrorPage> {
-        matches!(self.visitor_status.join, Some(JoinStep::SignIn { .. })).then_some(ErrorPage::SignIn)
-    }
-
-    /// The value of `Retry-After`.
-    pub(crate) fn retry_after(&self) -> http::HeaderValue {
-        http::HeaderValue::from(self.visitor_status.poll_after)
-    }
-}
-
-/// A decision about this queue.
-pub(crate) fn decision(
-    outcome: Outcome,
-    queue: &Queue,
-    session: Option<SessionId>,
-    store_time: Option<Duration>,
-) -> Decision {
-    let settings = &queue.settings;
-    Decision { outcome, tenant: Some(settings.tenant.clone()), queue: Some(settings.id.clone()), session, store_time }
 }
 
 #[cfg(test)]

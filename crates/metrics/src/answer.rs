@@ -7,7 +7,7 @@ use prometheus::TextEncoder;
 use tracing::error;
 use vestibule_runtime::Problem;
 
-use crate::MetricsState;
+use crate::state::MetricsState;
 
 /// The text format of Prometheus.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";

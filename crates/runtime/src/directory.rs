@@ -7,18 +7,23 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
+use vestibule_core::QueueId;
 use vestibule_core::settings::{Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
-use vestibule_core::{QueueId, TenantId};
 
-use self::refresh::{Refresh, RefreshGate};
+use self::queue::queue_of;
+use self::refresh_gate::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
 use crate::stored_settings;
 
+mod queue;
 mod refresh;
+mod refresh_gate;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+
+pub use self::queue::Queue;
 
 /// Age at which the cache is compared with the store's index, in the background.
 const REFRESH_AFTER: Duration = Duration::from_secs(10);
@@ -26,25 +31,6 @@ const REFRESH_AFTER: Duration = Duration::from_secs(10);
 const UNKNOWN_HOST_AFTER: Duration = Duration::from_secs(1);
 /// The same while the index has not been read, so that no host is known.
 const UNREAD_AFTER: Duration = Duration::from_millis(500);
-
-/// A cached queue.
-#[derive(Debug)]
-pub struct Queue {
-    /// The settings.
-    pub settings: Settings,
-    /// The tenant, if the store has it.
-    pub tenant: Option<Arc<Tenant>>,
-    /// Name of the ticket cookie.
-    pub cookie_name: String,
-}
-
-impl Queue {
-    /// The same queue with other settings.
-    #[must_use]
-    pub fn with(&self, settings: Settings) -> Self {
-        Self { settings, tenant: self.tenant.clone(), cookie_name: self.cookie_name.clone() }
-    }
-}
 
 /// Finds queues by host, kept up to date from the store's index.
 pub struct Directory {
@@ -263,10 +249,4 @@ impl Directory {
         }
         Ok(true)
     }
-}
-
-fn queue_of(settings: Settings, tenants: &HashMap<TenantId, Arc<Tenant>>) -> Arc<Queue> {
-    let tenant = tenants.get(&settings.tenant).cloned();
-    let cookie_name = format!("vestibule_{}", settings.id);
-    Arc::new(Queue { settings, tenant, cookie_name })
 }

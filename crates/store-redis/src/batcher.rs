@@ -21,11 +21,10 @@ use crate::codes::{
     self, ACCOUNTS_SIZE, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_NETWORK, HAS_TICKET, JOINS,
     OF_TICKET, PRESERVED, READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VERIFIED, VISIT_SIZE,
 };
-use crate::command::{Command, Retry};
+use crate::command::{Command, Retry, nothing, text};
 use crate::keys::Keys;
 use crate::library::functions;
 use crate::reply::Reply;
-use crate::store::{nothing, text};
 
 /// Maximum number of calls in flight per queue and process: while the server runs one, the next is on its way.
 const IN_FLIGHT_MAX: usize = 2;

@@ -1,9 +1,12 @@
 //! Commands for Redis, and why one fails.
 
+use std::fmt;
+
+use bytes::Bytes;
 use fred::error::{Error, ErrorKind};
 use fred::types::{ClusterHash, Key, Value};
 use fred::util::redis_keyslot;
-use vestibule_core::StoreError;
+use vestibule_core::{SessionId, StoreError};
 
 use crate::library::{Function, LIBRARY};
 
@@ -118,4 +121,19 @@ impl From<CommandError> for StoreError {
             CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),
         }
     }
+}
+
+/// An argument that is left out.
+pub(crate) fn nothing() -> Value {
+    Value::Bytes(Bytes::new())
+}
+
+/// An argument as text.
+pub(crate) fn text(value: impl fmt::Display) -> Value {
+    Value::String(format!("{value}").into())
+}
+
+/// A session as a member of a set.
+pub(crate) fn member(session: SessionId) -> Value {
+    Value::Bytes(Bytes::copy_from_slice(session.as_bytes()))
 }

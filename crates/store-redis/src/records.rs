@@ -16,9 +16,9 @@ use vestibule_records::{
 };
 
 use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
-use crate::command::{Command, Retry};
+use crate::command::{Command, Retry, nothing, text};
 use crate::library::{Function, functions};
-use crate::store::{RedisStore, nothing, text};
+use crate::store::RedisStore;
 
 fn corrupt(key: &str, reason: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("{key}: {reason}"))

@@ -1,7 +1,6 @@
 //! The operations of the store: their functions, keys and arguments.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use crate::address::{self, AddressError};
 use crate::batcher::Batcher;
 use crate::client::Client;
 use crate::codes;
-use crate::command::{Command, Retry};
+use crate::command::{Command, Retry, member, nothing, text};
 use crate::keys::Keys;
 use crate::library::{Function, functions};
 use crate::reply::{PURGE_FIELDS, Reply};
@@ -113,18 +112,6 @@ impl RedisStore {
         let all = self.command("HGETALL", vec![key.into()]).await?;
         all.convert().map_err(|error| StoreError::Corrupt(format!("{key}: {error}")))
     }
-}
-
-pub(crate) fn nothing() -> Value {
-    Value::Bytes(Bytes::new())
-}
-
-pub(crate) fn text(value: impl fmt::Display) -> Value {
-    Value::String(format!("{value}").into())
-}
-
-pub(crate) fn member(session: SessionId) -> Value {
-    Value::Bytes(Bytes::copy_from_slice(session.as_bytes()))
 }
 
 #[async_trait]

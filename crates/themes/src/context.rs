@@ -6,13 +6,11 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::color::Palette;
+use crate::hold::{NEXT_BELOW, hold_notices, minutes};
 use crate::script;
 use crate::texts::{TextSet, Texts, fill, texts};
 use crate::view::{ErrorPage, PageView};
 use crate::{Color, Language, WaitText};
-
-/// Visitors below this position see that they are next.
-pub(crate) const NEXT_BELOW: u64 = 5;
 
 #[derive(Serialize)]
 pub(crate) struct Queue {
@@ -336,12 +334,6 @@ impl Notes {
     }
 }
 
-/// How long visitors can be away: in line, and in the lobby.
-pub(crate) fn hold_notices(view: &PageView<'_>) -> [String; 2] {
-    let texts = &texts(view.language).texts;
-    [&texts.hold_notice, &texts.draw_hold_notice].map(|notice| notice.count(view.language, minutes(view.hold_seconds)))
-}
-
 fn event(status: &EventStatus) -> Event {
     Event {
         id: status.id.to_string(),
@@ -359,10 +351,6 @@ fn utc(seconds: u64) -> String {
     let time = Timestamp::of(Micros(0).add_seconds(seconds)).to_string();
     let seconds = if time.ends_with(":00Z") { ":00Z" } else { "Z" };
     time.replace('T', " ").replace(seconds, " UTC")
-}
-
-fn minutes(seconds: u64) -> u64 {
-    (seconds / 60).max(1)
 }
 
 /// A time rounded up to whole minutes from a minute on.

@@ -57,6 +57,7 @@ mod draft;
 mod error;
 mod files;
 mod folder;
+mod hold;
 mod language;
 mod live;
 mod refresh;

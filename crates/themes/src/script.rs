@@ -7,7 +7,7 @@ use serde::Serialize;
 use vestibule_core::{EventStatus, JoinStep, QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
-use crate::context::{NEXT_BELOW, hold_notices};
+use crate::hold::{NEXT_BELOW, hold_notices};
 use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
 use crate::view::{BASE_PATH, PageView};
 

@@ -15,9 +15,8 @@ use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
 use vestibule_runtime::StreamCounts;
 
-use crate::cli::ServeOptions;
-use crate::serve::suggest_other_address;
-use crate::server::{ConnectionLimits, Server};
+use crate::serve_options::ServeOptions;
+use crate::server::{ConnectionLimits, Server, suggest_other_address};
 
 /// How long a client may stall within a body; bodies are small, except for themes.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,15 +1,17 @@
 //! `vestibule check FILE`: validates a settings file and warns about settings that are probably a mistake.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::{DateTime, Local};
+use clap::Args;
 use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Settings,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin, Settings,
     event_problems, queues_unmatched, routing_conflicts,
 };
 use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
@@ -17,11 +19,29 @@ use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::parse_sale_keys;
 use vestibule_themes::ThemesConfig;
 
-use crate::cli::CheckOptions;
+use crate::arguments::parse_origin;
 use crate::settings_file::read_settings;
 
 /// Time limit for fetching the keys of accounts.
 const KEY_SET_TIMEOUT: Duration = Duration::from_secs(5);
+#[derive(Args)]
+pub(crate) struct CheckOptions {
+    /// Settings file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Theme storage, a folder or `s3://bucket/prefix`; the themes of the queues are validated too
+    #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]
+    pub(crate) themes: Option<String>,
+
+    /// Origin of the site, for queues without an origin
+    #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
+    pub(crate) origin: Option<Origin>,
+
+    /// Sale keys of the gates; events that name another key are reported
+    #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) sale_keys: Option<String>,
+}
 
 /// Checks a file. Exit status 1 if `serve` would reject it.
 pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {

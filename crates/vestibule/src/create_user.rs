@@ -5,10 +5,33 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clap::Args;
 use vestibule_admin::{NewOperator, create_operator, replace_operator};
+use vestibule_core::TenantId;
 use vestibule_runtime::open_store_and_records;
 
-use crate::cli::CreateUserOptions;
+#[derive(Args)]
+pub(crate) struct CreateUserOptions {
+    /// Name to sign in with
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// Role: superuser (full access), operator (can change the queues of their tenants) or viewer (read-only)
+    #[arg(long, default_value = "superuser", value_parser = ["superuser", "operator", "viewer"], value_name = "ROLE")]
+    pub(crate) role: String,
+
+    /// Tenant the operator has access to; can be repeated. Required for operators and viewers
+    #[arg(long = "tenant", value_name = "ID")]
+    pub(crate) tenants: Vec<TenantId>,
+
+    /// Replace an existing operator; revokes the password and all sign-ins
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Store URL: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) store: String,
+}
 
 /// Timeout of a store operation. No visitor waits for this command, so it may be long.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);

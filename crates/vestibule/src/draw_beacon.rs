@@ -5,15 +5,42 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
+use clap::Args;
 use http::{Method, Request, Uri, header};
 use serde_json::{Value, json};
-use vestibule_core::Timestamp;
-use vestibule_core::settings::{Beacon, BeaconRound};
+use vestibule_core::settings::{Beacon, BeaconRound, DRAND_RELAY};
+use vestibule_core::{EventId, QueueId, Timestamp};
 use vestibule_http_client::{HttpClient, Options};
 
 use crate::apply::backoffice::{TOKEN_VARIABLE, is_private, refusal};
-use crate::cli::DrawBeaconOptions;
 use crate::relay::Relay;
+
+#[derive(Args)]
+pub(crate) struct DrawBeaconOptions {
+    /// ID of the queue
+    #[arg(value_name = "QUEUE")]
+    pub(crate) queue: QueueId,
+
+    /// ID of the event
+    #[arg(value_name = "EVENT")]
+    pub(crate) event: EventId,
+
+    /// The backoffice at https://..; requires an API token of an operator of the queue in `VESTIBULE_ADMIN_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+
+    /// Relay of drand from which the round is read
+    #[arg(long, default_value = DRAND_RELAY, value_name = "URL")]
+    pub(crate) relay: String,
+
+    /// Round of the beacon, instead of reading it from a relay
+    #[arg(long, requires = "signature", value_name = "N")]
+    pub(crate) round: Option<u64>,
+
+    /// Signature of the round in hexadecimal digits
+    #[arg(long, requires = "round", value_name = "HEX")]
+    pub(crate) signature: Option<String>,
+}
 
 /// Timeout of a request to the backoffice.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

@@ -6,12 +6,36 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
+use clap::Args;
 use http::{Request, Uri, header};
 use vestibule_core::settings::CODES_MAX;
+use vestibule_core::{BatchId, QueueId};
 use vestibule_http_client::{HttpClient, Options};
 
 use crate::apply::backoffice::{TOKEN_VARIABLE, is_private, refusal};
-use crate::cli::InvitationsOptions;
+
+#[derive(Args)]
+pub(crate) struct InvitationsOptions {
+    /// ID of the queue
+    #[arg(value_name = "QUEUE")]
+    pub(crate) queue: QueueId,
+
+    /// ID of the batch
+    #[arg(value_name = "BATCH")]
+    pub(crate) batch: BatchId,
+
+    /// The backoffice at https://..; requires an API token of an operator of the queue in `VESTIBULE_ADMIN_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+
+    /// Number of the first code
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=CODES_MAX), value_name = "NUMBER")]
+    pub(crate) from: u64,
+
+    /// How many codes; by default all
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=CODES_MAX), value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+}
 
 /// Timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

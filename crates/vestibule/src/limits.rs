@@ -2,7 +2,7 @@
 
 use vestibule_gate::StreamLimits;
 
-use crate::cli::ServeOptions;
+use crate::serve_options::ServeOptions;
 use crate::server::ConnectionLimits;
 
 /// Descriptors reserved for the store, files and listeners.

@@ -5,6 +5,7 @@
 
 mod admin;
 mod apply;
+mod arguments;
 mod beacon;
 mod check;
 mod cli;
@@ -20,8 +21,10 @@ mod provider;
 mod rehearse;
 mod relay;
 mod serve;
+mod serve_options;
 mod server;
 mod settings_file;
+mod signals;
 mod state_file;
 mod summary;
 mod verify_draw;

@@ -13,7 +13,7 @@ use vestibule_workload::report::{Comparison, Report, RunDescription};
 use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate_until};
 use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
 
-use crate::cli::whole;
+use crate::arguments::whole;
 use crate::rehearse::{OutputOptions, WorkloadOptions, exit_code, finish, write};
 use crate::settings_file::read_settings;
 

@@ -18,8 +18,8 @@ use vestibule_workload::{
 
 use vestibule::cost;
 
-use crate::cli::whole;
-use crate::serve::stop_signal;
+use crate::arguments::whole;
+use crate::signals::stop_signal;
 
 /// Exit status if nothing was measured: invalid input, or a target that does not respond.
 const EXIT_NOT_MEASURED: u8 = 2;

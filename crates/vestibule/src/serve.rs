@@ -30,13 +30,14 @@ use vestibule_themes::ThemesConfig;
 
 use crate::admin;
 use crate::beacon::BeaconRecorder;
-use crate::cli::ServeOptions;
 use crate::keys::{load_keys, state_folder};
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::limits::Limits;
 use crate::relay::Relay;
-use crate::server::{Server, raise_descriptor_limit};
+use crate::serve_options::ServeOptions;
+use crate::server::{Server, raise_descriptor_limit, suggest_other_address};
 use crate::settings_file::read_settings;
+use crate::signals::stop_signal;
 use crate::state_file::{KnownQueues, StateFile};
 use crate::summary::Summary;
 
@@ -160,11 +161,6 @@ fn recovery_data(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> an
         state.load()?;
     }
     Ok(RecoveryData { state, known: Some(KnownQueues::new(&folder)) })
-}
-
-/// Adds to a bind error which flag takes another address.
-pub(crate) fn suggest_other_address(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
-    move |error| anyhow::anyhow!("{error:#}; choose another with {flag} (port 0 picks a free port)")
 }
 
 /// The scheme of the store URL, without credentials.
@@ -433,16 +429,4 @@ pub(crate) async fn purge_loop(store: Arc<dyn Store>, records: Arc<dyn RecordSto
             debug!(%error, "cannot record the purge");
         }
     }
-}
-
-/// Resolves on SIGTERM or SIGINT.
-pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }

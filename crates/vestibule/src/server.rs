@@ -36,7 +36,7 @@ use vestibule_gate::PeerAddress;
 
 use self::client_timeout::{ClientBody, ClientStream};
 use self::connections::{ActiveRequest, Connection, Connections};
-use crate::cli::Listen;
+use crate::arguments::Listen;
 
 pub(crate) use self::connections::ConnectionLimits;
 
@@ -291,4 +291,9 @@ fn bind_unix(path: &Path) -> std::io::Result<UnixListener> {
 fn is_socket(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// Adds to a bind error which flag takes another address.
+pub(crate) fn suggest_other_address(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
+    move |error| anyhow::anyhow!("{error:#}; choose another with {flag} (port 0 picks a free port)")
 }

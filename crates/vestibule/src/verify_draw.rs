@@ -2,20 +2,38 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use clap::Args;
 use http::Request;
 use serde::Deserialize;
 use vestibule_core::settings::{Beacon, DRAND_RELAY, beacon_randomness};
 use vestibule_core::{Draw, DrawNumber, DrawTerms, Hex32, Micros, SessionId, Timestamp, VisitorCode};
 use vestibule_http_client::{HttpClient, Options};
 
-use crate::cli::VerifyDrawOptions;
+#[derive(Args)]
+pub(crate) struct VerifyDrawOptions {
+    /// Line document after the draw: a file, or the address of /_vestibule/line?queue=..
+    #[arg(value_name = "DOCUMENT")]
+    pub(crate) document: String,
+
+    /// Line document that was saved before the start: checks that the draw is the one that was committed to
+    #[arg(long, value_name = "DOCUMENT")]
+    pub(crate) committed: Option<String>,
+
+    /// Session whose number is shown: an ID or a support code of 23 characters; can be repeated
+    #[arg(long = "session", value_parser = parse_session, value_name = "SESSION")]
+    pub(crate) sessions_shown: Vec<SessionId>,
+
+    /// File with one drawn session a line, in the order of admission: checks that they follow their numbers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sessions: Option<PathBuf>,
+}
 
 /// Timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

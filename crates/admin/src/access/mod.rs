@@ -2,6 +2,7 @@
 
 mod change_limit;
 mod operator;
+mod operator_name;
 mod password;
 mod principal;
 mod role;
@@ -11,7 +12,8 @@ mod token;
 mod totp;
 
 pub(crate) use change_limit::count_change;
-pub(crate) use operator::{Operator, OperatorName};
+pub(crate) use operator::Operator;
+pub(crate) use operator_name::OperatorName;
 pub(crate) use password::{AuthenticationCode, NewPassword, Password, PasswordHasher, is_password};
 pub(crate) use principal::Principal;
 pub(crate) use role::{Role, Scope, TenantIds, Tenants};

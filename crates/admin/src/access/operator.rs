@@ -1,64 +1,15 @@
 //! Operators and their records.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use vestibule_core::{Micros, StoreError};
 use vestibule_records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 
-use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
-use crate::codes::{Code, NAME_FORMAT};
+use crate::access::{OperatorName, OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
+use crate::codes::Code;
 use crate::problem::Problem;
 
-/// Maximum length of a name.
-const NAME_MAX: usize = 63;
 /// A text in the records of superusers only: names and hashes contain no quotes.
 const OF_SUPERUSERS: &str = "\"role\":\"superuser\"";
-
-/// The name that an operator signs in with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub(crate) struct OperatorName(String);
-
-impl OperatorName {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-vestibule_core::text_field! { OperatorName: Code::OperatorName, { "pattern": "^[a-z0-9][a-z0-9._@-]{0,62}$" }; }
-
-impl FromStr for OperatorName {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._@-".contains(&byte);
-        let begins = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
-        let fits = begins && text.len() <= NAME_MAX && text.bytes().all(plain);
-        if fits { Ok(Self(text.to_owned())) } else { Err(NAME_FORMAT) }
-    }
-}
-
-impl TryFrom<String> for OperatorName {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<OperatorName> for String {
-    fn from(name: OperatorName) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for OperatorName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// An operator as stored. The password is stored as its Argon2id hash; operators with single sign-on have none.
 #[derive(Clone, Serialize, Deserialize)]
@@ -164,6 +115,7 @@ fn parse(text: &str) -> Result<Operator, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codes::NAME_FORMAT;
 
     #[test]
     fn operator_record_without_totp_is_read_and_written_as_before() {

@@ -5,12 +5,12 @@ use http::{HeaderMap, Method, header};
 use vestibule_core::{Micros, TenantId};
 use vestibule_records::RecordStore;
 
-use crate::PREFIX;
 use crate::access::change_limit::may_change;
 use crate::access::{
     Operator, OperatorName, RequireTotp, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus,
 };
 use crate::codes::Code;
+use crate::prefix::PREFIX;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 

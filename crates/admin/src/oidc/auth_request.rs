@@ -62,5 +62,8 @@ fn key(secret: &str) -> EphemeralKey {
 pub(crate) fn cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
     let (value, lasts) = secret.map_or(("", 0), |secret| (secret, AUTH_REQUEST_TTL));
-    format!("{COOKIE}={value}; Path={}/sign-in/oidc; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}", crate::PREFIX)
+    format!(
+        "{COOKIE}={value}; Path={}/sign-in/oidc; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}",
+        crate::prefix::PREFIX
+    )
 }

@@ -10,10 +10,10 @@ use rustls::pki_types::pem::PemObject as _;
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::EnvError;
 
-use crate::PREFIX;
 use crate::oidc::texts::{
     ADMIN_URL, CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderConfigError, ProviderTexts,
 };
+use crate::prefix::PREFIX;
 
 /// What the addresses of both sides take.
 const ADDRESS: &str = "an address that begins with https:// (http:// only on this machine), without a query";

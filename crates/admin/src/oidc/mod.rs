@@ -32,3 +32,13 @@ pub(crate) use token_exchange::Provider;
 pub(crate) use unavailable::Provider;
 #[cfg(not(feature = "oidc"))]
 pub use unavailable::ProviderConfig;
+
+impl ProviderConfig {
+    /// Reads the variables; `None` without `VESTIBULE_OIDC_ISSUER`.
+    ///
+    /// # Errors
+    /// One of them is missing, or says what it doesn't take. The message names it.
+    pub fn from_env() -> Result<Option<Self>, ProviderConfigError> {
+        Self::of(&ProviderTexts::from_env())
+    }
+}

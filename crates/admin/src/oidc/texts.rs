@@ -2,8 +2,6 @@
 
 use vestibule_runtime::{EnvError, variable};
 
-use crate::oidc::ProviderConfig;
-
 pub(super) const ISSUER: &str = "VESTIBULE_OIDC_ISSUER";
 pub(super) const CLIENT_ID: &str = "VESTIBULE_OIDC_CLIENT_ID";
 pub(super) const CLIENT_SECRET: &str = "VESTIBULE_OIDC_CLIENT_SECRET";
@@ -40,7 +38,7 @@ pub struct ProviderTexts {
 }
 
 impl ProviderTexts {
-    fn from_env() -> Self {
+    pub(super) fn from_env() -> Self {
         let text = |name| variable(name).unwrap_or_default();
         Self {
             issuer: text(ISSUER),
@@ -51,15 +49,5 @@ impl ProviderTexts {
             claim: text(CLAIM),
             admin_url: text(ADMIN_URL),
         }
-    }
-}
-
-impl ProviderConfig {
-    /// Reads the variables; `None` without `VESTIBULE_OIDC_ISSUER`.
-    ///
-    /// # Errors
-    /// One of them is missing, or says what it doesn't take. The message names it.
-    pub fn from_env() -> Result<Option<Self>, ProviderConfigError> {
-        Self::of(&ProviderTexts::from_env())
     }
 }

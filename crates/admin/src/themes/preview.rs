@@ -12,8 +12,8 @@ use vestibule_core::{StoreError, ThemeId};
 use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_themes::{Draft, VersionId};
 
-use crate::PREFIX;
 use crate::body::Segments;
+use crate::prefix::PREFIX;
 use crate::problem::Problem;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;

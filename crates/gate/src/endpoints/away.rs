@@ -9,7 +9,8 @@ use vestibule_runtime::Outcome;
 use super::EndpointRequest;
 use crate::respond::finish;
 use crate::state::Gate;
-use crate::visit::{StoreDeadline, decision};
+use crate::visit::StoreDeadline;
+use crate::visit_result::decision;
 
 pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let mut decision = decision(Outcome::Endpoint, &request.queue, None, None);

@@ -9,14 +9,17 @@ use vestibule_core::settings::{Preflights, normalise_host};
 use vestibule_runtime::Queue;
 
 use super::QueryParams;
+use crate::answer::{Answer, PassDelivery, Reply};
 use crate::decide::{QueueMatch, decide_visit, match_queue};
 use crate::error::GateError;
-use crate::invitation::{PresentedCode, answer_link};
+use crate::invitation::answer_link;
+use crate::invitation_code::PresentedCode;
 use crate::page::unavailable_page;
 use crate::request::RequestInfo;
-use crate::respond::{Answer, PassDelivery, Reply, respond, set_location};
+use crate::respond::{respond, set_location};
 use crate::state::Gate;
-use crate::visit::{VisitResult, bypassed};
+use crate::visit::bypassed;
+use crate::visit_result::VisitResult;
 
 /// How the proxy wants the response.
 #[derive(Debug, Deserialize)]

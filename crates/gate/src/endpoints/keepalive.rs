@@ -6,7 +6,8 @@ use http::StatusCode;
 use vestibule_core::line::JoinClient;
 
 use super::EndpointRequest;
-use crate::respond::{Answer, PassDelivery, Reply, respond};
+use crate::answer::{Answer, PassDelivery, Reply};
+use crate::respond::respond;
 use crate::state::Gate;
 use crate::visit::{VisitIntent, visit};
 

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use vestibule_themes::Language;
 
 use super::QueryParams;
+use crate::cache_headers::set_private_cache;
 use crate::error::GateError;
 use crate::request::{LANGUAGE_COOKIE, RequestInfo};
-use crate::respond::set_private_cache;
 
 /// Seconds for which a browser keeps the choice: 30 days.
 const KEPT_SECONDS: u64 = 30 * 86_400;

@@ -8,10 +8,12 @@ use vestibule_core::{StoreError, Ticket};
 use vestibule_runtime::{Outcome, Queue};
 
 use super::EndpointRequest;
+use crate::cookies::{cookie, ticket_cookies};
 use crate::error::GateError;
-use crate::respond::{cookie, finish, ticket_cookies};
+use crate::respond::finish;
 use crate::state::Gate;
-use crate::visit::{StoreDeadline, decision};
+use crate::visit::StoreDeadline;
+use crate::visit_result::decision;
 
 pub(crate) async fn leave(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let mut decision = decision(Outcome::Endpoint, &request.queue, None, None);

@@ -18,7 +18,8 @@ use crate::error::GateError;
 use crate::line_document::LineDocument;
 use crate::request::RequestInfo;
 use crate::state::Gate;
-use crate::visit::{StoreDeadline, decision};
+use crate::visit::StoreDeadline;
+use crate::visit_result::decision;
 
 /// Caches serve it for two seconds, and longer while they fetch another one or the gate fails.
 const CACHE_CONTROL: &str = "public, max-age=1, s-maxage=2, stale-while-revalidate=8, stale-if-error=60";

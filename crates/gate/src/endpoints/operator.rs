@@ -9,7 +9,7 @@ use super::{EndpointParams, QueryParams, find_queue};
 use crate::error::GateError;
 use crate::request::RequestInfo;
 use crate::state::Gate;
-use crate::visit::decision;
+use crate::visit_result::decision;
 
 pub(crate) async fn operator(
     State(gate): State<Gate>,

@@ -6,9 +6,10 @@ use http::{Method, StatusCode};
 use vestibule_core::line::RejectionReason;
 
 use super::EndpointRequest;
+use crate::answer::{Answer, Reply};
 use crate::client::join_client;
 use crate::invitation::visit_by_header;
-use crate::respond::{Answer, Reply, respond};
+use crate::respond::respond;
 use crate::state::Gate;
 use crate::visit::{VisitIntent, VisitorRequest, identify_visitor, visit_as};
 

@@ -23,14 +23,14 @@ use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::WaitText;
 
 use super::EndpointRequest;
+use crate::answer::{Answer, Reply};
 use crate::lobby::add_number;
 use crate::request::Credential;
-use crate::respond::{Answer, Reply, complete_status, finish, respond};
+use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
 use crate::streams::StreamPermit;
-use crate::visit::{
-    StoreAnswer, StoreDeadline, VisitIntent, VisitResult, decision, shown_estimate, store_failed, visit, visit_store,
-};
+use crate::visit::{StoreAnswer, StoreDeadline, VisitIntent, shown_estimate, store_failed, visit, visit_store};
+use crate::visit_result::{VisitResult, decision};
 use crate::visitor_status::visitor_status;
 
 /// A stream lasts for this part of the time until its session expires.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vestibule_core::QueueId;
 use vestibule_core::settings::HostPattern;
 
-use super::Queue;
+use super::queue::Queue;
 
 #[derive(Default)]
 pub(super) struct Snapshot {

@@ -12,8 +12,8 @@ use vestibule_admin::ImportPlan;
 use vestibule_core::settings::{Document, Settings};
 use vestibule_http_client::{HttpClient, Options};
 
-use super::{decide, text_of};
-use crate::cli::ApplyOptions;
+use super::options::ApplyOptions;
+use super::review::{decide, text_of};
 
 /// Variable that has the token. It is not a flag, since every user of the machine can read a command line.
 pub(crate) const TOKEN_VARIABLE: &str = "VESTIBULE_ADMIN_TOKEN";

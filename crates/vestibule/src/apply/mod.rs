@@ -2,23 +2,23 @@
 //! or to the API of a backoffice.
 
 pub(crate) mod backoffice;
+mod options;
+mod review;
 
-use std::fmt::Write as _;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use vestibule_admin::{ImportPlan, PlannedChange, PlannedLobby, Via, audit_queue, audit_tenant, planned_lobbies};
-use vestibule_core::settings::{
-    FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted,
-};
+use vestibule_admin::{ImportPlan, Via, audit_queue, audit_tenant, planned_lobbies};
+use vestibule_core::settings::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted};
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{open_store_and_records, parse_sale_keys, stored_settings};
 
-use crate::cli::ApplyOptions;
+use self::review::{decide, text_of};
 use crate::settings_file::read_settings;
+
+pub(crate) use self::options::ApplyOptions;
 
 /// Timeout of a store operation. No visitor waits for this command, so it may be long.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,57 +59,6 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     }
     plan.settle_removed_beacons(&stored, records.now().await.context("cannot read the store")?);
     execute(&*store, &*records, &stored, &plan).await
-}
-
-/// The exit status if nothing is to be written: there are no changes, or they are not confirmed.
-fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<Option<ExitCode>> {
-    let (result, code) = if is_empty {
-        ("No changes.", ExitCode::SUCCESS)
-    } else if options.dry_run {
-        ("Dry run: nothing was written.", ExitCode::SUCCESS)
-    } else if !options.yes && !confirm()? {
-        ("Nothing was written.", ExitCode::FAILURE)
-    } else {
-        return Ok(None);
-    };
-    println!("{result}");
-    Ok(Some(code))
-}
-
-/// A plan as lines for a terminal.
-fn text_of(plan: &ImportPlan) -> String {
-    let mut text = String::new();
-    for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues)] {
-        for PlannedChange { id, created, changes } in changes {
-            let sign = if *created { '+' } else { '~' };
-            let _ = writeln!(text, "  {sign} {kind} {id}");
-            for FieldChange { field, from, to } in changes.iter().filter(|_| !created) {
-                let _ = writeln!(text, "      {field}: {from} -> {to}");
-            }
-        }
-    }
-    for id in &plan.removed {
-        let _ = writeln!(text, "  - queue {id}, with all its visitors");
-    }
-    for PlannedLobby { queue, consequence, .. } in &plan.lobbies {
-        let _ = writeln!(text, "  ! queue {queue}: {consequence}");
-    }
-    for id in &plan.kept {
-        let _ = writeln!(text, "    queue {id} is not in the file and stays; --remove removes such queues");
-    }
-    text
-}
-
-/// Prompts for a confirmation on the terminal.
-fn confirm() -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("stdin is not a terminal; review with --dry-run, then pass --yes");
-    }
-    print!("Apply these changes? [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Writes and audits a plan. Queues that were changed since the plan was made are reported and left unchanged.

@@ -1,6 +1,7 @@
 //! `vestibule demo`: a sample shop, a gate and simulated visitors in one process.
 
 mod behavior;
+mod options;
 mod queue;
 mod report;
 mod shop;
@@ -26,11 +27,15 @@ use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
 use vestibule_workload::{LoadTest, Observer, Target};
 
+use self::report::Credentials;
 use crate::admin::backoffice;
-use crate::cli::{DemoOptions, Listen};
+use crate::arguments::Listen;
 use crate::keys::random_key;
-use crate::serve::{purge_loop, stop_signal, suggest_other_address};
-use crate::server::Server;
+use crate::serve::purge_loop;
+use crate::server::{Server, suggest_other_address};
+use crate::signals::stop_signal;
+
+pub(crate) use self::options::DemoOptions;
 
 /// Grace period for requests in progress.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
@@ -85,13 +90,6 @@ async fn run_workload(gate: SocketAddr, visitors: u32, seed: u64) {
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
-}
-
-/// How to sign in to the backoffice.
-struct Credentials {
-    address: SocketAddr,
-    name: &'static str,
-    password: String,
 }
 
 /// The shop and the gate. Their background tasks end with it.

@@ -10,10 +10,9 @@ use vestibule_core::line::Stats;
 use vestibule_core::store::OperationsStore;
 use vestibule_estimate::wait_estimate;
 
-use super::Credentials;
 use super::behavior::expected_wait;
+use super::options::DemoOptions;
 use super::queue::queue_id;
-use crate::cli::DemoOptions;
 
 /// Interval of the lines in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -21,6 +20,13 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
 /// Waits below this many seconds are shown as none.
 const SHORT_WAIT: u64 = 5;
+
+/// How to sign in to the backoffice.
+pub(super) struct Credentials {
+    pub(super) address: SocketAddr,
+    pub(super) name: &'static str,
+    pub(super) password: String,
+}
 
 /// Writes to stdout. A closed stdout does not stop the demo.
 fn write(text: &str) {

@@ -4,6 +4,7 @@
 
 mod line;
 mod messages;
+mod page_stream;
 mod shop;
 mod stream;
 #[cfg(test)]
@@ -13,7 +14,7 @@ mod trace;
 pub use messages::{GateResponse, PlannedRequest, PollSpan, ReportedStatus, RequestKind};
 pub use trace::{ShownEstimate, VisitorTrace};
 
-use self::stream::PageStream;
+use self::page_stream::PageStream;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::workload::{Behavior, Intent, VisitorKind, Workload};

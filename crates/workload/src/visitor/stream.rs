@@ -15,45 +15,6 @@ const REOPEN: f64 = 20.0;
 const ENDS: f64 = 5.0;
 /// Time until a session expires if a status does not say it, in seconds.
 const EXPIRES_IN: u64 = 60;
-/// Time until a browser reconnects before the server has sent a `retry`, in milliseconds.
-const RETRY_MS: u32 = 3000;
-
-/// What a page knows of its stream.
-#[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
-pub(crate) struct PageStream {
-    /// Whether the page uses streams; not after one that was silent, refused or ended too soon.
-    is_usable: bool,
-    /// Whether the visitor is in line, by the last status.
-    is_in_line: bool,
-    /// Whether the page has a stream: opening, open, or about to be opened again.
-    is_listening: bool,
-    /// Whether the open stream has sent a status.
-    is_heard: bool,
-    /// When the request of the open stream was sent, until its first status.
-    asked_at: Option<SimTime>,
-    ended_at: Option<SimTime>,
-    retry_ms: u32,
-}
-
-impl PageStream {
-    pub(super) const fn new(is_usable: bool) -> Self {
-        Self {
-            is_usable,
-            is_in_line: false,
-            is_listening: false,
-            is_heard: false,
-            asked_at: None,
-            ended_at: None,
-            retry_ms: RETRY_MS,
-        }
-    }
-
-    /// When the last stream ended.
-    pub(crate) const fn ended_at(&self) -> Option<SimTime> {
-        self.ended_at
-    }
-}
 
 impl Visitor {
     /// Whether the page has a stream, open or about to be opened again.
@@ -64,7 +25,7 @@ impl Visitor {
 
     /// When the last stream ended.
     pub(crate) const fn stream_ended_at(&self) -> Option<SimTime> {
-        self.stream.ended_at()
+        self.stream.ended_at
     }
 
     /// The queue page was loaded. Returns the time until its first request, in milliseconds.

@@ -1,16 +1,14 @@
 //! Sign-in, sign-out and the current operator.
 
+mod client_info;
 mod oidc;
 mod totp;
 
-use std::net::IpAddr;
-
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse};
 use http::StatusCode;
 use http::header::SET_COOKIE;
-use http::request::Parts;
 use serde::Serialize;
 use tracing::warn;
 use utoipa::ToSchema;
@@ -19,9 +17,8 @@ use utoipa_axum::routes;
 use vestibule_core::fields::Omissible;
 use vestibule_core::{TenantId, fields};
 use vestibule_records::{EphemeralKey, EphemeralKind};
-use vestibule_runtime::{ClientAddressSource, request_origin};
 
-use crate::PREFIX;
+use self::client_info::ClientInfo;
 use crate::access::{
     AuthenticationCode, CodeKind, NewPassword, Operator, OperatorName, Password, Principal, Role, Scope, SignIn,
     SignInMethod, SignInThrottle, Tenants, TotpStatus, set_cookie,
@@ -30,9 +27,8 @@ use crate::audit::AuditEventBuilder;
 use crate::body::{Body, wrong};
 use crate::codes::Code;
 use crate::describe::describe;
-use crate::peer::PeerAddress;
+use crate::prefix::PREFIX;
 use crate::problem::Problem;
-use crate::request_id::RequestId;
 use crate::secret::hash;
 use crate::state::Admin;
 
@@ -82,39 +78,6 @@ fields! {
 
 describe!(request Credentials, PasswordConfirmation, PasswordChange);
 
-/// The client of a request.
-pub(crate) struct ClientInfo {
-    address: Option<IpAddr>,
-    https: bool,
-    request: RequestId,
-}
-
-impl ClientInfo {
-    pub(crate) const fn address(&self) -> Option<IpAddr> {
-        self.address
-    }
-
-    pub(crate) const fn https(&self) -> bool {
-        self.https
-    }
-
-    /// The id of the request.
-    pub(crate) fn request(&self) -> &str {
-        &self.request.0
-    }
-}
-
-impl FromRequestParts<Admin> for ClientInfo {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
-        let peer = parts.extensions.get::<PeerAddress>().and_then(|peer| peer.0);
-        let origin = request_origin(&parts.headers, peer, admin.trusted_proxies, &ClientAddressSource::default());
-        let request = RequestId::in_extensions(&parts.extensions);
-        Ok(Self { address: origin.address, https: origin.https, request })
-    }
-}
-
 /// Sign in
 ///
 /// Returns a cookie for browsers. Attempts are limited. An operator with TOTP gets 401 with `code_required` after the
@@ -133,14 +96,14 @@ pub(crate) async fn sign_in(
 ) -> Result<impl IntoResponse, Problem> {
     let records = &*admin.records;
     let now = admin.now().await?;
-    let throttle = SignInThrottle::of(&name, client.address);
+    let throttle = SignInThrottle::of(&name, client.address());
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &name).await?;
     let is_known = found.is_some();
     let expected = found.as_ref().and_then(|(operator, _)| operator.password.clone());
     let right = admin.passwords.matches(&password, expected).await?;
     let Some((mut operator, revision)) = found.filter(|_| right) else {
-        warn!(operator = %name, request = client.request.0, "a sign-in failed");
+        warn!(operator = %name, request = client.request(), "a sign-in failed");
         audit_failure(&admin, &client, is_known.then_some(&name)).await;
         return Err(Problem::WrongPassword);
     };
@@ -152,7 +115,7 @@ pub(crate) async fn sign_in(
         };
         accepted = totp.accept(&code, now)?;
         if accepted.is_none() {
-            warn!(operator = %name, request = client.request.0, "a sign-in failed: the code was wrong");
+            warn!(operator = %name, request = client.request(), "a sign-in failed: the code was wrong");
             audit_failure(&admin, &client, Some(&name)).await;
             return Err(Problem::WrongCode);
         }
@@ -162,13 +125,13 @@ pub(crate) async fn sign_in(
     throttle.succeeded(records).await?;
     let method = if accepted.is_some() { SignInMethod::PasswordAndTotp } else { SignInMethod::Password };
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
-    let event = AuditEventBuilder::unknown("account.sign_in", &client.request.0, Some(name.to_string()));
+    let event = AuditEventBuilder::unknown("account.sign_in", client.request(), Some(name.to_string()));
     let event = match accepted {
         Some(CodeKind::Recovery(left)) => event.with("recovery_codes_left", left),
         Some(CodeKind::Totp) | None => event,
     };
     event.log(&admin).await;
-    let cookie = set_cookie(Some(&secret), client.https);
+    let cookie = set_cookie(Some(&secret), client.https());
     let account = CurrentPrincipal::of(&name, &operator.scope, operator.totp_status(method, admin.require_totp));
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }

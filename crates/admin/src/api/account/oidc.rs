@@ -9,7 +9,7 @@ use tracing::warn;
 use vestibule_core::StoreError;
 
 use crate::access::{Operator, SignIn, SignInMethod, SignInThrottle, set_cookie};
-use crate::api::account::ClientInfo;
+use crate::api::account::client_info::ClientInfo;
 use crate::audit::AuditEventBuilder;
 use crate::oidc::{AuthRequest, Identity, OidcError, Provider, auth_request_cookie};
 use crate::problem::Problem;

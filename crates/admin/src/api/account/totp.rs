@@ -15,7 +15,7 @@ use crate::access::{
     AuthenticationCode, Operator, OperatorName, OperatorTotp, Password, Principal, SignIn, SignInMethod,
     SignInThrottle, TotpSecret, set_cookie,
 };
-use crate::api::account::ClientInfo;
+use crate::api::account::client_info::ClientInfo;
 use crate::audit::AuditEventBuilder;
 use crate::body::{Body, wrong};
 use crate::codes::Code;

@@ -9,7 +9,7 @@ use vestibule_themes::{LiveChange, VersionId};
 
 use crate::access::Principal;
 use crate::api::queues::service::IfMatch;
-use crate::api::themes::ThemeVersionView;
+use crate::api::themes::version_view::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
 use crate::body::Segments;
 use crate::codes::Code;

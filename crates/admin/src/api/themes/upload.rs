@@ -8,7 +8,7 @@ use vestibule_core::QueueId;
 use vestibule_themes::Draft;
 
 use crate::access::Principal;
-use crate::api::themes::ThemeVersionView;
+use crate::api::themes::version_view::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
 use crate::body::{Query, Segments, ValidateQuery};
 use crate::problem::Problem;

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use vestibule_themes::VersionList;
 
 use crate::access::Principal;
-use crate::api::themes::ThemeVersionView;
+use crate::api::themes::version_view::ThemeVersionView;
 use crate::body::Segments;
 use crate::problem::Problem;
 use crate::queue_settings::etag;

@@ -1,0 +1,82 @@
+//! The answer to a request about a visitor, before it is written.
+
+use axum::response::Response;
+use http::{HeaderName, StatusCode};
+use vestibule_themes::ErrorPage;
+
+use crate::cors::CorsOrigin;
+use crate::error::GateError;
+use crate::response_buffer::ResponseBuffer;
+use crate::visit_result::VisitResult;
+
+/// Tells the origin that a request passes without an admission, and why.
+pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-vestibule-bypass");
+/// Carries the pass to the origin.
+pub(crate) const PASS_HEADER: HeaderName = HeaderName::from_static("x-vestibule-pass");
+
+/// The answer to a request about a visitor.
+pub(crate) struct Answer {
+    pub(crate) visit: VisitResult,
+    pub(crate) reply: Reply,
+    pub(crate) pass: PassDelivery,
+    pub(crate) cors: Option<CorsOrigin>,
+}
+
+/// What the visitor gets.
+pub(crate) enum Reply {
+    /// The response of the origin.
+    Forwarded(Response, ResponseBuffer),
+    /// 302 to this address.
+    Redirect(String),
+    /// The same after a wrong invitation code, which the page at that address reports.
+    WrongCode(String),
+    /// The queue page.
+    QueuePage(StatusCode),
+    /// A page in place of the response of the origin.
+    ErrorPage(StatusCode, ErrorPage),
+    /// The visitor status as JSON.
+    Status(StatusCode),
+    /// 401 with the visitor status for a forward-auth proxy, which sends the visitor to this address.
+    CheckDenied(String),
+    /// No body.
+    Empty(StatusCode),
+    /// Problem details.
+    Error(GateError),
+}
+
+impl Reply {
+    /// The page for a visitor who is not admitted: the queue page with this status, or the page of a rejection.
+    pub(crate) fn page_of(visit: &VisitResult, status: StatusCode) -> Self {
+        if let Some(page) = visit.sign_in_page() {
+            return Self::ErrorPage(status, page);
+        }
+        visit
+            .rejection_page()
+            .map_or(Self::QueuePage(status), |page| Self::ErrorPage(StatusCode::TOO_MANY_REQUESTS, page))
+    }
+}
+
+/// How the pass of an admitted visitor is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PassDelivery {
+    /// Not in this response.
+    None,
+    /// In a cookie, if the origin receives it.
+    Cookie,
+    /// In a header for a forward-auth proxy, or the reason why there is none.
+    Header,
+}
+
+impl Answer {
+    pub(crate) const fn new(visit: VisitResult, reply: Reply) -> Self {
+        Self { visit, reply, pass: PassDelivery::None, cors: None }
+    }
+
+    pub(crate) fn with_pass(self, pass: PassDelivery) -> Self {
+        Self { pass, ..self }
+    }
+
+    pub(crate) fn with_cors(self, cors: CorsOrigin) -> Self {
+        Self { cors: Some(cors), ..self }
+    }
+}

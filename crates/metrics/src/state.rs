@@ -1,0 +1,66 @@
+//! The sources of a scrape.
+
+use std::sync::Arc;
+
+use prometheus::proto::MetricFamily;
+use vestibule_core::{SaleKeys, Store};
+use vestibule_runtime::StreamCounts;
+
+use crate::requests::RequestMetrics;
+use crate::scrape::Scraper;
+use crate::token::MetricsToken;
+use crate::{render, streams};
+
+/// The sources of a scrape.
+pub struct Metrics {
+    scraper: Scraper,
+    requests: Option<RequestMetrics>,
+    streams: Option<Arc<StreamCounts>>,
+}
+
+impl Metrics {
+    /// All queues of this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { scraper: Scraper::new(store), requests: None, streams: None }
+    }
+
+    /// Adds the metrics of this process' own requests.
+    #[must_use]
+    pub fn with_requests(self, requests: RequestMetrics) -> Self {
+        Self { requests: Some(requests), ..self }
+    }
+
+    /// Adds the metrics of this process' streams.
+    #[must_use]
+    pub fn with_streams(self, streams: Arc<StreamCounts>) -> Self {
+        Self { streams: Some(streams), ..self }
+    }
+
+    /// Adds whether this process' gate knows the sale keys of the draws.
+    #[must_use]
+    pub fn with_sale_keys(self, sale_keys: &SaleKeys) -> Self {
+        self.with_sale_key_ids(sale_keys.ids().map(str::to_owned))
+    }
+
+    /// Adds whether the gates, which have the sale keys with these IDs, know those of the draws.
+    #[must_use]
+    pub fn with_sale_key_ids(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+        self.scraper.sale_key_ids = Some(ids.into_iter().collect());
+        self
+    }
+
+    pub(crate) async fn families(&self) -> Vec<MetricFamily> {
+        let mut families = render::families(&self.scraper.scrape().await);
+        families.extend(self.requests.iter().flat_map(RequestMetrics::families));
+        families.extend(self.streams.iter().flat_map(|counts| streams::families(counts)));
+        families
+    }
+}
+
+/// What the handlers of a router share.
+#[derive(Clone)]
+pub(crate) struct MetricsState {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) token: MetricsToken,
+}

@@ -1,0 +1,62 @@
+//! Shows a plan, and asks whether it is to be executed.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use vestibule_admin::{ImportPlan, PlannedChange, PlannedLobby};
+use vestibule_core::settings::FieldChange;
+
+use super::options::ApplyOptions;
+
+/// The exit status if nothing is to be written: there are no changes, or they are not confirmed.
+pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<Option<ExitCode>> {
+    let (result, code) = if is_empty {
+        ("No changes.", ExitCode::SUCCESS)
+    } else if options.dry_run {
+        ("Dry run: nothing was written.", ExitCode::SUCCESS)
+    } else if !options.yes && !confirm()? {
+        ("Nothing was written.", ExitCode::FAILURE)
+    } else {
+        return Ok(None);
+    };
+    println!("{result}");
+    Ok(Some(code))
+}
+
+/// A plan as lines for a terminal.
+pub(super) fn text_of(plan: &ImportPlan) -> String {
+    let mut text = String::new();
+    for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues)] {
+        for PlannedChange { id, created, changes } in changes {
+            let sign = if *created { '+' } else { '~' };
+            let _ = writeln!(text, "  {sign} {kind} {id}");
+            for FieldChange { field, from, to } in changes.iter().filter(|_| !created) {
+                let _ = writeln!(text, "      {field}: {from} -> {to}");
+            }
+        }
+    }
+    for id in &plan.removed {
+        let _ = writeln!(text, "  - queue {id}, with all its visitors");
+    }
+    for PlannedLobby { queue, consequence, .. } in &plan.lobbies {
+        let _ = writeln!(text, "  ! queue {queue}: {consequence}");
+    }
+    for id in &plan.kept {
+        let _ = writeln!(text, "    queue {id} is not in the file and stays; --remove removes such queues");
+    }
+    text
+}
+
+/// Prompts for a confirmation on the terminal.
+fn confirm() -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("stdin is not a terminal; review with --dry-run, then pass --yes");
+    }
+    print!("Apply these changes? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -11,8 +11,8 @@ use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin, Settings,
-    event_problems, queues_unmatched, routing_conflicts,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin, Plan,
+    PlanOptions, Settings, StoredSettings, event_problems, queues_unmatched,
 };
 use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
 use vestibule_http_client::{HttpClient, Options};
@@ -56,6 +56,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let keys = options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?;
     let keys = keys.unwrap_or_default();
     let now = SystemClock::new().now();
+    let plan = Plan::of(&StoredSettings::default(), document.clone(), &PlanOptions::default());
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
         println!("{}", summary(queue));
@@ -65,7 +66,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         for batch in &queue.invitations {
             println!("  {}", batch_summary(batch));
         }
-        for warning in warnings(queue, &document.queues, now).into_iter().chain(key_warnings(queue, &keys)) {
+        for warning in warnings(queue, &document.queues, &plan, now).into_iter().chain(key_warnings(queue, &keys)) {
             println!("  warning: {warning}");
         }
         if let Some(warning) = key_set_warning(queue).await {
@@ -175,7 +176,7 @@ fn key_warnings<'a>(queue: &'a Settings, keys: &'a SaleKeys) -> impl Iterator<It
         .map(|(event, key)| format!("event \"{}\": the sale key \"{key}\" is not among those of --sale-keys", event.id))
 }
 
-fn warnings(queue: &Settings, all: &[Settings], now: Micros) -> Vec<String> {
+fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec<String> {
     let mut found = Vec::new();
     for event in queue.line.events.iter() {
         let problems = event_problems(&queue.line, event, now).into_iter();
@@ -199,7 +200,7 @@ fn warnings(queue: &Settings, all: &[Settings], now: Micros) -> Vec<String> {
     if is_restricted && !queue.invitations.iter().any(|batch| batch.is_valid_at(now)) {
         found.push("access is \"invited\" and no batch of invitations is valid now: nobody joins".to_owned());
     }
-    found.extend(routing_conflicts(queue, all, true, |_| true).iter().map(ToString::to_string));
+    found.extend(plan.warnings_about(&queue.id).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {
         found.push("host \"*\" also matches hosts that are misspelled in other queues".to_owned());
     }

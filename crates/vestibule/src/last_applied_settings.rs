@@ -134,8 +134,8 @@ pub(crate) fn log_plan(plan: &Plan) {
         let changes = change.changes.iter().filter(|it| it.field != "epoch").map(shown).collect::<Vec<_>>().join(", ");
         warn!(%queue, changes, "the settings file replaces changes from another source");
     }
-    for conflict in plan.conflicts() {
-        warn!(%conflict, "queues of the settings file conflict");
+    for warning in plan.warnings() {
+        warn!(%warning, "a value of the settings file is probably a mistake");
     }
 }
 

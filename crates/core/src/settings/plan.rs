@@ -349,6 +349,31 @@ impl Plan {
         locked
     }
 
+    /// What operators should know before the plan is executed, as `queue.field`: routing conflicts, and values of queues that
+    /// their tenants do not allow.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<FieldError> {
+        [self.conflicts(), self.outside()].concat()
+    }
+
+    /// The warnings about one queue, by field.
+    #[must_use]
+    pub fn warnings_about(&self, queue: &QueueId) -> Vec<FieldError> {
+        let prefix = format!("{queue}.");
+        let of_queue = |warning: FieldError| {
+            let field = warning.field.strip_prefix(&prefix)?.to_owned();
+            Some(FieldError::new(field, warning.fault))
+        };
+        self.warnings().into_iter().filter_map(of_queue).collect()
+    }
+
+    /// Why the plan cannot be executed at `now`, as `queue.field`: draws that cannot take place, and changes of events that are
+    /// locked.
+    #[must_use]
+    pub fn rejections(&self, stored: &StoredSettings, now: Micros) -> Vec<FieldError> {
+        [self.invalid_draws.clone(), self.locked_events(stored, now)].concat()
+    }
+
     /// Values of queues that the new and changed tenants do not allow, as `queue.field`.
     #[must_use]
     pub fn outside(&self) -> Vec<FieldError> {

@@ -40,8 +40,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let now = records.now().await.context("cannot read the store")?;
     let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), now: Some(now), ..PlanOptions::default() };
     let mut plan = Plan::of(&stored, document, &plan_options);
-    let locked = plan.locked_events(&stored, now);
-    let rejected: Vec<_> = plan.invalid_draws.iter().chain(&locked).map(ToString::to_string).collect();
+    let rejected: Vec<_> = plan.rejections(&stored, now).iter().map(ToString::to_string).collect();
     if !rejected.is_empty() {
         bail!("nothing was written: {}", rejected.join("; "));
     }
@@ -51,8 +50,8 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     for id in plan.kept_because(KeptReason::Unreadable) {
         println!("    queue {id} is not in the file and stays; its settings in the store cannot be read");
     }
-    for conflict in plan.conflicts().iter().chain(&plan.outside()) {
-        println!("    warning: {conflict}");
+    for warning in plan.warnings() {
+        println!("    warning: {warning}");
     }
     if let Some(code) = decide(&options, plan.is_empty())? {
         return Ok(code);

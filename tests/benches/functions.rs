@@ -197,8 +197,8 @@ async fn invoked(function: &Function, event: &Value) -> f64 {
 
 /// What the emulator says of the time until the function asked for its first invocation.
 fn init_of(log: &str) -> f64 {
-    let told = log.split("INIT REPORT(durationMs: ").nth(1).and_then(|rest| rest.split(')').next());
-    told.unwrap_or_else(|| panic!("no init report in {log}")).parse().unwrap()
+    let duration = log.split("INIT REPORT(durationMs: ").nth(1).and_then(|rest| rest.split(')').next());
+    duration.unwrap_or_else(|| panic!("no init report in {log}")).parse().unwrap()
 }
 
 /// What happens to the connection.

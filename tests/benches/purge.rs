@@ -1,4 +1,4 @@
-//! What another client feels while a million lapsed sessions are purged.
+//! What another client feels while a million expired sessions are purged.
 //!
 //! A visitor polls on a connection of its own, one poll after the other, in a queue with 10 000 in line: first alone,
 //! then while the purge empties 200 other queues, and so on in turns. Prints a table; asserts nothing but that all was
@@ -21,12 +21,12 @@ use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 
 const QUEUES: usize = 200;
-const LAPSED_IN_LINE: usize = 4_500;
-const LAPSED_IN_PLACES: usize = 500;
+const EXPIRED_WAITING: usize = 4_500;
+const EXPIRED_ACTIVE: usize = 500;
 const WAITING: usize = 10_000;
 const TURNS: usize = 3;
 
-/// Sessions that lapsed long ago: `ARGV[1]` in places and `ARGV[2]` in line.
+/// Sessions that expired long ago: `ARGV[1]` active and `ARGV[2]` in line.
 const FILL: &str = "
     local admitted, waiting = tonumber(ARGV[1]), tonumber(ARGV[2])
     for i = 1, admitted + waiting do
@@ -49,11 +49,11 @@ fn connected(redis: &Redis) -> RedisStore {
 
 async fn fill(redis: &Redis, store: &RedisStore) {
     for number in 0..QUEUES {
-        let settings = settings(&format!("lapsed-{number}"), LAPSED_IN_PLACES);
+        let settings = settings(&format!("expired-{number}"), EXPIRED_ACTIVE);
         store.put_settings(&settings, PutMode::Always).await.unwrap();
         let keys = Keys::of(&settings.id);
         let (active, line, pool) = (keys.active(), keys.line(), keys.pool());
-        let (admitted, waiting) = (LAPSED_IN_PLACES.to_string(), LAPSED_IN_LINE.to_string());
+        let (admitted, waiting) = (EXPIRED_ACTIVE.to_string(), EXPIRED_WAITING.to_string());
         let answer = redis.command(&["EVAL", FILL, "3", &active, &line, &pool, &admitted, &waiting]).await;
         assert_eq!(answer, Value::Nil);
     }
@@ -72,7 +72,7 @@ async fn a_line(store: &RedisStore) -> (QueueId, Ticket) {
     (settings.id, ticket)
 }
 
-/// Polls until told to stop; returns how long each poll took, the shortest first.
+/// Polls until it is stopped; returns how long each poll took, the shortest first.
 async fn poll(store: Arc<RedisStore>, queue: QueueId, ticket: Ticket, stop: watch::Receiver<bool>) -> Vec<Duration> {
     let mut times = Vec::new();
     while !*stop.borrow() {
@@ -146,7 +146,7 @@ async fn main() {
 async fn left(redis: &Redis) -> i64 {
     let mut left = 0;
     for number in 0..QUEUES {
-        let queue: QueueId = format!("lapsed-{number}").parse().unwrap();
+        let queue: QueueId = format!("expired-{number}").parse().unwrap();
         left += redis.command(&["ZCARD", &Keys::of(&queue).pool()]).await.integer();
     }
     left

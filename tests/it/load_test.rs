@@ -24,6 +24,8 @@ use vestibule_workload::{
     add_hostile_figures, summarize,
 };
 
+/// Arguments for visitors who keep their page open, and leave the site when they have finished.
+const PATIENT: [&str; 10] = ["--leave", "1", "--close", "0", "--sleep", "0", "--reload", "0", "--second-tab", "0"];
 /// Longest that a rehearsal of a test may last.
 const LIMIT: Duration = Duration::from_mins(15);
 

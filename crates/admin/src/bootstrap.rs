@@ -70,9 +70,9 @@ impl NewOperator {
             totp: None,
         };
         operator.store(records, &self.name, over).await?;
-        let told = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
+        let created = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
         let action = if over == 0 { "operator.create" } else { "operator.update" };
-        audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &told)).await;
+        audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &created)).await;
         Ok(())
     }
 }

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn displayed_wait_decreases_and_follows_the_estimate() {
         let now = WaitRange { p50_ms: 300_000, p90_ms: 400_000 };
-        assert_eq!(now.after(600_000, 0.0, LONG).p50_ms, 600_000, "who asks twice at once is told the same");
+        assert_eq!(now.after(600_000, 0.0, LONG).p50_ms, 600_000, "two requests at once get the same answer");
         let soon = now.after(600_000, 2.0, LONG);
         assert!((585_000..=595_000).contains(&soon.p50_ms), "{soon:?}");
         assert_eq!(soon.p90_ms / 1000, soon.p50_ms * 4 / 3000, "{soon:?}");
@@ -79,6 +79,6 @@ mod tests {
         }
         assert!(shown.abs_diff(300_000) < 80_000, "{shown}");
         assert_eq!(now.after(61_000, 2.0, LONG), now, "near the end it is shown as it is known");
-        assert_eq!(now.after(5000, 600.0, LONG), now, "who was away for longer than the wait is told anew");
+        assert_eq!(now.after(5000, 600.0, LONG), now, "after an absence longer than the wait, the estimate is new");
     }
 }

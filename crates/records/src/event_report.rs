@@ -274,7 +274,7 @@ mod tests {
     }
 
     /// What was counted, whether it is complete, and the times after the lobby opened.
-    fn told(entries: &[Entry], present: Snapshot) -> (u64, bool, u64, u64) {
+    fn figures(entries: &[Entry], present: Snapshot) -> (u64, bool, u64, u64) {
         let Report { from, to, complete, totals, .. } = report(&event(), entries, &present);
         assert_eq!(totals.counters.joined, totals.waits.buckets[0]);
         (totals.counters.joined, complete, from.seconds() - LOBBY, to.seconds() - LOBBY)
@@ -283,36 +283,44 @@ mod tests {
     #[test]
     fn report_is_the_difference_of_first_and_last_snapshot() {
         let mut entries = vec![entry(TurningPoint::Lobby, snapshot(0, 5, 100))];
-        assert_eq!(told(&entries, snapshot(30, 5, 130)), (30, true, 0, 30), "up to now");
+        assert_eq!(figures(&entries, snapshot(30, 5, 130)), (30, true, 0, 30), "up to now");
         entries.push(entry(TurningPoint::Start, snapshot(600, 5, 150)));
         entries.push(entry(TurningPoint::End, snapshot(1200, 5, 180)));
-        assert_eq!(told(&entries, snapshot(1300, 5, 190)), (90, true, 0, 1300));
+        assert_eq!(figures(&entries, snapshot(1300, 5, 190)), (90, true, 0, 1300));
         entries.push(entry(TurningPoint::Over, snapshot(1800, 5, 200)));
-        assert_eq!(told(&entries, snapshot(9000, 5, 900)), (100, true, 0, 1800), "visitors of later are not counted");
+        assert_eq!(
+            figures(&entries, snapshot(9000, 5, 900)),
+            (100, true, 0, 1800),
+            "visitors of later are not counted"
+        );
         // The first snapshot of a turning point counts.
         entries.push(entry(TurningPoint::Lobby, snapshot(2000, 5, 500)));
-        assert_eq!(told(&entries, snapshot(9000, 5, 900)), (100, true, 0, 1800));
+        assert_eq!(figures(&entries, snapshot(9000, 5, 900)), (100, true, 0, 1800));
     }
 
     #[test]
     fn report_over_a_loss_of_data_is_incomplete() {
         let lobby = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
         let lost = LOBBY + 700;
-        assert_eq!(told(std::slice::from_ref(&lobby), snapshot(900, lost, 7)), (7, false, 0, 900));
+        assert_eq!(figures(std::slice::from_ref(&lobby), snapshot(900, lost, 7)), (7, false, 0, 900));
         let start = entry(TurningPoint::Start, snapshot(600, 5, 150));
-        assert_eq!(told(&[lobby, start], snapshot(900, lost, 7)), (57, false, 0, 900), "what is known is counted");
+        assert_eq!(figures(&[lobby, start], snapshot(900, lost, 7)), (57, false, 0, 900), "what is known is counted");
         let late = entry(TurningPoint::Lobby, snapshot(720, lost, 3));
-        assert_eq!(told(&[late], snapshot(900, lost, 7)), (7, false, 700, 900), "the snapshots were lost as well");
+        assert_eq!(figures(&[late], snapshot(900, lost, 7)), (7, false, 700, 900), "the snapshots were lost as well");
         let soon = entry(TurningPoint::Lobby, snapshot(40, LOBBY + 20, 3));
-        assert_eq!(told(&[soon], snapshot(900, LOBBY + 20, 7)), (7, false, 20, 900), "a loss just after the opening");
+        assert_eq!(
+            figures(&[soon], snapshot(900, LOBBY + 20, 7)),
+            (7, false, 20, 900),
+            "a loss just after the opening"
+        );
     }
 
     #[test]
     fn report_with_a_late_first_snapshot_is_incomplete() {
         let lobby = |seconds| [entry(TurningPoint::Lobby, snapshot(seconds, 5, 100))];
-        assert_eq!(told(&lobby(60), snapshot(900, 5, 110)), (10, true, 60, 900));
-        assert_eq!(told(&lobby(61), snapshot(900, 5, 110)), (10, false, 61, 900));
-        assert_eq!(told(&[], snapshot(900, 5, 110)), (0, false, 900, 900));
+        assert_eq!(figures(&lobby(60), snapshot(900, 5, 110)), (10, true, 60, 900));
+        assert_eq!(figures(&lobby(61), snapshot(900, 5, 110)), (10, false, 61, 900));
+        assert_eq!(figures(&[], snapshot(900, 5, 110)), (0, false, 900, 900));
     }
 
     #[test]
@@ -320,7 +328,7 @@ mod tests {
         let mut earlier = entry(TurningPoint::Lobby, snapshot(0, 5, 40));
         earlier.planned_at -= 86_400;
         let postponed = entry(TurningPoint::Lobby, snapshot(0, 5, 100));
-        assert_eq!(told(&[earlier, postponed], snapshot(900, 5, 110)), (10, true, 0, 900));
+        assert_eq!(figures(&[earlier, postponed], snapshot(900, 5, 110)), (10, true, 0, 900));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin, Plan,
-    PlanOptions, Settings, StoredSettings, event_problems, queues_unmatched,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin,
+    Plan, PlanOptions, Settings, StoredSettings, event_problems, queues_unmatched,
 };
 use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
 use vestibule_http_client::{HttpClient, Options};

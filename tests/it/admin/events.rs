@@ -99,7 +99,7 @@ async fn late_lobby_is_a_warning_of_validation(backoffice: Backoffice) {
     let (field, code) = (&warned["warnings"][0]["field"], &warned["warnings"][0]["code"]);
     assert_eq!((field, code), (&json!("events[0].lobby_at"), &json!("lobby_soon")), "{warned}");
     assert_eq!(root.patch("/queues/tour", patch.clone()).await.status, 200, "a warning prevents nothing");
-    assert_eq!(root.patch(validate, patch).await.json()["warnings"], json!([]), "gates have been told");
+    assert_eq!(root.patch(validate, patch).await.json()["warnings"], json!([]), "gates know it");
 }
 
 async fn events_survive_export_and_import(backoffice: Backoffice) {

@@ -195,9 +195,9 @@ async fn line_document_commits_to_the_draw(keeper: StoreSetup) {
     let after = fixture.visitor().fetch(&fixture.own("line")).await.json();
     assert_eq!((&after["mode"], &after["phase"]), (&json!("draw"), &json!("draw")));
     assert_eq!(after["event"]["drawn_at"], after["event"]["starts_at"]);
-    let told = &after["event"]["draw"];
-    assert_eq!((&told["commitment"], &told["salt"]), (&event["draw"]["commitment"], &json!("a")));
-    assert_eq!((&told["secret"], &told["seed"]), (&json!(draw.secret()), &json!(draw.seed())));
+    let published = &after["event"]["draw"];
+    assert_eq!((&published["commitment"], &published["salt"]), (&event["draw"]["commitment"], &json!("a")));
+    assert_eq!((&published["secret"], &published["seed"]), (&json!(draw.secret()), &json!(draw.seed())));
     let front = &after["front"];
     assert_eq!((&front["arrival"], &front["joined_at"]), (&json!(draw.arrival(session)), &json!(null)));
     assert_eq!(front["number"], draw.number(session).to_string());

@@ -78,7 +78,7 @@ pub(super) async fn rule_20_uninvited_newcomers_do_not_join(bench: &StoreFixture
     assert_eq!(
         fixture.ask(None, None).await.kind,
         VisitKind::InvitationRequired,
-        "whoever may not join is told the same"
+        "visitors who may not join get the same answer"
     );
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((0, 0), 0), "nothing is stored");
     let first = session_of(&invited(&fixture, 0).await);

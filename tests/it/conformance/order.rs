@@ -334,7 +334,7 @@ pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(bench: &StoreFixt
         let answer = fixture.visit_as(SessionId::random()).await;
         assert_eq!((answer.kind, answer.place, answer.waiting, answer.active), (VisitKind::Full, None, 2, 1));
     }
-    assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Full, "whoever may not join is told the same");
+    assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Full, "visitors who may not join get the same answer");
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((2, 1), 3), "nothing is stored");
     assert_eq!(fixture.visit_as(guests[2].session).await.kind, VisitKind::Renewed, "a present session is none");
     fixture.leave(&guests[0]).await;

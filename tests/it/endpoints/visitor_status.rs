@@ -80,8 +80,8 @@ async fn waiting_visitors_get_the_message_in_their_language(keeper: StoreSetup) 
 
     let texts = json!({ "default": "Floor tickets are sold out.", "de": "Ausverkauft.", "pt-BR": "<b>Esgotado</b> & \"mais\"" });
     fixture.change(&json!({ "message": texts })).await;
-    let told = visitor.status(queue).await.json();
-    assert_eq!((&told["message"], &told["revision"]), (&texts["pt-BR"], &json!(2)), "with the next poll");
+    let status = visitor.status(queue).await.json();
+    assert_eq!((&status["message"], &status["revision"]), (&texts["pt-BR"], &json!(2)), "with the next poll");
     let page = visitor.navigate("/").await;
     assert!(page.text().contains(">&lt;b&gt;Esgotado&lt;&#x2f;b&gt; &amp; &quot;mais&quot;</p>"), "{}", page.text());
     assert_eq!(visitor.fetch("/").await.json()["message"], texts["pt-BR"]);

@@ -99,20 +99,10 @@ async fn rehearsal(url: &str, lobby: &str) -> (i32, String) {
         "steady:8",
         "--shopping",
         "uniform:0.5..1.5",
-        "--leave",
-        "1",
-        "--close",
-        "0",
-        "--sleep",
-        "0",
-        "--reload",
-        "0",
-        "--second-tab",
-        "0",
         "--streams",
         "0.5",
     ];
-    let (status, said, _) = run(&workload).await;
+    let (status, said, _) = run(&[&workload[..], &super::PATIENT].concat()).await;
     (status, said)
 }
 

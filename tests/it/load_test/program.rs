@@ -225,20 +225,10 @@ async fn streams_report(served: &RunningGate, visitors: &str) -> (i32, Value, St
         "steady:2",
         "--shopping",
         "uniform:0.5..1.5",
-        "--leave",
-        "1",
-        "--close",
-        "0",
-        "--sleep",
-        "0",
-        "--reload",
-        "0",
-        "--second-tab",
-        "0",
         "--json",
         "report.json",
     ];
-    let (status, said, program) = run(&workload).await;
+    let (status, said, program) = run(&[&workload[..], &super::PATIENT].concat()).await;
     let report = std::fs::read(program.folder().join("report.json")).unwrap_or_else(|_| panic!("{said}"));
     (status, serde_json::from_slice(&report).unwrap(), said)
 }

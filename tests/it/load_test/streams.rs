@@ -35,7 +35,7 @@ async fn gate_with_limit(max_waiting: usize) -> (RunningGate, TempDir) {
         origin.url()
     );
     fs::write(&file, settings).unwrap();
-    // A busy machine takes its time, and nobody shall be told that the store is unavailable.
+    // A busy machine takes its time, and no visitor must see an unavailable store.
     let flags = ["--settings", &file.display().to_string(), "--store-timeout-ms", "10000"];
     let gate = RunningGate::start(redis, &url, origin, &flags).await;
     (gate, folder)
@@ -68,13 +68,14 @@ pub(super) async fn assert_full_line_holds(newcomers: usize, max_waiting: usize)
             sleep(Duration::from_millis(10)).await;
         }
     };
-    let told = tokio::select! {
-        told = statuses(visitors) => told,
+    let statuses_seen = tokio::select! {
+        statuses_seen = statuses(visitors) => statuses_seen,
         () = watching => unreachable!("it watches to the end"),
     };
     assert!(longest <= max_waiting, "{longest}");
     assert_eq!(waiting(&gate.redis).await, max_waiting);
-    let (inside, refused): (Vec<_>, Vec<_>) = told.into_iter().partition(|(_, status)| status["state"] == "waiting");
+    let (inside, refused): (Vec<_>, Vec<_>) =
+        statuses_seen.into_iter().partition(|(_, status)| status["state"] == "waiting");
     assert_eq!((inside.len(), refused.len()), (max_waiting, newcomers - max_waiting));
     for (_, status) in &refused {
         assert_eq!(

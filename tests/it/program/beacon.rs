@@ -68,21 +68,21 @@ async fn serve_records_the_value_of_a_beacon() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("after.json");
     std::fs::write(&file, document.to_string()).unwrap();
-    let (code, told) = run(&["verify-draw", &file.display().to_string()]).await;
+    let (code, output) = run(&["verify-draw", &file.display().to_string()]).await;
     let address = format!("https://api.drand.sh/{CHAIN}/public/{}", beacon["round"]);
-    assert!(code == 0 && told.contains(&address) && told.contains(RANDOMNESS), "{told}");
+    assert!(code == 0 && output.contains(&address) && output.contains(RANDOMNESS), "{output}");
     // A restart with the same file keeps the value.
     let reloaded = gate.file.shown();
-    let (code, told) = run(&["check", &reloaded]).await;
-    assert!(code == 0 && told.contains("of drand-quicknet, published"), "{told}");
+    let (code, output) = run(&["check", &reloaded]).await;
+    assert!(code == 0 && output.contains("of drand-quicknet, published"), "{output}");
 }
 
 #[tokio::test]
 async fn relay_must_be_a_url() {
     let file = SettingsFile::of(&super::settings("https://www.example.com", "quota = 1"));
-    let (code, told) =
+    let (code, output) =
         run(&["serve", "--settings", &file.shown(), "--listen", "127.0.0.1:0", "--beacon-url", "drand"]).await;
-    assert!(code == 1 && told.contains("--beacon-url") && told.contains("must be a URL"), "{told}");
+    assert!(code == 1 && output.contains("--beacon-url") && output.contains("must be a URL"), "{output}");
 }
 
 /// A backoffice with an event whose beacon is missing, and a token of an operator.
@@ -112,19 +112,19 @@ async fn draw_beacon_records_the_named_round_of_a_relay() {
     let (backoffice, token) = backoffice().await;
     let url = relay().await;
     let relay = ["--relay", url.as_str()];
-    let (code, told) = draw_beacon(&backoffice, &token, &relay).await;
-    assert!(code == 1 && told.contains("is published at"), "{told}");
+    let (code, output) = draw_beacon(&backoffice, &token, &relay).await;
+    assert!(code == 1 && output.contains("is published at"), "{output}");
     backoffice.advance_seconds(300);
-    let (code, told) = draw_beacon(&backoffice, &token, &["--round", "1", "--signature", "00"]).await;
-    assert!(code == 1 && told.contains("The draw uses round"), "{told}");
-    let (code, told) = draw_beacon(&backoffice, &token, &relay).await;
-    assert!(code == 0 && told.contains(RANDOMNESS) && told.contains("admissions begin at"), "{told}");
-    let (code, told) = draw_beacon(&backoffice, &token, &relay).await;
-    assert!(code == 0 && told.contains("was recorded before"), "{told}");
+    let (code, output) = draw_beacon(&backoffice, &token, &["--round", "1", "--signature", "00"]).await;
+    assert!(code == 1 && output.contains("The draw uses round"), "{output}");
+    let (code, output) = draw_beacon(&backoffice, &token, &relay).await;
+    assert!(code == 0 && output.contains(RANDOMNESS) && output.contains("admissions begin at"), "{output}");
+    let (code, output) = draw_beacon(&backoffice, &token, &relay).await;
+    assert!(code == 0 && output.contains("was recorded before"), "{output}");
     let stored = backoffice.root().get("/queues/tour").await.json();
     assert_eq!(stored["events"][0]["beacon_value"]["signature"], SIGNATURE);
-    let (code, told) = draw_beacon(&backoffice, "none", &relay).await;
-    assert!(code == 1 && told.contains("status 401"), "{told}");
+    let (code, output) = draw_beacon(&backoffice, "none", &relay).await;
+    assert!(code == 1 && output.contains("status 401"), "{output}");
 }
 
 #[tokio::test]
@@ -133,6 +133,6 @@ async fn draw_beacon_takes_round_and_signature() {
     backoffice.advance_seconds(300);
     let event = backoffice.root().get("/queues/tour/events/sale").await.json();
     let round = event["draw"]["beacon"]["round"].to_string();
-    let (code, told) = draw_beacon(&backoffice, &token, &["--round", &round, "--signature", SIGNATURE]).await;
-    assert!(code == 0 && told.contains(RANDOMNESS), "{told}");
+    let (code, output) = draw_beacon(&backoffice, &token, &["--round", &round, "--signature", SIGNATURE]).await;
+    assert!(code == 0 && output.contains(RANDOMNESS), "{output}");
 }

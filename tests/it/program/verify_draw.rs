@@ -95,38 +95,41 @@ async fn published_draw_can_be_verified_by_anybody() {
     draw.write_order(&draw.sessions);
     let (number, session) = &draw.sessions[1];
     let more = ["--committed", &before, "--session", session, "--sessions", &sessions];
-    let (code, told) = draw.verify(&draw.after, &more).await;
-    assert_eq!(code, 0, "{told}");
+    let (code, output) = draw.verify(&draw.after, &more).await;
+    assert_eq!(code, 0, "{output}");
     for words in ["unchanged since", "(0 inversions): yes", &format!("number {number}, arrival")] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(output.contains(words), "{words}: {output}");
     }
 
     for (field, value) in [("lobby_at", json!(1_795_000_000)), ("starts_at", json!(1_795_000_060))] {
         let mut changed = draw.after.clone();
         changed["event"][field] = value;
-        let (code, told) = draw.verify(&changed, &["--committed", &before]).await;
-        assert!(code == 1 && told.contains(&format!("{field} unchanged since")) && told.contains(": NO"), "{told}");
+        let (code, output) = draw.verify(&changed, &["--committed", &before]).await;
+        assert!(
+            code == 1 && output.contains(&format!("{field} unchanged since")) && output.contains(": NO"),
+            "{output}"
+        );
     }
     let mut changed = draw.after.clone();
     changed["event"]["draw"]["secret"] = "0".repeat(64).into();
-    let (code, told) = draw.verify(&changed, &["--committed", &before]).await;
-    assert!(code == 1 && told.contains("commitment matches the secret: NO"), "{told}");
+    let (code, output) = draw.verify(&changed, &["--committed", &before]).await;
+    assert!(code == 1 && output.contains("commitment matches the secret: NO"), "{output}");
 
     let mut swapped = draw.sessions.clone();
     swapped.swap(1, 2);
     draw.write_order(&swapped);
-    let (code, told) = draw.verify(&draw.after, &["--sessions", &sessions]).await;
-    assert!(code == 1 && told.contains("line 3: ") && told.contains("(1 inversions): NO"), "{told}");
+    let (code, output) = draw.verify(&draw.after, &["--sessions", &sessions]).await;
+    assert!(code == 1 && output.contains("line 3: ") && output.contains("(1 inversions): NO"), "{output}");
 
-    let (code, told) = draw.verify(&draw.before, &[]).await;
+    let (code, output) = draw.verify(&draw.before, &[]).await;
     assert!(
-        code == 2 && told.starts_with("nothing to verify: the draw of the event \"sale\" takes place at "),
-        "{told}"
+        code == 2 && output.starts_with("nothing to verify: the draw of the event \"sale\" takes place at "),
+        "{output}"
     );
-    let (code, told) = draw.verify(&json!({ "queue": "tour" }), &[]).await;
-    assert!(code == 1 && told.contains("is not a line document"), "{told}");
-    let (code, told) = draw.verify(&draw.after, &["--committed", &draw.path("after.json")]).await;
-    assert!(code == 1 && told.contains("was saved after the draw"), "{told}");
+    let (code, output) = draw.verify(&json!({ "queue": "tour" }), &[]).await;
+    assert!(code == 1 && output.contains("is not a line document"), "{output}");
+    let (code, output) = draw.verify(&draw.after, &["--committed", &draw.path("after.json")]).await;
+    assert!(code == 1 && output.contains("was saved after the draw"), "{output}");
 }
 
 /// The program in docs/events.md agrees with the numbers that visitors were shown.
@@ -145,9 +148,9 @@ async fn documented_python_verifies_a_draw() {
             .unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let (verified, told) = python(&draw.path("before.json"));
+    let (verified, output) = python(&draw.path("before.json"));
     let expected: Vec<String> = draw.sessions.iter().map(|(number, session)| format!("{session} {number}")).collect();
-    assert!(verified && told.lines().eq(expected.iter().map(String::as_str)), "{told}");
+    assert!(verified && output.lines().eq(expected.iter().map(String::as_str)), "{output}");
     let mut changed = draw.before.clone();
     changed["event"]["draw"]["commitment"] = "0".repeat(64).into();
     draw.write("changed.json", &changed);
@@ -187,15 +190,15 @@ async fn known_draw_with_a_beacon_is_verified() {
     draw.write("after.json", &draw.after);
     let committed = draw.path("before.json");
     let session = vestibule_core::SessionId::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]).to_string();
-    let (code, told) = draw.verify(&draw.after, &["--committed", &committed, "--session", &session]).await;
-    assert_eq!(code, 0, "{told}");
+    let (code, output) = draw.verify(&draw.after, &["--committed", &committed, "--session", &session]).await;
+    assert_eq!(code, 0, "{output}");
     let address =
         "https://api.drand.sh/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971/public/37117016";
     for words in ["number 0.344354", address, "randomness c6686d2d", "chain 52db9ba7", "and beacon unchanged since"] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(output.contains(words), "{words}: {output}");
     }
-    let (code, told) = draw.verify(&draw.before, &[]).await;
-    assert!(code == 2 && told.contains("round 37117016 of its beacon"), "{told}");
+    let (code, output) = draw.verify(&draw.before, &[]).await;
+    assert!(code == 2 && output.contains("round 37117016 of its beacon"), "{output}");
 
     let change = |field: &str, value: Value| {
         let mut changed = draw.after.clone();
@@ -207,14 +210,14 @@ async fn known_draw_with_a_beacon_is_verified() {
         ("signature", json!("00"), "randomness is SHA-256 of the signature: NO"),
         ("round", json!(37_117_017), "round is the first that is published 10 seconds after the start or later: NO"),
     ] {
-        let (code, told) = draw.verify(&change(field, value), &["--committed", &committed]).await;
-        assert!(code == 1 && told.contains(words), "{field}: {told}");
+        let (code, output) = draw.verify(&change(field, value), &["--committed", &committed]).await;
+        assert!(code == 1 && output.contains(words), "{field}: {output}");
     }
     let mut removed = draw.after.clone();
     removed["event"]["draw"]["beacon"] = Value::Null;
     removed["event"]["draw"]["seed"] = "1cba7187014e169c730a6bbb38e7d2ccfa4e66c1908b39ec422fe0ca0425b7f2".into();
-    let (code, told) = draw.verify(&removed, &["--committed", &committed]).await;
-    assert!(code == 1 && told.contains("beacon unchanged since") && told.contains(": NO"), "{told}");
+    let (code, output) = draw.verify(&removed, &["--committed", &committed]).await;
+    assert!(code == 1 && output.contains("beacon unchanged since") && output.contains(": NO"), "{output}");
 
     let page = fs::read_to_string(workspace("docs/events.md")).unwrap();
     draw.write_program(page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0);
@@ -222,8 +225,8 @@ async fn known_draw_with_a_beacon_is_verified() {
         .args([draw.path("verify.py"), committed, draw.path("after.json"), session.clone()])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(told.trim(), format!("{session} 0.344354"), "{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(stdout.trim(), format!("{session} 0.344354"), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 impl PublishedDraw {

@@ -143,8 +143,9 @@ pub(crate) async fn create_token(
     within(&principal, &scope)?;
     let now = admin.now().await?;
     let times = (now, now.add_seconds(life));
-    let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
-    let event = AuditEventBuilder::of(&principal, "token.create").changes(differences(&Value::Null, &told));
+    let created =
+        json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
+    let event = AuditEventBuilder::of(&principal, "token.create").changes(differences(&Value::Null, &created));
     let (id, secret, token) =
         match Token::create(&*admin.records, name, principal.operator.clone(), (scope, only), times).await {
             Ok(created) => created,

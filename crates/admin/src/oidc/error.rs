@@ -66,7 +66,7 @@ impl OidcError {
 #[derive(Debug)]
 pub(crate) struct Identity {
     /// The name in the claim as the provider wrote it.
-    pub(crate) told: String,
+    pub(crate) claim: String,
     /// The name of the operator, if it can be one's.
     pub(crate) name: Option<OperatorName>,
 }

@@ -119,11 +119,12 @@ impl Provider {
         let Ok(request) = client.user_info(answer.access_token().clone(), subject) else {
             return self.named_in(claims);
         };
-        let told: CoreUserInfoClaims = request.request_async(&self.http).await.map_err(|error| unavailable(&error))?;
+        let claims: CoreUserInfoClaims =
+            request.request_async(&self.http).await.map_err(|error| unavailable(&error))?;
         match self.config.claim {
-            Claim::Subject => Ok(exactly(told.subject())),
-            Claim::PreferredUsername => told.preferred_username().map(|name| exactly(name)).ok_or(NO_USERNAME),
-            Claim::Email => email(told.email().map(|email| email.as_str()), told.email_verified()),
+            Claim::Subject => Ok(exactly(claims.subject())),
+            Claim::PreferredUsername => claims.preferred_username().map(|name| exactly(name)).ok_or(NO_USERNAME),
+            Claim::Email => email(claims.email().map(|email| email.as_str()), claims.email_verified()),
         }
     }
 }
@@ -131,18 +132,18 @@ impl Provider {
 const NO_USERNAME: OidcError = OidcError::Nameless("it has no preferred_username");
 
 /// A name that tells people apart by its capitals as well.
-fn exactly(told: &str) -> Identity {
-    Identity { told: told.to_owned(), name: told.parse().ok() }
+fn exactly(claim: &str) -> Identity {
+    Identity { claim: claim.to_owned(), name: claim.parse().ok() }
 }
 
 /// An email address counts only if the provider has verified it, because users may enter any address. Addresses are
 /// compared without case.
-fn email(told: Option<&str>, verified: Option<bool>) -> Result<Identity, OidcError> {
-    let told = told.ok_or(OidcError::Nameless("it has no email"))?;
+fn email(claim: Option<&str>, verified: Option<bool>) -> Result<Identity, OidcError> {
+    let claim = claim.ok_or(OidcError::Nameless("it has no email"))?;
     if verified != Some(true) {
         return Err(OidcError::Nameless("its email is not verified"));
     }
-    Ok(Identity { told: told.to_owned(), name: told.to_ascii_lowercase().parse().ok() })
+    Ok(Identity { claim: claim.to_owned(), name: claim.to_ascii_lowercase().parse().ok() })
 }
 
 fn unavailable(error: &dyn Error) -> OidcError {
@@ -165,12 +166,12 @@ mod tests {
 
     #[test]
     fn unverified_email_matches_no_operator() {
-        let named = |told, verified| email(told, verified).map(|found| found.name.map(|name| name.to_string()));
+        let named = |claim, verified| email(claim, verified).map(|found| found.name.map(|name| name.to_string()));
         assert_eq!(named(Some("Zoe@Example.com"), Some(true)).unwrap().as_deref(), Some("zoe@example.com"));
-        for (told, verified) in
+        for (claim, verified) in
             [(Some("zoe@example.com"), Some(false)), (Some("zoe@example.com"), None), (None, Some(true))]
         {
-            assert!(matches!(named(told, verified), Err(OidcError::Nameless(_))), "{told:?} {verified:?}");
+            assert!(matches!(named(claim, verified), Err(OidcError::Nameless(_))), "{claim:?} {verified:?}");
         }
         assert_eq!(exactly("Zoe").name, None, "capitals of a username may tell two people apart");
     }

@@ -188,11 +188,11 @@ mod tests {
             (NEXT_LOBBY, until_next, (Phase::Lobby, Some("second"))),
             ("2027-03-04T20:10:00Z", (Phase::Ending, Some("second")), (Phase::Idle, None)),
         ] {
-            let told = |micros| {
+            let current = |micros| {
                 let CurrentPhase { phase, event } = phase(&rules, at(time, micros), false);
                 (phase, event.map(|event| event.id.as_str()))
             };
-            assert_eq!([told(-1), told(0), told(1)], [before, after, after], "{time}");
+            assert_eq!([current(-1), current(0), current(1)], [before, after, after], "{time}");
         }
     }
 
@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn ending_outlasts_the_line_until_the_next_lobby() {
         let rules = rules("bypass");
-        let told = |micros| phase(&rules, at(NEXT_LOBBY, micros), true);
-        assert_eq!((told(-1).phase, told(-1).event.unwrap().id.as_str()), (Phase::Ending, "first"));
-        assert_eq!((told(0).phase, told(0).event.unwrap().id.as_str()), (Phase::Lobby, "second"));
+        let current = |micros| phase(&rules, at(NEXT_LOBBY, micros), true);
+        assert_eq!((current(-1).phase, current(-1).event.unwrap().id.as_str()), (Phase::Ending, "first"));
+        assert_eq!((current(0).phase, current(0).event.unwrap().id.as_str()), (Phase::Lobby, "second"));
         assert_eq!(
             phase(&rules, at(LOBBY, -1), true).phase,
             Phase::Idle,

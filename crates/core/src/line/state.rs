@@ -445,9 +445,9 @@ impl Line {
         let admitted = self.advance(now, None);
         // Sessions that expired at the head of the line count as well.
         let expired = expired + self.counters.expired_waiting - before;
-        let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= now);
+        let has_expired = self.pool.first().is_some_and(|(due, _)| *due <= now);
         let more =
-            lapsed || self.tombstones.first().is_some_and(|(ended_at, _)| self.tombstone_expiry(*ended_at) <= now);
+            has_expired || self.tombstones.first().is_some_and(|(ended_at, _)| self.tombstone_expiry(*ended_at) <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_when_drained(now) }
     }
 

@@ -169,8 +169,8 @@ mod tests {
                     "hosts[0]: \"a.acme.co.uk\" is outside",
                 ),
             ] {
-                let told = refused(&listed, &settings, by_superuser);
-                assert!(told.first().is_some_and(|told| told.starts_with(says)), "{settings}: {told:?}");
+                let errors = refused(&listed, &settings, by_superuser);
+                assert!(errors.first().is_some_and(|error| error.starts_with(says)), "{settings}: {errors:?}");
             }
         }
     }
@@ -181,17 +181,17 @@ mod tests {
         assert_eq!(refused(&unlisted, &json!({ "hosts": ["*"] }), true), [""; 0]);
         let chosen = json!({ "cookie_domain": "acme.example" });
         assert_eq!(refused(&unlisted, &chosen, true), [""; 0]);
-        let told = refused(&unlisted, &chosen, false);
-        let fields: Vec<_> = told.iter().filter_map(|told| told.split(':').next()).collect();
-        assert_eq!(fields, ["hosts[0]", "handover.origin", "cookie_domain"], "{told:?}");
-        assert!(told[1].contains("no list of origins"), "{told:?}");
+        let errors = refused(&unlisted, &chosen, false);
+        let fields: Vec<_> = errors.iter().filter_map(|error| error.split(':').next()).collect();
+        assert_eq!(fields, ["hosts[0]", "handover.origin", "cookie_domain"], "{errors:?}");
+        assert!(errors[1].contains("no list of origins"), "{errors:?}");
     }
 
     #[test]
     fn empty_allowlist_allows_nothing() {
-        let told = refused(&tenant(&json!({ "domains": [], "origins": [] })), &json!({}), true);
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told.iter().all(|told| told.ends_with("none")), "{told:?}");
+        let errors = refused(&tenant(&json!({ "domains": [], "origins": [] })), &json!({}), true);
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        assert!(errors.iter().all(|error| error.ends_with("none")), "{errors:?}");
     }
 
     #[test]
@@ -206,16 +206,16 @@ mod tests {
     #[test]
     fn public_suffixes_are_rejected_as_cookie_domains() {
         for (host, suffix) in [("shop.co.uk", "co.uk"), ("acme.github.io", "github.io")] {
-            let told = refused(&tenant(&json!({})), &json!({ "hosts": [host], "cookie_domain": suffix }), true);
-            assert!(told.iter().any(|told| told.contains("is a public suffix")), "{suffix}: {told:?}");
+            let errors = refused(&tenant(&json!({})), &json!({ "hosts": [host], "cookie_domain": suffix }), true);
+            assert!(errors.iter().any(|error| error.contains("is a public suffix")), "{suffix}: {errors:?}");
         }
     }
 
     #[test]
     fn cookie_domains_are_within_the_domains() {
         let listed = tenant(&json!({ "domains": ["a.plat.test"] }));
-        let told = refused(&listed, &json!({ "hosts": ["a.plat.test"], "cookie_domain": "plat.test" }), true);
-        assert!(told[0].starts_with("cookie_domain: \"plat.test\" is outside"), "{told:?}");
+        let errors = refused(&listed, &json!({ "hosts": ["a.plat.test"], "cookie_domain": "plat.test" }), true);
+        assert!(errors[0].starts_with("cookie_domain: \"plat.test\" is outside"), "{errors:?}");
     }
 
     #[test]

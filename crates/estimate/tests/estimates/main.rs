@@ -60,7 +60,7 @@ mod tests {
         assert!(all.of > 10_000, "{kind:?}: hardly any range was shown");
         assert!((0.45..=0.55).contains(&all.below_p50), "{kind:?}: {all:?}");
         assert!((0.85..=0.95).contains(&all.below_p90), "{kind:?}: {all:?}");
-        assert!(first.below_p90 >= 0.85, "{kind:?}, told first: {first:?}");
+        assert!(first.below_p90 >= 0.85, "{kind:?}, first estimate: {first:?}");
         assert!(jump < 0.2, "{kind:?}: one of 20 medians jumps by {jump:.3}");
     }
 

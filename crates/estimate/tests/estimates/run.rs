@@ -51,7 +51,7 @@ enum Phase {
 struct Visitor {
     phase: Phase,
     /// The last answer, its time and the wait that it showed, which the ticket contains.
-    told: Option<(Micros, SessionState, ShownEstimate)>,
+    answer: Option<(Micros, SessionState, ShownEstimate)>,
     /// Time of the next poll.
     asks: Micros,
     /// Whether the visitor was ever away; such visitors are not counted.
@@ -110,8 +110,8 @@ impl Run {
         let habits = self.sale.habits.clone();
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
             let comes = after(START, at);
-            let (phase, told, shown) = (Phase::Waiting, None, Vec::new());
-            self.visitors.push(Visitor { phase, told, asks: comes, was_away: false, shown });
+            let (phase, answer, shown) = (Phase::Waiting, None, Vec::new());
+            self.visitors.push(Visitor { phase, answer, asks: comes, was_away: false, shown });
             self.put(comes, Event::Poll(number));
             if self.chance.happens(habits.closed_tabs.0) {
                 let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
@@ -152,7 +152,7 @@ impl Run {
 
     /// The ticket of the visitor's last answer.
     fn ticket(&self, number: usize) -> Option<Ticket> {
-        let (signed_at, place, shown) = self.visitors[number].told?;
+        let (signed_at, place, shown) = self.visitors[number].answer?;
         let epoch = self.line.rules().epoch;
         let token = self
             .signer
@@ -170,7 +170,7 @@ impl Run {
         let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
         let place = answer.place.expect("an open queue gives everybody a place");
         if place.admitted_at.is_some() {
-            self.visitors[number].told = Some((now, place, ShownEstimate::default()));
+            self.visitors[number].answer = Some((now, place, ShownEstimate::default()));
             return self.shop(now, number);
         }
         let expected = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
@@ -181,7 +181,7 @@ impl Run {
             shown.wait
         });
         let wait_ms = shown.map(|wait| wait.p50_ms);
-        visitor.told = Some((
+        visitor.answer = Some((
             now,
             place,
             ShownEstimate { wait_ms, presumed: !answer.pace.observed(now).is_known(), ..ShownEstimate::default() },

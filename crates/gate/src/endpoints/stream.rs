@@ -221,7 +221,7 @@ impl VisitorStream {
         let answer =
             visit_store(gate, &self.queue, ticket, VisitIntent::Read, JoinClient::default(), &StoreDeadline::of(gate))
                 .await;
-        let (mut status, told) = match answer {
+        let (mut status, estimate) = match answer {
             Ok(StoreAnswer { queue, answer, .. }) => {
                 let has_line = answer.mode.accepts_joins() || answer.mode.admits() || answer.mode == Mode::Lobby;
                 if !self.is_renewed || (answer.place.is_none() && has_line) {
@@ -250,7 +250,7 @@ impl VisitorStream {
         }
         self.is_over = !continues(status.state);
         self.shown = shown;
-        if let Some((answer, wait)) = told {
+        if let Some((answer, wait)) = estimate {
             self.remember(&answer, &status, wait);
         }
         Some(self.event(&status).into())

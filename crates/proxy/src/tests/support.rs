@@ -88,18 +88,18 @@ where
 
 /// An origin that accepts requests without a body, sends their heads to the test, and responds to each with the same bytes.
 pub(super) async fn recorder(answer: &'static [u8]) -> (Uri, mpsc::UnboundedReceiver<String>) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, received) = mpsc::unbounded_channel();
     let uri = origin(move |mut socket| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             while let Some(head) = head_of(&mut socket).await {
-                tell.send(head).unwrap();
+                sender.send(head).unwrap();
                 socket.write_all(answer).await.unwrap();
             }
         }
     })
     .await;
-    (uri, told)
+    (uri, received)
 }
 
 /// Reads up to the empty line after the headers; `None` if the connection ends before it.

@@ -33,7 +33,7 @@ async fn ticket_restores_the_original_position() {
     room.visit(joining(2)).await;
     let early = tickets.of(&room.visit(Visit::keeping(first)).await);
     room.pass_seconds(61);
-    assert_eq!(room.visit(joining(3)).await.waiting, 1, "the first two have lapsed");
+    assert_eq!(room.visit(joining(3)).await.waiting, 1, "the first two have expired");
     let back = room.visit(Visit::keeping(early)).await;
     assert_eq!(back.kind, VisitKind::Restored);
     assert_eq!(back.place.unwrap().position, 1, "ahead of who came while they were away");
@@ -57,7 +57,7 @@ async fn lost_queue_is_restored_and_returners_come_first() {
     assert_eq!(back.place.unwrap().position, 1);
     assert_eq!(room.store.put_settings(&restored, PutMode::Restore).await.unwrap(), PutOutcome::Conflict(12));
     room.pass_seconds(60);
-    assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both lapsed by then");
+    assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both have expired by then");
 }
 
 #[tokio::test]

@@ -34,8 +34,8 @@ fn every_state_is_shown_in_every_language() {
         for language in Language::ALL {
             let visitor_status = visitor_status(state);
             let page = page(&PageView { language, ..view(&visitor_status) });
-            let told = data(&page);
-            let heading = told["texts"]["heading"][state.as_str()].as_str().unwrap();
+            let data = data(&page);
+            let heading = data["texts"]["heading"][state.as_str()].as_str().unwrap();
             assert!(page.contains(&format!(
                 "<html lang=\"{}\" dir=\"{}\" data-state=\"{}\">",
                 language.code(),
@@ -55,7 +55,7 @@ fn waiting_visitor_sees_position_wait_and_behind() {
     let page = page(&view(&visitor_status));
     let code =
         format!("<code data-vestibule=\"support-code\">{}</code>", visitor_status.support_code.as_ref().unwrap());
-    for told in [
+    for data in [
         ">1,234</p>",
         ">about 4 to 6 minutes<",
         ">4,444 people<",
@@ -64,7 +64,7 @@ fn waiting_visitor_sees_position_wait_and_behind() {
         &code,
         "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>",
     ] {
-        assert!(page.contains(told), "{told}");
+        assert!(page.contains(data), "{data}");
     }
 }
 
@@ -78,8 +78,8 @@ fn lobby_counts_down_and_promises_no_position() {
     for language in Language::ALL {
         let lobby = of_event(VisitorState::Lobby, EventOrder::Draw, 900.0);
         let page = page(&PageView { language, ..view(&lobby) });
-        let told = data(&page);
-        let texts = &told["texts"];
+        let data = data(&page);
+        let texts = &data["texts"];
         assert!(page.contains("Spring sale") && page.contains("2027-03-04 10:00 UTC"), "{page}");
         assert!(shows(&page, "lead", &texts["draw"]["lobby"]), "{language:?}");
         assert!(shows(&page, "countdown-label", &texts["event"]["countdown"]));
@@ -94,7 +94,7 @@ fn lobby_counts_down_and_promises_no_position() {
         let markup = page.split("id=\"vestibule-data\">").next().unwrap();
         assert!(position.iter().all(|text| !markup.contains(text)), "{language:?}");
         assert!(!markup.contains("{n}") && !markup.contains("{time}") && !markup.contains("{event}"), "{language:?}");
-        assert_eq!((&told["line_url"], &told["state"]), (&"/_vestibule/line?queue=acme-tour".into(), &"lobby".into()));
+        assert_eq!((&data["line_url"], &data["state"]), (&"/_vestibule/line?queue=acme-tour".into(), &"lobby".into()));
     }
 }
 
@@ -180,13 +180,13 @@ fn visitor_without_session_sees_no_position() {
 #[test]
 fn script_data_has_urls_and_texts() {
     let visitor_status = visitor_status(VisitorState::Waiting);
-    let told = data(&page(&PageView { language: Language::Welsh, ..view(&visitor_status) }));
+    let data = data(&page(&PageView { language: Language::Welsh, ..view(&visitor_status) }));
     let session = "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11";
-    assert_eq!(told["status_url"], format!("/_vestibule/status?queue=acme-tour&session={session}"));
-    assert_eq!(told["away_url"], "/_vestibule/away?queue=acme-tour");
-    assert_eq!(told["session"], session);
-    assert_eq!(told["position"], 1234);
-    assert_eq!(told["texts"]["wait"]["minutes"]["two"], "tua {n} funud");
+    assert_eq!(data["status_url"], format!("/_vestibule/status?queue=acme-tour&session={session}"));
+    assert_eq!(data["away_url"], "/_vestibule/away?queue=acme-tour");
+    assert_eq!(data["session"], session);
+    assert_eq!(data["position"], 1234);
+    assert_eq!(data["texts"]["wait"]["minutes"]["two"], "tua {n} funud");
 }
 
 #[test]
@@ -344,9 +344,9 @@ fn first_visitors_see_that_they_are_next() {
 #[test]
 fn closed_page_shows_the_hold_time() {
     let visitor_status = VisitorStatus { position: None, ..visitor_status(VisitorState::Closed) };
-    let told = page(&PageView { kept_seconds: Some(420), ..view(&visitor_status) });
-    assert!(told.contains(">We keep your position for 7 minutes.<"), "{told}");
-    assert_eq!(data(&told)["kept_seconds"], 420);
+    let html = page(&PageView { kept_seconds: Some(420), ..view(&visitor_status) });
+    assert!(html.contains(">We keep your position for 7 minutes.<"), "{html}");
+    assert_eq!(data(&html)["kept_seconds"], 420);
     assert!(!page(&view(&visitor_status)).contains("We keep your position for"));
 }
 

@@ -114,7 +114,7 @@ impl Visitor {
         self.wait_for_timer()
     }
 
-    /// Nothing came for too long. Only a page that was told something before trusts the next stream.
+    /// Nothing came for too long. Only a page that received a status before trusts the next stream.
     pub(super) fn on_silence(&mut self, now: SimTime) -> Next {
         if !self.stream.is_heard {
             self.stream.is_usable = false;

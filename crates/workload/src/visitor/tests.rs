@@ -277,7 +277,7 @@ fn listening() -> Play {
 }
 
 impl Play {
-    fn told(&mut self, event: Event<'_>) -> Next {
+    fn event(&mut self, event: Event<'_>) -> Next {
         self.now = self.now.add_seconds(1.0);
         let next = self.visitor.step(self.now, event, &self.behavior);
         if let Next::Send(_) = next {
@@ -291,16 +291,16 @@ impl Play {
 fn stream_replaces_polls_until_the_turn() {
     let mut play = listening();
     for position in [9, 5] {
-        assert!(matches!(play.told(Event::Update(&status(VisitorState::Waiting, position))), Next::Wait(_)));
+        assert!(matches!(play.event(Event::Update(&status(VisitorState::Waiting, position))), Next::Wait(_)));
     }
     assert!(play.visitor.is_listening() && play.visitor.next_timer() >= play.now.add_seconds(60.0), "no poll is due");
-    assert!(matches!(play.told(Event::StreamEnd(Some(700))), Next::Wait(_)));
+    assert!(matches!(play.event(Event::StreamEnd(Some(700))), Next::Wait(_)));
     let ended = play.now;
     assert_eq!((play.asks(), play.now), (RequestKind::Stream, ended.add_ms(700)), "the browser opens it again");
     let reopened = play.now;
     play.hears(GateResponse::Stream);
-    play.told(Event::Update(&status(VisitorState::Waiting, 2)));
-    let next = play.told(Event::Update(&status(VisitorState::Admitted, 0)));
+    play.event(Event::Update(&status(VisitorState::Waiting, 2)));
+    let next = play.event(Event::Update(&status(VisitorState::Admitted, 0)));
     assert_eq!(next, Next::Send(PlannedRequest::new(RequestKind::Poll)), "a poll claims the slot");
     assert!(!play.visitor.is_listening());
     let shown = play.now;
@@ -315,8 +315,8 @@ fn stream_replaces_polls_until_the_turn() {
 #[test]
 fn position_that_rises_in_a_stream_is_a_loss() {
     let mut play = listening();
-    play.told(Event::Update(&status(VisitorState::Waiting, 5)));
-    play.told(Event::Update(&status(VisitorState::Waiting, 6)));
+    play.event(Event::Update(&status(VisitorState::Waiting, 5)));
+    play.event(Event::Update(&status(VisitorState::Waiting, 6)));
     assert_eq!(play.visitor.trace().position_losses, 1);
 }
 
@@ -333,15 +333,15 @@ fn page_polls_after_silent_refused_or_broken_streams() {
     given_up(&mut silent);
 
     let mut refused = listening();
-    refused.told(Event::Update(&status(VisitorState::Waiting, 9)));
-    refused.told(Event::StreamEnd(None));
+    refused.event(Event::Update(&status(VisitorState::Waiting, 9)));
+    refused.event(Event::StreamEnd(None));
     assert_eq!(refused.asks(), RequestKind::Stream);
     assert_eq!(refused.hears(GateResponse::NoStream), Next::Send(PlannedRequest::new(RequestKind::Poll)));
     given_up(&mut refused);
 
     let mut broken = listening();
-    broken.told(Event::Update(&status(VisitorState::Waiting, 9)));
-    broken.told(Event::StreamEnd(Some(500)));
+    broken.event(Event::Update(&status(VisitorState::Waiting, 9)));
+    broken.event(Event::StreamEnd(Some(500)));
     broken.asks();
     broken.hears(GateResponse::Failed { retry_after_ms: 0 });
     given_up(&mut broken);

@@ -86,9 +86,9 @@ async fn end(admin: &Admin, client: &ClientInfo, headers: &HeaderMap, uri: &Uri)
     };
     let Some((name, operator)) = found else {
         SignInThrottle::failed(records, client.address(), admin.now().await?).await?;
-        let told: String = identity.told.chars().take(LOGGED_NAME_MAX).collect();
-        AuditEventBuilder::unknown("account.sign_in_rejected", client.request(), None).subject(&told).log(admin).await;
-        return Err(OidcError::UnknownOperator(told));
+        let name: String = identity.claim.chars().take(LOGGED_NAME_MAX).collect();
+        AuditEventBuilder::unknown("account.sign_in_rejected", client.request(), None).subject(&name).log(admin).await;
+        return Err(OidcError::UnknownOperator(name));
     };
     let (method, now) = (SignInMethod::Provider, admin.now().await?);
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
@@ -165,9 +165,9 @@ mod tests {
     fn openapi_lists_every_oidc_error_code() {
         let document: serde_json::Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let paths = ["/api/v1/sign-in/oidc", "/api/v1/sign-in/oidc/callback"];
-        let told = paths.map(|path| document["paths"][path]["get"]["responses"]["303"]["description"].to_string());
+        let described = paths.map(|path| document["paths"][path]["get"]["responses"]["303"]["description"].to_string());
         for code in OidcError::CODES {
-            assert!(told.iter().any(|told| told.contains(&format!("`{code}`"))), "{code}");
+            assert!(described.iter().any(|it| it.contains(&format!("`{code}`"))), "{code}");
         }
     }
 }

@@ -68,16 +68,6 @@ async fn suspicious_modes_and_quotas_are_warnings() {
 }
 
 #[tokio::test]
-async fn values_outside_the_lists_of_the_tenant_are_warnings() {
-    let text = settings("https://www.example.com", "quota = 5")
-        .replace("[[queues]]", "domains = [\"example.org\"]\n[[queues]]");
-    let file = SettingsFile::of(&text);
-    let (status, said) = run(&["check", &file.shown()]).await;
-    let warning = "warning: hosts[0]: \"tickets.example.com\" is outside the tenant's domains: example.org";
-    assert!(status == 0 && said.contains(warning), "{said}");
-}
-
-#[tokio::test]
 async fn events_are_listed_in_utc_and_local_time() {
     let event = |lines: &str| {
         format!(

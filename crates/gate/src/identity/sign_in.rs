@@ -6,7 +6,7 @@ use vestibule_core::{JoinStep, SessionId, VisitorState, VisitorStatus};
 use crate::request::RequestInfo;
 use crate::state::Gate;
 use crate::two_step::offer_without_answer;
-use crate::visit::VisitResult;
+use crate::visit_result::VisitResult;
 use vestibule_core::PreTicket;
 use vestibule_runtime::Outcome;
 

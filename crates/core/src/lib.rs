@@ -58,7 +58,7 @@ pub use join_counters::{
     CELL_MAX, COUNTERS, Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, expired_halves, half_of, join_window,
 };
 pub use last_purge::LastPurge;
-pub use line::{PreTicket, Ticket};
+pub use line::{PreTicket, Ticket, TicketAccount};
 pub use message::{Message, Param, placeholders};
 pub use poll::{
     NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, beacon_after, confirm_after, draw_after, full_after, lobby_after,
@@ -73,7 +73,7 @@ pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
     COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims,
-    PassSigner, PrefixDigest, PrefixKind, SALE_KEY_LEN, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketAccount,
-    TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket, verify_pass,
+    PassSigner, PrefixDigest, PrefixKind, SALE_KEY_LEN, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketError,
+    TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket, verify_pass,
 };
 pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::join_report::{JoinDistribution, JoinState, RecentCount};
+use super::join_distribution::{JoinDistribution, RecentCount};
 use super::rate::{ADMISSION_COST, Bucket};
 use crate::settings::Protection;
 use crate::time::{MICROS_PER_SECOND, Micros};
@@ -363,9 +363,8 @@ impl Limits {
     }
 
     /// What reports say about joins, except for events.
-    pub(super) fn join_state(&self) -> JoinState {
-        let (totals, recent, distribution) = (self.totals, self.joins, self.distribution.clone());
-        JoinState { totals, recent, distribution, ..JoinState::default() }
+    pub(super) fn joins(&self) -> (JoinTotals, RecentCount, JoinDistribution) {
+        (self.totals, self.joins, self.distribution.clone())
     }
 }
 

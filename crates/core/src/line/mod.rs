@@ -11,6 +11,8 @@ mod attack_mode;
 mod continuity;
 mod counters;
 mod drain;
+mod event_windows;
+mod join_distribution;
 mod join_limits;
 mod join_report;
 mod limits;
@@ -35,10 +37,12 @@ mod view;
 pub use attack_mode::{ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_MODE_MIN, AttackModeChange, LimitsInForce};
 pub use continuity::{CLOCK_GRAIN, Census, GAP_MIN};
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
-pub use join_report::{
-    EventWindows, HISTOGRAM_CELLS, JOIN_SLOT, JoinDistribution, JoinHistogram, JoinState, LARGEST_NETWORKS_FROM,
-    LARGEST_NETWORKS_MAX, NetworkJoins, ProtectionReport, RecentCount, WindowEvents, WindowJoins, histogram_cell,
+pub use event_windows::{EventWindows, WindowEvents};
+pub use join_distribution::{
+    HISTOGRAM_CELLS, JOIN_SLOT, JoinDistribution, JoinHistogram, LARGEST_NETWORKS_FROM, LARGEST_NETWORKS_MAX,
+    NetworkJoins, RecentCount, WindowJoins, histogram_cell,
 };
+pub use join_report::{JoinState, ProtectionReport};
 pub use limits::{
     BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
     LimitCounters, LimitStats, RATE_RETRY_MAX, RejectionReason, WindowTotals,
@@ -52,7 +56,7 @@ pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_M
 pub use rules::{LineRules, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
-pub use ticket::Ticket;
+pub use ticket::{Ticket, TicketAccount};
 pub use two_step::PreTicketLoad;
 pub use types::{
     Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,

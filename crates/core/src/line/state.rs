@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wabi_tree::OSBTreeSet;
 
 use super::continuity::{Continuity, Recovery};
-use super::join_report::EventWindows;
+use super::event_windows::EventWindows;
 use super::limits::Limits;
 use super::presence::Presence;
 use super::types::{

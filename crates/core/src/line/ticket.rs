@@ -1,8 +1,18 @@
 //! The ticket as seen by the rules.
 
 use super::continuity::Census;
+use crate::identity::AccountCode;
 use crate::time::Micros;
-use crate::{EventId, SessionId, TicketAccount};
+use crate::{EventId, SessionId};
+
+/// What a ticket says of the account of its session (rule 24).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TicketAccount {
+    /// Fingerprint of the token that was verified last.
+    pub fingerprint: u32,
+    /// The code of the account.
+    pub code: AccountCode,
+}
 
 /// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
 /// are valid.

@@ -1,34 +1,12 @@
 //! What derives from an account under a ticket key (rule 24): its session in a queue, and fingerprints of the tokens that name it.
 
-use super::keys::Key;
-use super::mac::Mac;
+use super::account_key::AccountKey;
 use super::ticket::TicketSigner;
 use crate::identity::Account;
 use crate::{QueueId, SessionId};
 
-/// Purpose of the key of sessions.
-const SESSION_LABEL: &str = "vestibule account 1";
-/// Purpose of the key of fingerprints.
-const FINGERPRINT_LABEL: &str = "vestibule identity 1";
 /// Length of the digest of a token, in bytes.
 pub(super) const DIGEST_LEN: usize = 16;
-
-/// The keys of one ticket key for accounts.
-pub(super) struct AccountKey {
-    kid: String,
-    sessions: Mac,
-    fingerprints: Mac,
-}
-
-impl AccountKey {
-    pub(super) fn of(key: &Key) -> Self {
-        Self {
-            kid: key.kid.clone(),
-            sessions: Mac::labeled(&key.secret, SESSION_LABEL),
-            fingerprints: Mac::labeled(&key.secret, FINGERPRINT_LABEL),
-        }
-    }
-}
 
 /// A keyed digest of a token: what was verified under it need not be verified again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! Tickets, pre-tickets and passes: the only code that signs or verifies. All are JSON Web Signatures in compact form (RFC 7515).
 
 mod account;
+mod account_key;
 mod jws;
 mod keys;
 mod mac;
@@ -16,4 +17,4 @@ pub(crate) use mac::{MAC_LEN, Mac};
 pub use network::{COUNTER_ROWS, PrefixDigest, PrefixKind};
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use pre_ticket::{FirstVisit, is_pre_ticket};
-pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketAccount, TicketError, TicketOrigin, TicketSigner};
+pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketOrigin, TicketSigner};

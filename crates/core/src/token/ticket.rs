@@ -7,12 +7,12 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::account::AccountKey;
+use super::account_key::AccountKey;
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
 use crate::identity::AccountCode;
-use crate::line::{Census, LobbyEntry, SessionState, Ticket};
+use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;
 use crate::{Draw, EventId, QueueId, SessionId};
 
@@ -188,15 +188,6 @@ pub struct TicketOrigin<'a> {
     pub batch: Option<u16>,
     /// The account that it is the session of.
     pub account: Option<TicketAccount>,
-}
-
-/// What a ticket says of the account of its session (rule 24).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TicketAccount {
-    /// Fingerprint of the token that was verified last.
-    pub fingerprint: u32,
-    /// The code of the account.
-    pub code: AccountCode,
 }
 
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.

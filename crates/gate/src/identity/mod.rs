@@ -1,9 +1,9 @@
 //! Accounts of visitors (rule 24): finds the token in a request, and verifies it where the ticket does not say that this was done.
 
+mod check;
 mod key_sets;
 mod sign_in;
 
-use quick_cache::sync::Cache;
 use tokio::time::{Duration, Instant};
 use tracing::{debug, warn};
 use vestibule_core::identity::{Account, AccountCode, IdentityError, IdentityToken, KeySet, LEEWAY};
@@ -12,16 +12,13 @@ use vestibule_core::settings::{Identity, IdentityKind, IdentitySource};
 use vestibule_core::{Micros, QueueId, SessionId, Ticket, TicketAccount, TokenDigest};
 use vestibule_runtime::Queue;
 
-use crate::counts::IdentityCounts;
-use crate::log_rate_limiter::LogRateLimiter;
+use self::check::VerifiedToken;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
 
-pub(crate) use key_sets::KeySets;
+pub(crate) use check::IdentityCheck;
 pub(crate) use sign_in::{identity_unavailable, return_address, sign_in};
 
-/// Maximum number of verified tokens that are remembered.
-const VERIFIED_KEPT: usize = 10_000;
 /// How long a verified token is remembered: as long as a set of keys is used without asking for a newer one.
 const VERIFIED_FOR: Duration = Duration::from_mins(10);
 
@@ -50,37 +47,6 @@ impl Identified {
     /// The account that was verified now.
     pub(crate) const fn account(self) -> Option<VerifiedAccount> {
         if let Self::Verified(account) = self { Some(account) } else { None }
-    }
-}
-
-/// A queue at one revision, and the digest of a token.
-type TokenKey = (QueueId, u64, TokenDigest);
-
-/// A token that was verified.
-#[derive(Clone)]
-struct VerifiedToken {
-    result: Result<(SessionId, AccountCode), IdentityError>,
-    /// When the token expires, by the store's clock.
-    expires_at: Micros,
-    until: Instant,
-}
-
-/// Keys of identities, and tokens that were verified.
-pub(crate) struct IdentityCheck {
-    pub(crate) keys: KeySets,
-    verified: Cache<TokenKey, VerifiedToken>,
-    pub(crate) counts: IdentityCounts,
-    unknown_key_ids: LogRateLimiter,
-}
-
-impl Default for IdentityCheck {
-    fn default() -> Self {
-        Self {
-            keys: KeySets::default(),
-            verified: Cache::new(VERIFIED_KEPT),
-            counts: IdentityCounts::default(),
-            unknown_key_ids: LogRateLimiter::new(),
-        }
     }
 }
 

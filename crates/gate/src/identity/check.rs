@@ -1,0 +1,44 @@
+//! Tokens that were verified, and the keys for it.
+
+use quick_cache::sync::Cache;
+use tokio::time::Instant;
+use vestibule_core::identity::{AccountCode, IdentityError};
+use vestibule_core::{Micros, QueueId, SessionId, TokenDigest};
+
+use super::key_sets::KeySets;
+use crate::counts::IdentityCounts;
+use crate::log_rate_limiter::LogRateLimiter;
+
+/// Maximum number of verified tokens that are remembered.
+const VERIFIED_KEPT: usize = 10_000;
+
+/// A queue at one revision, and the digest of a token.
+type TokenKey = (QueueId, u64, TokenDigest);
+
+/// A token that was verified.
+#[derive(Clone)]
+pub(super) struct VerifiedToken {
+    pub(super) result: Result<(SessionId, AccountCode), IdentityError>,
+    /// When the token expires, by the store's clock.
+    pub(super) expires_at: Micros,
+    pub(super) until: Instant,
+}
+
+/// Keys of identities, and tokens that were verified.
+pub(crate) struct IdentityCheck {
+    pub(crate) keys: KeySets,
+    pub(super) verified: Cache<TokenKey, VerifiedToken>,
+    pub(crate) counts: IdentityCounts,
+    pub(super) unknown_key_ids: LogRateLimiter,
+}
+
+impl Default for IdentityCheck {
+    fn default() -> Self {
+        Self {
+            keys: KeySets::default(),
+            verified: Cache::new(VERIFIED_KEPT),
+            counts: IdentityCounts::default(),
+            unknown_key_ids: LogRateLimiter::new(),
+        }
+    }
+}

@@ -32,6 +32,7 @@ pub mod simulation;
 mod summary;
 mod timer_queue;
 pub mod visitor;
+mod visitor_kind;
 mod visitors;
 mod workload;
 
@@ -46,4 +47,5 @@ pub use origin_log::{OriginCounts, read_origin_log};
 pub use request_stats::{RequestStats, StreamStats};
 pub use sim_time::SimTime;
 pub use summary::{RunSummary, summarize};
-pub use workload::{Behavior, SHOPPING_EXPECTED, Shopping, VISITORS_MAX, VisitorKind, Workload};
+pub use visitor_kind::{VISITORS_MAX, VisitorKind};
+pub use workload::{Behavior, SHOPPING_EXPECTED, Shopping, Workload};

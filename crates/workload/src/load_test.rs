@@ -14,8 +14,9 @@ use crate::observe::{Observation, Observer};
 use crate::request_stats::RequestStats;
 use crate::sim_time::SimTime;
 use crate::visitor::{Event, GateResponse, PlannedRequest, RequestKind, VisitorTrace};
+use crate::visitor_kind::VisitorKind;
 use crate::visitors::VirtualVisitors;
-use crate::workload::{VisitorKind, Workload};
+use crate::workload::Workload;
 
 /// Resolution of the timers.
 const TICK: Duration = Duration::from_millis(10);

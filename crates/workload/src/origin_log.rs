@@ -114,7 +114,7 @@ const fn days(year: i64, month: i64, day: i64) -> i64 {
 mod tests {
     use super::*;
     use crate::sim_time::SimTime;
-    use crate::workload::VisitorKind;
+    use crate::visitor_kind::VisitorKind;
 
     fn line(second: u32, visitor: u32) -> String {
         format!(

@@ -9,6 +9,7 @@ use crate::arrivals::Arrivals;
 use crate::hostile::{Hostile, HostilePlan};
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
+use crate::visitor_kind::VisitorKind;
 
 /// The valid shopping times, for error messages.
 pub const SHOPPING_EXPECTED: &str =
@@ -16,9 +17,6 @@ pub const SHOPPING_EXPECTED: &str =
 
 /// Seconds that clients of a replay stay on the site: longer than runs last.
 const REPLAYERS_STAY: f64 = 172_800.0;
-
-/// Maximum number of virtual visitors.
-pub const VISITORS_MAX: u32 = 5_000_000;
 
 /// A workload. The seed determines all random choices.
 #[derive(Debug, Clone)]
@@ -189,39 +187,6 @@ impl fmt::Display for Shopping {
             Self::Exponential(mean) => write!(f, "exponential, mean {mean} s"),
             Self::LogNormal(mean) => write!(f, "log-normal, mean {mean} s"),
         }
-    }
-}
-
-/// A kind of visitor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VisitorKind {
-    /// A person with a browser.
-    Person,
-    /// A person whose script ignores the poll interval.
-    Flooder,
-    /// A bot without cookies.
-    Bot,
-    /// A client of a farm, which keeps cookies.
-    Farm,
-    /// A client that sends a token of another.
-    Replayer,
-    /// A client that forges tokens.
-    Forger,
-    /// A client that leaves and returns.
-    Leaver,
-}
-
-impl VisitorKind {
-    /// Whether it is a person, and not a bot.
-    #[must_use]
-    pub const fn is_person(self) -> bool {
-        matches!(self, Self::Person | Self::Flooder)
-    }
-
-    /// Whether it has a session: it keeps the tickets it gets.
-    #[must_use]
-    pub const fn has_session(self) -> bool {
-        !matches!(self, Self::Bot | Self::Forger)
     }
 }
 

@@ -137,7 +137,7 @@ fn running(more: &[u32], less: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::VisitorKind;
+    use crate::visitor_kind::VisitorKind;
 
     fn shopper(arrived: u32, admitted: u32, until: u32) -> VisitorTrace {
         let mut trace = VisitorTrace::new(VisitorKind::Person);

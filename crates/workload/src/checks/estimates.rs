@@ -59,7 +59,7 @@ pub fn estimate_accuracy(
 mod tests {
     use super::*;
     use crate::sim_time::SimTime;
-    use crate::workload::VisitorKind;
+    use crate::visitor_kind::VisitorKind;
 
     #[test]
     fn underestimated_waits_lower_the_coverage() {

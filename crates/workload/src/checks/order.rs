@@ -170,7 +170,7 @@ fn inversions(olders: &mut [Older], youngers: &mut [Younger]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::VisitorKind;
+    use crate::visitor_kind::VisitorKind;
 
     fn trace(arrived: u32, joined: u32, last_waiting: u32, admitted: u32) -> VisitorTrace {
         let mut trace = VisitorTrace::new(VisitorKind::Person);

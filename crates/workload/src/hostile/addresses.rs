@@ -3,10 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Hostile;
+use super::{Hostile, NETWORKS_MAX};
 
-/// Maximum number of networks of a group of hostile clients: half of the /48 networks of 2001:db8::/32.
-pub(crate) const NETWORKS_MAX: u32 = 32_768;
 /// Number of /24 networks of 198.18.0.0/15.
 const V4_NETWORKS: u32 = 512;
 /// Number of addresses used of an IPv4 network.

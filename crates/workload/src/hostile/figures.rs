@@ -132,7 +132,7 @@ fn sessions<'t>(bots: impl Iterator<Item = &'t VisitorTrace>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::VisitorKind;
+    use crate::visitor_kind::VisitorKind;
 
     fn trace(kind: VisitorKind, session: u64, admitted: u32, free: u32) -> VisitorTrace {
         let at = |ms| Some(SimTime(ms));

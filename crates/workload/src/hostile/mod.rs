@@ -13,13 +13,14 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::sim_time::SimTime;
-use crate::workload::{VISITORS_MAX, VisitorKind};
+use crate::visitor_kind::{VISITORS_MAX, VisitorKind};
 
 pub(crate) use addresses::ClientAddresses;
-use addresses::NETWORKS_MAX;
 pub use figures::{MeasuredRun, add_hostile_figures};
 pub(crate) use forge::forged_cookies;
 
+/// Maximum number of networks of a group of hostile clients: half of the /48 networks of 2001:db8::/32.
+const NETWORKS_MAX: u32 = 32_768;
 /// Maximum number of groups of hostile clients.
 pub const HOSTILE_MAX: usize = 8;
 /// Seconds within which the sessions of a farm or a leaver come.

@@ -18,7 +18,8 @@ use crate::hostile::ClientAddresses;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::visitor::{GateResponse, PollSpan, ReportedStatus, RequestKind};
-use crate::workload::{VisitorKind, Workload};
+use crate::visitor_kind::VisitorKind;
+use crate::workload::Workload;
 
 /// The start of the simulated time.
 const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);

@@ -4,7 +4,8 @@ use vestibule_core::VisitorState;
 
 use super::{GateResponse, Next, Phase, PollSpan, ReportedStatus, RequestKind, ShownEstimate, SkippedPolls, Visitor};
 use crate::sim_time::SimTime;
-use crate::workload::{Behavior, VisitorKind};
+use crate::visitor_kind::VisitorKind;
+use crate::workload::Behavior;
 
 /// Seconds between the admission and opening the site, as in `queue.js`.
 const ENTER_DELAY: f64 = 1.5;

@@ -17,7 +17,8 @@ pub use trace::{ShownEstimate, VisitorTrace};
 use self::page_stream::PageStream;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
-use crate::workload::{Behavior, Intent, VisitorKind, Workload};
+use crate::visitor_kind::VisitorKind;
+use crate::workload::{Behavior, Intent, Workload};
 
 /// The state of a visitor, as far as the visitor knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

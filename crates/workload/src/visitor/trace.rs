@@ -1,7 +1,7 @@
 //! What a visitor experienced: the input of all checks.
 
 use crate::sim_time::SimTime;
-use crate::workload::VisitorKind;
+use crate::visitor_kind::VisitorKind;
 
 /// The trace of a visitor. Instants are those at which requests were sent and responses received, so that only
 /// `slot_free_at` and the estimates depend on what the gate reports.

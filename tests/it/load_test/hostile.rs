@@ -73,8 +73,8 @@ async fn hostile_clients_break_no_promise() {
         "leaver:sessions=20,away=2,addresses=20",
         "cookieless:rate=40,addresses=40",
     ];
-    let settings = json!({ "quota": 4, "protection": { "pre_ticket_from": 0, "pre_ticket_max_age": 5 } });
-    let result = attack(workload(60, 10.0, Shopping::Fixed(0.2), &hostile), &settings, 60).await;
+    let settings = json!({ "quota": 12, "protection": { "pre_ticket_from": 0, "pre_ticket_max_age": 5 } });
+    let result = attack(workload(60, 10.0, Shopping::Fixed(0.2), &hostile), &settings, 20).await;
     let RunResult { traces, request_stats, .. } = &result;
     let mut sessions: Vec<u64> = of_kind(traces, VisitorKind::Replayer).map(|trace| trace.session).collect();
     sessions.sort_unstable();
@@ -87,7 +87,7 @@ async fn hostile_clients_break_no_promise() {
     assert!(of_kind(traces, VisitorKind::Bot).all(|trace| trace.bot_slots.is_empty()), "they never come back");
     assert!(of_kind(traces, VisitorKind::Leaver).any(|trace| trace.was_absent && trace.session != 0));
     assert_eq!(request_stats.failures.values().sum::<u64>(), 0, "{:?}", request_stats.failures);
-    let figures = figures(&result, 4, 5);
+    let figures = figures(&result, 12, 5);
     let promises = ["over_admission", "tau", "positions_lost", "evicted", "server_errors", "inversions_beyond_max_age"];
     for promise in promises {
         assert!(value(&figures, promise).abs() < f64::EPSILON, "{promise}: {}", value(&figures, promise));
@@ -145,7 +145,8 @@ pub(super) async fn assert_flood_is_harmless(rate: u32, visitors: u32, seconds: 
         &["--shopping", "fixed:3", "--leave", "1", "--close", "0", "--sleep", "0", "--reload", "0"],
         &["--second-tab", "0", "--hostile", flood, "--twin", "--gate-process", process, "--redis", url.as_str()],
         &["--json", "report.json", "--html", "report.html", "--fail-if"],
-        &["visitor_wait_added_p50>1,store_commands_per_bot_request>0.05,store_memory_added>0.05,failed_share>0"],
+        // The second visit comes after a second, and takes a request.
+        &["visitor_wait_added_p50>1.25,store_commands_per_bot_request>0.05,store_memory_added>0.05,failed_share>0"],
     ];
     let (status, said, program) = run(&arguments.concat()).await;
     println!("{said}");

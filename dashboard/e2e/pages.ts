@@ -11,6 +11,7 @@ export const PAGES: Record<string, string> = {
   'queue-rules': '/queues/acme-tour/rules',
   'queue-events': '/queues/acme-tour/events',
   'queue-invitations': '/queues/acme-tour/invitations',
+  'queue-protection': '/queues/acme-tour/protection',
   'queue-report': '/queues/acme-tour/report',
   'queue-visitors': '/queues/acme-tour/sessions',
   'queue-log': '/queues/acme-tour/log',

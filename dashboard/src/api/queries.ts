@@ -21,6 +21,7 @@ export const queryKeys = {
   forecast: (queue: string, quota: number) => ['queues', queue, 'forecast', quota],
   event: (queue: string, event: string) => ['queues', queue, 'events', event],
   history: (queue: string, minutes: number) => ['queues', queue, 'history', minutes],
+  protection: (queue: string) => ['queues', queue, 'protection'],
   report: (queue: string, event: string | undefined) => ['queues', queue, 'report', event ?? ''],
   reportPeaks: (queue: string, from: number) => ['queues', queue, 'report', 'peaks', from],
   changes: (queue: string, minutes: number) => ['queues', queue, 'changes', minutes],

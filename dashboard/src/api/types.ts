@@ -22,6 +22,7 @@ export type PlannedChange = Schemas['PlannedChange']
 export type QrCodeImage = Schemas['QrCodeImage']
 export type QueueClone = Schemas['QueueClone']
 export type QueueDraft = Schemas['QueueDraft']
+export type QueueProtection = Schemas['QueueProtection']
 export type QueuePatch = Schemas['QueuePatch']
 export type QueueSettings = Schemas['QueueSettings']
 export type QueueStats = Schemas['QueueStats']
@@ -50,8 +51,13 @@ export type UrlTestResult = Schemas['UrlTestResult']
 export type UrlTest = Schemas['UrlTest']
 export type Validated = Schemas['Validated']
 
-/** Texts of the operator message by language tag; `default` for all other languages. */
+/** A network with many joins. */
+export type NetworkEntry = Schemas['NetworkEntry']
+/** Measures against automated clients. */
 export type Protection = NonNullable<QueueSettings['protection']>
+/** How a queue treats a network. */
+export type NetworkClass = NonNullable<Protection['networks']>[string]
+/** Texts of the operator message by language tag; `default` for all other languages. */
 export type OperatorMessage = NonNullable<QueueSettings['message']>
 /** A change of the operator message: `null` removes a language, or the whole message. */
 export type MessagePatch = Record<string, string | null> | null

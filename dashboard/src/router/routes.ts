@@ -47,6 +47,7 @@ export const routes: RouteRecordRaw[] = [
       queuePage('rules', 'queue-rules', 'rules', () => import('@/views/queue/rules/RulesPage.vue')),
       queuePage('events', 'queue-events', 'events', () => import('@/views/queue/events/EventsPage.vue')),
       queuePage('invitations', 'queue-invitations', 'invitations', () => import('@/views/queue/invitations/InvitationsPage.vue')),
+      queuePage('protection', 'queue-protection', 'protection', () => import('@/views/queue/protection/ProtectionPage.vue')),
       { ...queuePage('events/:event/report', 'queue-event-report', 'report', () => import('@/views/queue/report/ReportPage.vue')), props: ({ params }: RouteLocationNormalized) => ({ event: params.event }) },
       queuePage('report', 'queue-report', 'report', () => import('@/views/queue/report/ReportPage.vue')),
       queuePage('sessions', 'queue-sessions', 'sessions', () => import('@/views/queue/sessions/SessionsPage.vue')),

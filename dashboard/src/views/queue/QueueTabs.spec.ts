@@ -26,6 +26,6 @@ test('overflowing tabs fade on the side with more', async () => {
 test('every tab is a focusable link', () => {
   mountApp(QueueTabs, { queue: 'acme-tour' })
   const links = [...document.querySelectorAll('nav a')]
-  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Events', 'Invitations', 'Visitors', 'Log', 'Integration'])
+  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Events', 'Invitations', 'Protection', 'Visitors', 'Log', 'Integration'])
   expect(links.every((link) => link.hasAttribute('href') && link.getAttribute('tabindex') === null)).toBe(true)
 })

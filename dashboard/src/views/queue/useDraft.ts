@@ -120,7 +120,21 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
 /** The changes of a draft as a JSON merge patch. */
 export function patchOf(base: QueueSettings, draft: QueueSettings, fields: readonly (keyof QueueSettings)[]): QueuePatch {
   const changed = fields.filter((field) => !isEqual(base[field], draft[field]))
-  return Object.fromEntries(changed.map((field) => [field, field === 'handover' ? handover(draft) : draft[field]])) as QueuePatch
+  return Object.fromEntries(changed.map((field) => [field, patched(field, base, draft)])) as QueuePatch
+}
+
+/** The value of a field in the patch. */
+function patched(field: keyof QueueSettings, base: QueueSettings, draft: QueueSettings): unknown {
+  if (field === 'handover') return handover(draft)
+  return field === 'protection' ? protection(base, draft) : draft[field]
+}
+
+/** Objects are merged, so removed networks and lists must be null. */
+function protection({ protection: before }: QueueSettings, { protection: after }: QueueSettings) {
+  const removed = (names: object | undefined) => Object.fromEntries(Object.keys(names ?? {}).map((name) => [name, null]))
+  const networks = { ...removed(before?.networks), ...after?.networks }
+  const lists = { ...removed(before?.lists), ...after?.lists }
+  return { ...after, ...(Object.keys(networks).length > 0 && { networks }), ...(Object.keys(lists).length > 0 && { lists }) }
 }
 
 /** Objects are merged, so a removed origin must be null. */

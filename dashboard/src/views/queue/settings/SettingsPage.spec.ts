@@ -63,6 +63,18 @@ test('pre-tickets are switched off by an empty percentage', async () => {
   expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { pre_ticket_from: 'none', pre_ticket_max_age: 30 } } })
 })
 
+test('removed networks are null in the patch', async () => {
+  const protection = { networks: { '203.0.113.0/24': 'blocked', '198.51.100.0/24': 'blocked' }, lists: { shared: ['carriers'] } } as const
+  const base = settings({ protection: { networks: protection.networks, lists: { shared: ['carriers'] } } })
+  const requests = await open({ [`GET ${QUEUE}`]: base, [`PATCH ${QUEUE}?validate=true`]: { settings: base, changes: [] } })
+  await field('Blocked networks').find('textarea').setValue('198.51.100.0/24')
+  await field('Lists of shared networks').find('textarea').setValue('')
+  await field('Limit per address').find('input').setValue('')
+  await review()
+  const networks = { '203.0.113.0/24': null, '198.51.100.0/24': 'blocked' }
+  expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { networks, lists: { shared: [] }, per_address: 'none' } } })
+})
+
 test('changes are reviewed and saved with the loaded revision', async () => {
   const requests = await open({
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },

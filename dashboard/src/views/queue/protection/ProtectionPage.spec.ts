@@ -53,6 +53,9 @@ async function open(report: Partial<QueueProtection> = {}, role: 'operator' | 'v
 
 const sent = (requests: ApiRequest[], method: string) => requests.filter(({ line }) => line.startsWith(method))
 
+/** The text of the page. Values and their units are joined by no-break spaces. */
+const text = () => page!.text().replaceAll('\u00a0', ' ')
+
 async function press(text: string): Promise<void> {
   getElement<HTMLButtonElement>('button', text).click()
   await flushPromises()
@@ -60,11 +63,11 @@ async function press(text: string): Promise<void> {
 
 test('the report is shown with the effect of the limits', async () => {
   await open()
-  const text = page!.text()
-  for (const shown of ['First visits that did not come back', '89%', '2 requests', '203.0.113.0/24', 'Would have rejected 0 of 150 joins in the last 6 min 52 s.']) expect(text).toContain(shown)
+  const shownText = text()
+  for (const shown of ['First visits that did not come back', '89%', '2 requests', '203.0.113.0/24', 'Would have rejected 0 of 150 joins in the last 6 min 52 s.']) expect(shownText).toContain(shown)
   // Of cell 8, the 111 joins above 400 are rejected, and all of cell 9.
-  expect(text).toContain('Would have rejected 402 of 802 joins in the last 6 min 52 s, from 1 network.')
-  expect(text.toLowerCase()).not.toContain('bots')
+  expect(shownText).toContain('Would have rejected 402 of 802 joins in the last 6 min 52 s, from 1 network.')
+  expect(shownText.toLowerCase()).not.toContain('bots')
 })
 
 test('moved limits are saved with the loaded revision', async () => {
@@ -72,7 +75,7 @@ test('moved limits are saved with the loaded revision', async () => {
   const slider = page!.findAll('input[type="range"]')[0]!
   await slider.setValue(0)
   expect(slider.attributes('aria-valuetext')).toBe('1 join in 10 minutes')
-  expect(page!.text()).toContain('Would have rejected 100 of 150 joins')
+  expect(text()).toContain('Would have rejected 100 of 150 joins')
   await press('Save limits')
   expect(sent(requests, 'PATCH').map(({ body, headers }) => [body, headers.get('if-match')])).toEqual([[{ protection: { per_address: 1, per_network: 400 } }, '"7"']])
 })
@@ -104,7 +107,7 @@ test('attack mode starts after a confirmation with the numbers', async () => {
 
 test('attack mode shows the time left and ends early', async () => {
   const requests = await open({ attack_mode_until: AT + 600 })
-  expect(page!.text()).toContain('It ends in 10 min.')
+  expect(text()).toContain('It ends in 10 min.')
   await press('End now')
   expect(sent(requests, 'DELETE')).toHaveLength(1)
 })
@@ -116,6 +119,6 @@ test('unreliable addresses are a banner', async () => {
 
 test('viewers see the report and change nothing', async () => {
   await open({ attack_mode_until: AT + 600 }, 'viewer')
-  expect(page!.text()).toContain('It ends in 10 min.')
+  expect(text()).toContain('It ends in 10 min.')
   expect(page!.findAll('button')).toHaveLength(0)
 })

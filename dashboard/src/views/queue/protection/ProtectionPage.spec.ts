@@ -33,7 +33,7 @@ async function open(report: Partial<QueueProtection> = {}, role: 'operator' | 'v
     [`GET ${QUEUE}`]: settings(changes),
     [`GET ${QUEUE}/stats`]: now,
     [`GET ${QUEUE}/protection`]: { ...REPORT, ...report },
-    [`PATCH ${QUEUE}`]: settings({ revision: 8 }),
+    [`PATCH ${QUEUE}`]: settings({ ...changes, revision: 8 }),
     [`PUT ${QUEUE}/attack-mode`]: { attack_mode_until: AT + 1800 },
     [`DELETE ${QUEUE}/attack-mode`]: 204,
   })
@@ -81,7 +81,7 @@ test('moved limits are saved with the loaded revision', async () => {
 })
 
 test('networks are classified, and blocked after a confirmation', async () => {
-  const requests = await open()
+  const requests = await open({}, 'operator', { protection: { networks: { '198.51.100.0/24': 'shared' } } } as Partial<QueueSettings>)
   await press('Mark as suspicious')
   expect(sent(requests, 'PATCH')[0]).toMatchObject({ body: { protection: { networks: { '203.0.113.0/24': 'suspicious' } } } })
   getElement('[aria-label="Mark as shared: 198.51.100.0/24"]').click()
@@ -92,6 +92,15 @@ test('networks are classified, and blocked after a confirmation', async () => {
   useConfirmationStore().pending!.answer(true)
   await flushPromises()
   expect(sent(requests, 'PATCH')[2]).toMatchObject({ body: { protection: { networks: { '203.0.113.0/24': 'blocked' } } } })
+})
+
+test('a network with the class of a wider one gets a class of its own', async () => {
+  const requests = await open({}, 'operator', { protection: { networks: { '198.51.0.0/16': 'shared' } } } as Partial<QueueSettings>)
+  const button = getElement('[aria-label="Mark as shared: 198.51.100.0/24"]')
+  expect(button.getAttribute('aria-pressed')).toBe('false')
+  button.click()
+  await flushPromises()
+  expect(sent(requests, 'PATCH')[0]).toMatchObject({ body: { protection: { networks: { '198.51.100.0/24': 'shared' } } } })
 })
 
 test('attack mode starts after a confirmation with the numbers', async () => {

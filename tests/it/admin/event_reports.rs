@@ -131,6 +131,8 @@ async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {
         ("away", 1),
         ("pre_tickets_issued", 0),
         ("pre_tickets_redeemed", 0),
+        ("identities:accepted", 0),
+        ("identities:rejected", 0),
     ];
     assert_eq!(found, expected.into());
     // One has waited for 600 seconds, less some microseconds, and three for 10.

@@ -395,7 +395,8 @@ impl Line {
             Some(admitted_at) => now.max(admitted_at),
             // As if it had ended so long ago that only claim_ttl is left.
             None if is_brief => {
-                Micros(now.0.saturating_sub((self.rules.tombstone_ttl() - self.rules.claim_ttl) * MICROS_PER_SECOND))
+                let expires_at = now.add_seconds(self.rules.claim_ttl);
+                Micros(expires_at.0.saturating_sub(self.rules.tombstone_ttl() * MICROS_PER_SECOND))
             }
             None => now,
         };

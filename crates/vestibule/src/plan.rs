@@ -181,7 +181,9 @@ fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules, sale: O
     let measured = |traces, duration| MeasuredRun { traces, duration, observed: &observed };
     let twin = twin.as_ref().map(|twin| measured(&twin.traces, twin.duration));
     let max_age = rules.protection.pre_ticket_max_age;
-    add_hostile_figures(&mut summary.figures, &measured(traces, duration), twin.as_ref(), max_age);
+    if !workload.hostile.is_empty() {
+        add_hostile_figures(&mut summary.figures, &measured(traces, duration), twin.as_ref(), max_age);
+    }
     let cost = cost::estimate(&mut summary, request_stats, duration);
     let ended = if result.completed { "all visitors have left" } else { "the maximum duration was reached" };
     let event = sale.map_or_else(String::new, |sale| match sale.order {

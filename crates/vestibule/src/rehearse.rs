@@ -392,7 +392,9 @@ fn report(
     let RunResult { traces, request_stats, duration, observed, .. } = result;
     let mut summary = summarize(traces, request_stats, quota, *duration, completed, observed);
     let twin = twin.map(measured_run);
-    add_hostile_figures(&mut summary.figures, &measured_run(result), twin.as_ref(), options.pre_ticket_max_age);
+    if !workload.hostile.is_empty() {
+        add_hostile_figures(&mut summary.figures, &measured_run(result), twin.as_ref(), options.pre_ticket_max_age);
+    }
     let cost = cost::estimate(&mut summary, request_stats, *duration);
     for name in ["over_admission", "tau", "failed_share"] {
         summary.figures.require(name);

@@ -12,7 +12,6 @@
 
 use crate::sim_time::SimTime;
 use crate::visitor::VisitorTrace;
-use crate::visitor_kind::VisitorKind;
 
 /// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -107,9 +106,7 @@ pub fn inversions_beyond(traces: &[VisitorTrace], max_age: u64) -> u64 {
             _ => (first.0, joined.1),
         })
     };
-    // A script that ignores `poll_after` redeems its pre-ticket sooner than others, who are not in line until they redeem theirs.
-    let is_compared = |trace: &VisitorTrace| trace.has_own_session() && trace.kind != VisitorKind::Flooder;
-    let (mut olders, mut youngers) = compared(traces, is_compared, arrival);
+    let (mut olders, mut youngers) = compared(traces, VisitorTrace::has_own_session, arrival);
     worst(&mut olders, &mut youngers).0
 }
 

@@ -51,11 +51,13 @@ impl Line {
         let too_early = ticket.is_new_from_lobby() && self.mode(now) == Mode::Lobby;
         let is_ended = ticket.account().is_none() && self.is_ended(now, session);
         let returns = !too_early && !is_ended && self.restore(now, ticket);
+        // A session that waited takes its reserved slot, and was counted before.
+        let comes = u64::from(returns && !waited);
         if ticket.is_new_from_lobby() {
-            self.counters.joined += u64::from(returns);
-            self.counters.confirmed += u64::from(returns);
+            self.counters.joined += comes;
+            self.counters.confirmed += comes;
         } else {
-            self.counters.returned += u64::from(returns && !waited);
+            self.counters.returned += comes;
         }
         returns.then_some(returned)
     }

@@ -338,12 +338,9 @@ local function find_or_restore(
   if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
     call('HSET', STATE, 'arrival', ticket_arrival)
   end
-  if from_lobby then
-    count('joined', 1)
-  elseif not was_waiting then
-    count('returned', 1)
-  end
-  if unconfirmed or from_lobby then count('confirmed', 1) end
+  -- A session that waited takes its reserved slot, and was counted before.
+  if not was_waiting then count(from_lobby and 'joined' or 'returned', 1) end
+  if unconfirmed or (from_lobby and not was_waiting) then count('confirmed', 1) end
   return RESTORED, nil, admitted_at
 end
 

@@ -5,7 +5,9 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use serde_json::{Value, json};
-use vestibule_core::line::{LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{
+    Identities, LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer, Witness,
+};
 use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
     Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PreTicket, PutMode, QueueId, SessionId, Ticket,
@@ -199,7 +201,9 @@ impl Visitors {
         self.newcomers.push(session);
         let visit = pre_ticket.map_or_else(|| Visit::joining(session), Visit::redeeming);
         let head_start = if pre_ticket.is_none() { head_start_of(session) } else { None };
-        Operation::Visit(Visit { head_start, pre_tickets_issued: self.newcomers.len() as u64 % 3, ..visit })
+        let count = self.newcomers.len() as u64;
+        let identities = Identities { accepted: count % 3, rejected: count % 2 };
+        Operation::Visit(Visit { head_start, pre_tickets_issued: count % 3, identities, ..visit })
     }
 
     fn visit(&mut self, rng: &mut SmallRng, current: &Settings, now: Micros) -> Operation {

@@ -251,16 +251,3 @@ test('a phone on its side shows the position without scrolling', async ({ serve,
   await expect(part(page, 'position')).toBeInViewport({ ratio: 1 })
   await page.context().close()
 })
-
-test('progress is visible in forced colors', async ({ serve, browser }) => {
-  const gate = await serve(brands({ acme: { name: 'Acme Live' } }, { quota: 0 }))
-  const page = await (await browser.newContext({ ...desktop, forcedColors: 'active' })).newPage()
-  await page.goto(gate.at('acme.localhost', '/'))
-  const colors = await page.evaluate(() => {
-    const bar = document.querySelector('progress')!
-    bar.style.color = 'CanvasText'
-    return { text: getComputedStyle(bar).color, fill: getComputedStyle(bar, '::-webkit-progress-value').backgroundColor }
-  })
-  expect(colors.fill).toBe(colors.text)
-  await page.context().close()
-})

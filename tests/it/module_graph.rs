@@ -132,7 +132,6 @@ fn read_module(file: &Path, at: ModulePath, modules: &mut BTreeMap<ModulePath, M
         Some("lib" | "main" | "mod") => file.parent().map(Path::to_path_buf).unwrap_or_default(),
         _ => file.with_extension(""),
     };
-    modules.insert(at.clone(), module);
     for child in children {
         let file = [folder.join(format!("{child}.rs")), folder.join(&child).join("mod.rs")]
             .into_iter()
@@ -141,6 +140,7 @@ fn read_module(file: &Path, at: ModulePath, modules: &mut BTreeMap<ModulePath, M
         let at = [at.as_slice(), std::slice::from_ref(&child)].concat();
         read_module(&file, at, modules);
     }
+    modules.insert(at, module);
 }
 
 fn ident(token: Option<&TokenTree>) -> Option<String> {

@@ -218,10 +218,10 @@ pub(crate) struct WorkloadOptions {
     #[arg(long, default_value_t = 0.3, value_parser = seconds, value_name = "SECONDS")]
     flood_every: f64,
 
-    /// Hostile clients beside the visitors, as KIND:KEY=VALUE,..; can be repeated. cookieless:rate=.. requests pages without
-    /// cookies, farm:sessions=.. keeps cookies, hoard:pre_tickets=..,redeem=.. redeems pre-tickets at once,
-    /// replay:clients=..,what=pre-ticket|ticket sends one token, forge:rate=.. forges tokens, leaver:sessions=..,away=.. leaves
-    /// and returns. All take addresses=..,networks=..,at=..
+    /// Hostile clients beside the visitors, as KIND:KEY=VALUE,..; can be repeated. `cookieless:rate=..` requests pages without
+    /// cookies, `farm:sessions=..` keeps cookies, `hoard:pre_tickets=..,redeem=..` redeems pre-tickets at once,
+    /// `replay:clients=..,what=pre-ticket|ticket` sends one token, `forge:rate=..` forges tokens, and
+    /// `leaver:sessions=..,away=..` leaves and returns. All take `addresses=..,networks=..,at=..`
     #[arg(long, value_name = "CLIENTS")]
     hostile: Vec<Hostile>,
 }

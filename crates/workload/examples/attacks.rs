@@ -12,11 +12,13 @@ use vestibule_workload::{
     Arrivals, Behavior, Hostile, MeasuredRun, Observation, Shopping, Workload, add_hostile_figures, summarize,
 };
 
+/// Simulates what a table shows, and returns it.
+type Table = fn() -> Result<String>;
+
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/attacks.md";
 /// The lines between which a table is written.
-const MARKS: [(&str, fn() -> Result<String>); 3] =
-    [("farms", farms), ("cookieless", cookieless), ("pre-ticket-from", pre_ticket_from)];
+const MARKS: [(&str, Table); 3] = [("farms", farms), ("cookieless", cookieless), ("pre-ticket-from", pre_ticket_from)];
 /// The seed of all simulations.
 const SEED: u64 = 1;
 
@@ -89,8 +91,8 @@ impl Scenario {
         let observed = Observation::default();
         let SimulationResult { traces, request_stats, duration, .. } = &result;
         let mut figures = summarize(traces, request_stats, Some(self.quota), *duration, false, &observed).figures;
-        let measured = MeasuredRun { traces, duration: *duration, observed: &observed };
-        add_hostile_figures(&mut figures, &measured, None, rules.protection.pre_ticket_max_age);
+        let run = MeasuredRun { traces, duration: *duration, observed: &observed };
+        add_hostile_figures(&mut figures, &run, None, rules.protection.pre_ticket_max_age);
         Ok(figures)
     }
 }

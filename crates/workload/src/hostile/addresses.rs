@@ -1,5 +1,5 @@
 //! The addresses of clients, from ranges that are reserved for benchmarks and documentation: 198.18.0.0/15 (RFC 2544) and
-//! 2001:db8::/32 (RFC 3849). A gate with one trusted proxy reads them from `X-Forwarded-For`.
+//! `2001:db8::/32` (RFC 3849). A gate with one trusted proxy reads them from `X-Forwarded-For`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ const V4_NETWORKS: u32 = 512;
 const V4_ADDRESSES: u32 = 254;
 /// The first address of 198.18.0.0/15.
 const V4_FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
-/// The first two groups of 2001:db8::/32.
+/// The first two groups of `2001:db8::/32`.
 const V6_FIRST: [u16; 2] = [0x2001, 0xdb8];
 
 /// The networks of a group.

@@ -19,7 +19,7 @@ pub(crate) use addresses::ClientAddresses;
 pub use figures::{MeasuredRun, add_hostile_figures};
 pub(crate) use forge::forged_cookies;
 
-/// Maximum number of networks of a group of hostile clients: half of the /48 networks of 2001:db8::/32.
+/// Maximum number of networks of a group of hostile clients: half of the /48 networks of `2001:db8::/32`.
 const NETWORKS_MAX: u32 = 32_768;
 /// Maximum number of groups of hostile clients.
 pub const HOSTILE_MAX: usize = 8;

@@ -66,6 +66,8 @@ crate::fields! {
         pub key_id: Omissible<KeyId>,
     }
     check = check_identity;
+    // Without it, a queue that requires accounts would open to everybody.
+    const NEVER_IGNORED;
 }
 
 fn check_identity(identity: &mut Identity, object: &mut ObjectReader<'_>) {
@@ -331,6 +333,22 @@ mod tests {
             sign_in.returning_to("https://t.example.com/a?b=1&c"),
             "https://www.example.com/sign-in?return=https%3A%2F%2Ft%2Eexample%2Ecom%2Fa%3Fb%3D1%26c"
         );
+    }
+
+    #[test]
+    fn stored_identity_is_never_ignored() {
+        let read = |protection: Value| {
+            let mut stored = parse(&fetched()).unwrap().to_stored();
+            stored["protection"] = protection;
+            Settings::from_stored(&stored).map(|settings| settings.line.protection)
+        };
+        for invalid in [with("issuer", Value::Null), with("audience", json!([])), json!("jwt"), json!({})] {
+            let errors = read(json!({ "identity": invalid, "per_address": 7 })).unwrap_err();
+            assert!(errors.iter().all(|error| error.field.starts_with("protection.identity")), "{errors:?}");
+        }
+        let newer = read(json!({ "identity": with("quantum_safe", json!(true)), "per_address": "many" })).unwrap();
+        assert!(newer.identity.unwrap().required, "unknown fields are ignored");
+        assert_eq!(newer.per_address, Some(20), "other invalid fields have their default");
     }
 
     #[test]

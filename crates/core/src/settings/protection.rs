@@ -113,6 +113,8 @@ crate::fields! {
         pub identity: Omissible<Identity>,
     }
     check = check_protection;
+    // An identity is never ignored; other invalid fields have their defaults.
+    const NEVER_IGNORED;
 }
 
 /// A version with proof of work can store what this one refuses; here nobody is rejected for it.

@@ -8,16 +8,20 @@
 --
 -- Functions and state are fields of one table (in queue.lua), and constants of another, since a chunk has at most 200 local variables.
 
--- Reads the client of a visit.
-function limits.read_client(clients, index)
+-- Begins a visit: no limit has rejected it.
+function limits.begin_visit(clients, index)
+  limits.clients, limits.index, limits.rejection = clients, index, nil
+end
+
+-- Reads the client of the visit. Only joins need it, and most visits of a batch are polls.
+function limits.read_client()
   local flags, address_0, address_1, network_0, network_1, prefix =
-    struct.unpack(LIMITS.CLIENT_FORMAT, clients, index * LIMITS.CLIENT_SIZE + 1)
-  limits.client = {
+    struct.unpack(LIMITS.CLIENT_FORMAT, limits.clients, limits.index * LIMITS.CLIENT_SIZE + 1)
+  return {
     address_0, address_1, network_0, network_1, prefix = prefix,
     has_address = flags % 2 == LIMITS.HAS_ADDRESS, extra_hops = flags % 4 >= LIMITS.EXTRA_HOPS,
     has_network = flags % 8 >= LIMITS.HAS_NETWORK, class = math.floor(flags / LIMITS.CLASS_UNIT),
   }
-  limits.rejection = nil
 end
 
 -- The record of joins: window, cells per row of JOIN_COUNTERS (0 if there are none), then for each half the joins, joins without a usable

@@ -88,13 +88,14 @@ end
 
 -- Whether the newcomer of this visit may join. Counts the join or the rejection.
 function limits.admits()
-  local reason, retry_after = limits.check_blocked(limits.client)
+  local client = limits.read_client()
+  local reason, retry_after = limits.check_blocked(client)
   -- The answer says that the line is full.
   if not reason and is_full() then
     count('rejected:full', 1)
     return false
   end
-  if not reason then reason, retry_after = limits.check(limits.client) end
+  if not reason then reason, retry_after = limits.check(client) end
   limits.rejection = reason and { reason, retry_after }
   return not reason
 end

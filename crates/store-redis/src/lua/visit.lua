@@ -106,7 +106,7 @@ for i = 0, size - 1 do
   end
 
   limits.advance_events()
-  limits.read_client(ARGV[8], i)
+  limits.begin_visit(ARGV[8], i)
   accounts.read(ARGV[9], i)
   if is_ours and accounts.is_void(bearer, signed_at) then is_ours = false end
   local formed = waiting == 0

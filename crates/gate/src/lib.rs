@@ -37,7 +37,6 @@ mod invitation_code;
 mod line_document;
 mod lobby;
 mod log_rate_limiter;
-mod network;
 mod own_headers;
 mod page;
 mod page_cache;

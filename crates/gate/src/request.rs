@@ -9,13 +9,12 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestAttributes, normalise_host};
-use vestibule_core::{LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
+use vestibule_core::{ClientNetworks, LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
 use vestibule_runtime::{ClientAddressSource, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
 use crate::cookies::ticket_cookies;
 use crate::invitation_code::{self, PresentedCode};
-use crate::network::network_of;
 use crate::state::Gate;
 
 /// Cookie with the code of the language that the visitor chose. Cookies of queues begin with `vestibule_`, so this is none.
@@ -230,9 +229,14 @@ impl RequestInfo {
         }
     }
 
+    /// The client's network, as pre-tickets have it.
+    pub(crate) fn network(&self) -> Option<String> {
+        self.origin.address.and_then(ClientNetworks::of).map(|client| client.network.to_string())
+    }
+
     /// The pre-ticket of this queue in the request.
     fn pre_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<PreTicket> {
-        let network = self.origin.address.and_then(network_of);
+        let network = self.network();
         let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, network.as_deref());
         self.best_token(queue, verify, |pre_ticket| (pre_ticket.epoch(), pre_ticket.first_visit()))
     }

@@ -9,7 +9,6 @@ use vestibule_core::{
 };
 use vestibule_runtime::{Outcome, Queue};
 
-use crate::network::network_of;
 use crate::pre_tickets::PreTicketOffer;
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -117,7 +116,7 @@ pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<Vi
 /// Signs the pre-ticket of an answer.
 pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> Option<NewTicket> {
     let settings = &visit.queue.settings;
-    let network = info.origin.address.and_then(network_of);
+    let network = info.network();
     let network = network.as_deref();
     let token = match visit.pre_ticket.as_ref()? {
         PreTicketOffer::First { epoch, session, at, preserved } => {

@@ -10,6 +10,7 @@ mod account_tokens;
 mod admin;
 mod alertmanager;
 mod balancer;
+mod certificates;
 mod cluster;
 mod compose;
 mod event_stream;
@@ -36,6 +37,7 @@ pub use account_tokens::{AccountKeyServer, account_keys, account_token, forged_a
 pub use admin::{AdminClient, AdminUnderTest};
 pub use alertmanager::{Alertmanager, ReceivedAlert};
 pub use balancer::{Balancer, BalancerOptions, MAX_REQUEST, MAX_RESPONSE};
+pub use certificates::write_certificates;
 pub use cluster::Cluster;
 pub use compose::{ComposeStack, Dockerfile, yaml};
 pub use event_stream::{EventStream, StreamBlock};

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use futures_util::future::join_all;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use vestibule_core::Ticket;
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Redis, free_port};
+use vestibule_tests::{Redis, free_port, write_certificates};
 
 use super::{SAMPLE, StoreFixture};
 
@@ -28,19 +27,6 @@ pub(super) async fn run() {
     let mut process = Command::new(std::env::current_exe().unwrap());
     process.env(CERTIFICATES, folder.path()).env("SSL_CERT_FILE", folder.path().join("authority.pem"));
     assert!(process.arg("connections").status().unwrap().success());
-}
-
-fn write_certificates(folder: &Path) {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-    for (name, text) in
-        [("authority.pem", authority.pem()), ("certificate.pem", certificate.pem()), ("key.pem", key.serialize_pem())]
-    {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
 }
 
 async fn measure(certificates: &Path) {

@@ -1,24 +1,7 @@
 //! Certificates of origins.
 
-use std::path::Path;
-
 use http::StatusCode;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use vestibule_tests::{Nginx, Program, Visitor, free_port};
-
-/// Writes a private authority, and a certificate of it for 127.0.0.1 with its key.
-fn write_certificates(folder: &Path) {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-    for (name, text) in
-        [("authority.pem", authority.pem()), ("certificate.pem", certificate.pem()), ("key.pem", key.serialize_pem())]
-    {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-}
+use vestibule_tests::{Nginx, Program, Visitor, free_port, write_certificates};
 
 #[tokio::test]
 async fn private_authority_of_an_origin_is_trusted_by_variable() {

@@ -38,3 +38,20 @@ test('viewers see protection and change nothing', async ({ page, backoffice }) =
   await expect(page.getByText('First visits that did not come back')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Start attack mode' })).toBeHidden()
 })
+
+test('the largest networks can be classified on a phone', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme Live')
+  await backoffice.api.queue({ id: 'acme-tour', name: 'World tour' })
+  // Joins of many addresses, without sending them.
+  await page.route('**/api/v1/queues/acme-tour/protection', async (route) => {
+    const report = await (await route.fetch()).json()
+    const networks = [{ prefix: '203.0.113.0/24', joins: 802, list: null }, { prefix: '2001:db8:1::/48', joins: 66, list: 'blocked' }]
+    await route.fulfill({ json: { ...report, networks, joins: { ...report.joins, by_network: [9011, 4100, 802, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] } } })
+  })
+  await page.setViewportSize({ width: 390, height: 844 })
+  await signIn(page, backoffice, undefined, '/queues/acme-tour/protection')
+  const block = page.getByRole('button', { name: 'Block: 203.0.113.0/24' })
+  await block.scrollIntoViewIfNeeded()
+  await expect(block).toBeInViewport({ ratio: 1 })
+  await expectAccessible(page, 'networks on a phone')
+})

@@ -138,7 +138,13 @@ fn missing_role_names_the_variable() {
 
 #[test]
 fn deploying_installs_two_python_packages_and_nothing_as_root() {
-    let plan = Command::new("make").args(["--dry-run", "setup-deploy"]).current_dir(workspace()).output().unwrap();
+    let plan = Command::new("make")
+        .args(["--dry-run", "--no-print-directory", "setup-deploy"])
+        .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL")
+        .current_dir(workspace())
+        .output()
+        .unwrap();
     assert_eq!(said(&plan.stdout).trim(), "scripts/python-tools aws-sam-cli cargo-lambda");
     let script = read("scripts/python-tools");
     for installer in ["sudo", "apt", "brew"] {

@@ -13,6 +13,7 @@ mod order;
 pub(crate) mod phases;
 mod pre_tickets;
 mod presence;
+mod proof_of_work;
 mod returns;
 mod streams;
 
@@ -234,6 +235,17 @@ suite! {
         counts_of_two_windows_are_reported,
         largest_networks_are_listed_unless_hidden,
         report_of_a_queue_without_joins_is_empty,
+    }
+    proof_of_work {
+        proof_of_work_is_required_of_newcomers,
+        proof_of_work_is_monitored,
+        proof_of_work_grows_with_the_joins_of_an_address,
+        proof_of_work_grows_with_the_joins_of_the_queue,
+        invited_newcomers_prove_no_work,
+        attack_mode_asks_for_four_times_the_work,
+        delayed_newcomers_join_without_a_proof,
+        delayed_joins_are_limited_by_address,
+        proofs_are_counted,
     }
     attack_mode {
         attack_mode_always_requires_pre_tickets,

@@ -73,7 +73,10 @@ fn every_setting_is_documented() {
             "number": 1, "id": "fans", "name": "Fans", "count": 1, "from": "2027-03-04T09:30:00Z", "until": "2027-03-04T10:00:00Z",
             "key": "s1",
         }],
-        "protection": { "pre_ticket_from": 0, "lists": { "trusted": ["offices"] }, "networks": { "203.0.113.0/24": "shared" }, "identity": identity },
+        "protection": {
+            "pre_ticket_from": 0, "lists": { "trusted": ["offices"] }, "proof_of_work": { "mode": "auto", "effort": 100, "from": 1 },
+            "networks": { "203.0.113.0/24": "shared" }, "identity": identity,
+        },
         "between_events": "closed", "events": [{
             "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
             "ends_at": "2027-03-04T14:00:00Z", "draw_seconds": 45, "salt": "a", "key": "s1", "beacon": "drand-quicknet",
@@ -93,6 +96,7 @@ fn every_setting_is_documented() {
     assert_eq!(names("### Invitations"), fields(&settings["invitations"][0]));
     assert_eq!(names("### Handover"), fields(&settings["handover"]));
     assert_eq!(names("### Protection"), fields(&settings["protection"]));
+    assert_eq!(names("### Proof of work"), fields(&settings["protection"]["proof_of_work"]));
     let keys = std::iter::once("keys".to_owned());
     assert_eq!(names("### Identity"), fields(&settings["protection"]["identity"]).into_iter().chain(keys).collect());
     assert_eq!(names("### Rules"), fields(&settings["rules"][0]));

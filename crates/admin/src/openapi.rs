@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
 use vestibule_core::settings::{
-    BeaconValue, Event, Handover, Identity, InvitationBatch, NamedValue, NetworkListNames, Protection, Rule, Settings,
-    Tenant,
+    BeaconValue, Event, Handover, Identity, InvitationBatch, NamedValue, NetworkListNames, ProofOfWork, Protection,
+    Rule, Settings, Tenant,
 };
 
 use crate::access::COOKIE;
@@ -114,7 +114,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 12] {
+fn parts() -> [(&'static str, Value); 13] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
@@ -123,6 +123,7 @@ fn parts() -> [(&'static str, Value); 12] {
         part::<Protection>(Usage::Part),
         part::<Identity>(Usage::Part),
         part::<NetworkListNames>(Usage::Part),
+        part::<ProofOfWork>(Usage::Part),
         part::<Event>(Usage::Part),
         part::<InvitationBatch>(Usage::Part),
         part::<BeaconValue>(Usage::Part),

@@ -1,28 +1,32 @@
 //! Rule L4: the work that a join has to prove, in multiples of the queue's `effort`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::client_network::NetworkClass;
 
 /// Maximum difficulty. A low-end phone computes it within the time of a challenge.
 pub const DIFFICULTY_MAX: u64 = 64;
 /// Joins of an address in ten minutes that raise the difficulty by 1.
-const ADDRESS_SHARE: f64 = 4.0;
+pub const ADDRESS_SHARE: u64 = 4;
 /// Joins of a network in ten minutes that raise the difficulty by 1.
-const NETWORK_SHARE: f64 = 64.0;
+pub const NETWORK_SHARE: u64 = 64;
 /// Joins of a shared network count as this part.
 pub const SHARED_PART: u64 = 16;
 /// Maximum difficulty by the joins of an address or network.
-const BASE_MAX: f64 = 16.0;
+pub const BASE_MAX: u64 = 16;
 /// Maximum factor by the joins of a queue per second.
-const RATE_MAX: f64 = 4.0;
+pub const RATE_FACTOR_MAX: u64 = 4;
 /// Factor in attack mode.
-const ATTACK_FACTOR: u64 = 4;
+pub const ATTACK_FACTOR: u64 = 4;
 /// Least difficulty for suspicious networks.
-const SUSPICIOUS_MIN: u64 = 16;
+pub const SUSPICIOUS_MIN: u64 = 16;
 
 /// When proof of work is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProofMode {
     /// Never.
+    #[default]
     Off,
     /// By the number of joins.
     Auto,
@@ -60,8 +64,8 @@ impl JoinLoad {
 pub fn difficulty(load: &JoinLoad, mode: ProofMode, from: u64, attack_mode: bool) -> u64 {
     assert!(from > 0, "from is 1 or more");
     let (address, network) = (load.counted(load.address), load.counted(load.network));
-    let base = (address / ADDRESS_SHARE).max(network / NETWORK_SHARE).clamp(1.0, BASE_MAX);
-    let rate = (load.per_second / from as f64).sqrt().clamp(1.0, RATE_MAX);
+    let base = (address / ADDRESS_SHARE as f64).max(network / NETWORK_SHARE as f64).clamp(1.0, BASE_MAX as f64);
+    let rate = (load.per_second / from as f64).sqrt().clamp(1.0, RATE_FACTOR_MAX as f64);
     let is_suspicious = load.class == Some(NetworkClass::Suspicious);
     let is_calm = base <= 1.0 && rate <= 1.0 && !is_suspicious;
     if load.class == Some(NetworkClass::Trusted) || mode == ProofMode::Off || (mode == ProofMode::Auto && is_calm) {

@@ -49,7 +49,10 @@ mod token;
 mod visitor_status;
 
 pub use client_network::{ClientNetworks, NetworkClass, NetworkPrefix};
-pub use difficulty::{DIFFICULTY_MAX, JoinLoad, ProofMode, SHARED_PART, difficulty};
+pub use difficulty::{
+    ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, DIFFICULTY_MAX, JoinLoad, NETWORK_SHARE, ProofMode, RATE_FACTOR_MAX,
+    SHARED_PART, SUSPICIOUS_MIN, difficulty,
+};
 pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32};
 pub use fields::FieldError;
 pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
@@ -65,7 +68,8 @@ pub use poll::{
     poll_after, rejected_after,
 };
 pub use proof_of_work::{
-    Challenge, ChallengeData, ChallengeParameters, ChallengeSigner, ChallengeTerms, InvalidProof, Proof, Solution,
+    Challenge, ChallengeData, ChallengeParameters, ChallengeSigner, ChallengeTerms, InvalidProof, Proof, Proven,
+    Solution,
 };
 pub use sale_keys::SaleKeys;
 pub use store::{PutMode, PutOutcome, Store, StoreError};

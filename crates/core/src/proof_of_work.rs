@@ -45,6 +45,8 @@ pub struct ChallengeTerms<'a> {
     pub session: SessionId,
     /// The work in multiples of `effort`, 1 to [`DIFFICULTY_MAX`](crate::DIFFICULTY_MAX).
     pub difficulty: u64,
+    /// The difficulty that is proven already. A proof adds to it.
+    pub base: u64,
     /// Mean number of derivations at difficulty 1, 1 to 100 000.
     pub effort: u64,
 }
@@ -53,6 +55,9 @@ pub struct ChallengeTerms<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChallengeData {
+    /// The difficulty that was proven before; absent if none was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base: u64,
     /// The difficulty that is proven.
     pub difficulty: u64,
     /// The largest counter that solves the challenge.
@@ -61,6 +66,11 @@ pub struct ChallengeData {
     pub queue: String,
     /// The session that may join.
     pub session: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The signed part of a challenge. The fields are sorted, as the signature requires.
@@ -116,6 +126,15 @@ pub struct Proof {
     pub solution: Solution,
 }
 
+/// What a proof proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proven {
+    /// The difficulty that was proven before it.
+    pub base: u64,
+    /// The difficulty that it adds.
+    pub difficulty: u64,
+}
+
 /// Why a proof is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidProof {
@@ -157,14 +176,13 @@ impl ChallengeKey {
     }
 
     fn block(&self, name: &str, terms: &ChallengeTerms<'_>, minute: u64) -> [u8; MAC_LEN] {
-        self.block.of(&[
-            name.as_bytes(),
-            terms.queue.to_string().as_bytes(),
-            &terms.epoch.to_be_bytes(),
-            terms.session.to_string().as_bytes(),
-            &(terms.difficulty as u32).to_be_bytes(),
-            &minute.to_be_bytes(),
-        ])
+        let (queue, session) = (terms.queue.to_string(), terms.session.to_string());
+        let (epoch, minute) = (terms.epoch.to_be_bytes(), minute.to_be_bytes());
+        let (difficulty, base) = ((terms.difficulty as u32).to_be_bytes(), (terms.base as u32).to_be_bytes());
+        let parts: [&[u8]; 7] =
+            [name.as_bytes(), queue.as_bytes(), &epoch, session.as_bytes(), &difficulty, &minute, &base];
+        // With the base, the puzzle for more work is another one than that for the first.
+        self.block.of(if terms.base == 0 { &parts[..6] } else { &parts })
     }
 }
 
@@ -195,6 +213,7 @@ impl ChallengeSigner {
             algorithm: ALGORITHM.to_owned(),
             cost: COST,
             data: ChallengeData {
+                base: terms.base,
                 difficulty: terms.difficulty,
                 max_counter,
                 queue: terms.queue.to_string(),
@@ -211,11 +230,18 @@ impl ChallengeSigner {
         Some(Challenge { parameters, signature })
     }
 
-    /// Verifies a proof for a session and returns the difficulty that it proves. It costs two MACs per key.
+    /// Verifies a proof for a session and returns the difficulty that it proves, and what was proven before it. It costs two MACs
+    /// per key.
     ///
     /// # Errors
     /// Returns why the proof is not accepted.
-    pub fn verify(&self, proof: &Proof, queue: &QueueId, session: SessionId, now: Micros) -> Result<u64, InvalidProof> {
+    pub fn verify(
+        &self,
+        proof: &Proof,
+        queue: &QueueId,
+        session: SessionId,
+        now: Micros,
+    ) -> Result<Proven, InvalidProof> {
         let Challenge { parameters, signature } = &proof.challenge;
         let message = serde_json::to_vec(parameters).map_err(|_| InvalidProof::Signature)?;
         let signature = unhex(signature).ok_or(InvalidProof::Signature)?;
@@ -232,7 +258,7 @@ impl ChallengeSigner {
         if parameters.data.queue != queue.to_string() || parameters.data.session != session.to_string() {
             return Err(InvalidProof::Session);
         }
-        Ok(parameters.data.difficulty)
+        Ok(Proven { base: parameters.data.base, difficulty: parameters.data.difficulty })
     }
 }
 
@@ -275,6 +301,7 @@ mod tests {
 
     use super::*;
 
+    const ONE: Proven = Proven { base: 0, difficulty: 1 };
     const NOW: Micros = Micros(1_795_340_943 * MICROS_PER_SECOND);
 
     fn signer(byte: u8) -> ChallengeSigner {
@@ -290,7 +317,7 @@ mod tests {
     }
 
     fn challenge(session: SessionId, difficulty: u64) -> Challenge {
-        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session, difficulty, effort: 2_500 };
+        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session, difficulty, base: 0, effort: 2_500 };
         signer(1).challenge(&terms, NOW).unwrap()
     }
 
@@ -313,7 +340,7 @@ mod tests {
         Proof { challenge, solution }
     }
 
-    fn verify(proof: &Proof) -> Result<u64, InvalidProof> {
+    fn verify(proof: &Proof) -> Result<Proven, InvalidProof> {
         signer(1).verify(proof, &queue(), session(), NOW)
     }
 
@@ -331,12 +358,13 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(challenge(session(), 1)).unwrap(), expected);
         assert_eq!(proof().solution.counter, 3_227);
-        assert_eq!(verify(&proof()), Ok(1));
+        assert_eq!(verify(&proof()), Ok(ONE));
     }
 
     #[test]
     fn challenge_is_the_same_for_a_minute() {
-        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session: session(), difficulty: 1, effort: 2_500 };
+        let terms =
+            ChallengeTerms { queue: &queue(), epoch: 1, session: session(), difficulty: 1, base: 0, effort: 2_500 };
         let at = |seconds| signer(1).challenge(&terms, NOW.add_seconds(seconds)).unwrap();
         assert_eq!(at(0), at(30));
         assert_ne!(at(0), at(60));
@@ -345,7 +373,7 @@ mod tests {
     #[test]
     fn proof_is_valid_until_its_challenge_expires() {
         let verify = |seconds| signer(1).verify(&proof(), &queue(), session(), NOW.add_seconds(seconds));
-        assert_eq!(verify(176), Ok(1));
+        assert_eq!(verify(176), Ok(ONE));
         assert_eq!(verify(177), Err(InvalidProof::Expired));
     }
 
@@ -356,7 +384,7 @@ mod tests {
                 .parse()
                 .unwrap();
         let both = ChallengeSigner::new(&keys).unwrap();
-        assert_eq!(both.verify(&proof(), &queue(), session(), NOW), Ok(1));
+        assert_eq!(both.verify(&proof(), &queue(), session(), NOW), Ok(ONE));
         assert_eq!(signer(2).verify(&proof(), &queue(), session(), NOW), Err(InvalidProof::Signature));
     }
 
@@ -420,6 +448,20 @@ mod tests {
         assert!(serde_json::from_value::<Proof>(proof).is_err());
     }
 
+    #[test]
+    fn proof_of_more_work_is_another_puzzle() {
+        let queue = queue();
+        let terms =
+            |base| ChallengeTerms { queue: &queue, epoch: 1, session: session(), difficulty: 1, base, effort: 10 };
+        let [first, second] = [0, 1].map(|base| signer(1).challenge(&terms(base), NOW).unwrap());
+        assert_ne!(first.parameters.nonce, second.parameters.nonce);
+        let solution = solve_from(&second, 1);
+        let mut proof = Proof { challenge: second, solution };
+        assert_eq!(verify(&proof), Ok(Proven { base: 1, difficulty: 1 }));
+        proof.challenge.parameters.data.base = 0;
+        assert_eq!(verify(&proof), Err(InvalidProof::Signature));
+    }
+
     /// With difficulty 2 the counter is one of twice as many.
     #[test]
     fn counters_span_the_whole_range() {
@@ -430,6 +472,7 @@ mod tests {
                     epoch: 1,
                     session: SessionId::from_bytes([number; SessionId::SIZE]),
                     difficulty: 2,
+                    base: 0,
                     effort: 10,
                 };
                 let challenge = signer(1).challenge(&terms, NOW).unwrap();

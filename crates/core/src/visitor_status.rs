@@ -123,6 +123,17 @@ pub enum JoinStep {
         /// After how many seconds.
         retry_after: u64,
     },
+    /// Solves the challenge at this address and sends the proof of work with the pre-ticket of this answer, or comes back later.
+    Prove {
+        /// The work in multiples of `effort`.
+        difficulty: u64,
+        /// Mean number of key derivations at difficulty 1.
+        effort: u64,
+        /// Path and query of the challenge.
+        challenge_url: String,
+        /// After how many seconds the newcomer may join without a proof.
+        delayed_after: u64,
+    },
     /// Tries again later: a limit rejected the join, or the line is full.
     RetryLater {
         /// After how many seconds.
@@ -195,5 +206,11 @@ impl VisitorStatus {
     #[must_use]
     pub const fn redeems(&self) -> bool {
         matches!(self.join, Some(JoinStep::Redeem { .. }))
+    }
+
+    /// Whether a newcomer proves work to join.
+    #[must_use]
+    pub const fn proves(&self) -> bool {
+        matches!(self.join, Some(JoinStep::Prove { .. }))
     }
 }

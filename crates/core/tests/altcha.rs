@@ -1,7 +1,7 @@
 //! Challenges and solutions of other implementations of ALTCHA v2.
 
 use serde_json::json;
-use vestibule_core::{ChallengeSigner, KeyList, Micros, Proof, SessionId};
+use vestibule_core::{ChallengeSigner, KeyList, Micros, Proof, Proven, SessionId};
 
 /// A challenge and its solution, both made with `altcha-lib` 2.8.0 (JavaScript) and the secrets that derive from the ticket key of
 /// 32 bytes 0x01.
@@ -26,5 +26,5 @@ fn proof_of_altcha_lib_is_accepted() {
     let signer = ChallengeSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
     let session: SessionId = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap();
     let now = Micros(1_795_340_943_000_000);
-    assert_eq!(signer.verify(&proof, &"tour".parse().unwrap(), session, now), Ok(1));
+    assert_eq!(signer.verify(&proof, &"tour".parse().unwrap(), session, now), Ok(Proven { base: 0, difficulty: 1 }));
 }

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderName, StatusCode};
+use vestibule_core::Challenge;
 use vestibule_themes::ErrorPage;
 
 use crate::cors::CorsOrigin;
@@ -38,6 +39,8 @@ pub(crate) enum Reply {
     Status(StatusCode),
     /// 401 with the visitor status for a forward-auth proxy, which sends the visitor to this address.
     CheckDenied(String),
+    /// The challenge of a newcomer who has to prove work.
+    Challenge(Box<Challenge>),
     /// No body.
     Empty(StatusCode),
     /// Problem details.

@@ -41,6 +41,29 @@ pub(crate) enum GateError {
     /// A part of the request is invalid.
     #[error("Invalid {0} in the request.")]
     InvalidRequest(&'static str),
+    /// The request needs a pre-ticket.
+    #[error(
+        "This request needs a pre-ticket. Send it again with the pre-ticket of this response, or of a visitor status."
+    )]
+    PreTicketRequired,
+    /// The pre-ticket already proves what was required.
+    #[error("Nothing is left to prove. Request the visitor status with this pre-ticket.")]
+    NothingToProve,
+    /// A proof of work is not accepted.
+    #[error("The proof of work is not valid: {0}.")]
+    InvalidProof(String),
+    /// An address sent too many proofs that are not accepted.
+    #[error("Too many proofs of work from this address were not valid. Try again in {0} seconds.")]
+    TooManyInvalidProofs(u64),
+    /// The body has another content type.
+    #[error("The body must be JSON. Send it with Content-Type: application/json.")]
+    NotJson,
+    /// The body is too large.
+    #[error("The body exceeds {limit_bytes} bytes.")]
+    BodyTooLarge {
+        /// The limit in bytes.
+        limit_bytes: usize,
+    },
     /// The response of the origin exceeds the limit of a function.
     #[error("The origin's response exceeds {limit_mib} MB.")]
     ResponseTooLarge {
@@ -68,6 +91,12 @@ impl GateError {
             Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed", Some("origin")),
             Self::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", None),
             Self::QueuesNotLoaded => (StatusCode::TOO_MANY_REQUESTS, "queues_not_loaded", None),
+            Self::PreTicketRequired => (StatusCode::FORBIDDEN, "pre_ticket_required", None),
+            Self::NothingToProve => (StatusCode::BAD_REQUEST, "nothing_to_prove", None),
+            Self::InvalidProof(_) => (StatusCode::BAD_REQUEST, "invalid_proof", Some("proof")),
+            Self::TooManyInvalidProofs(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_invalid_proofs", None),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", Some("content-type")),
+            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", None),
             Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
             Self::ResponseTooLarge { .. } => (StatusCode::BAD_GATEWAY, "response_too_large", None),
             Self::UpgradeNotSupported => (StatusCode::NOT_IMPLEMENTED, "upgrade_not_supported", None),
@@ -85,7 +114,13 @@ impl IntoResponse for GateError {
         if let Self::ResponseTooLarge { limit_mib } = self {
             problem = problem.with_params(json!({ "limit_mib": limit_mib }));
         }
+        if let Self::BodyTooLarge { limit_bytes } = self {
+            problem = problem.with_params(json!({ "limit_bytes": limit_bytes }));
+        }
         let mut response = problem.into_response();
+        if let Self::TooManyInvalidProofs(seconds) = self {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
         if matches!(self, Self::QueuesNotLoaded | Self::StoreUnavailable) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
         }

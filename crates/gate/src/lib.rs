@@ -19,6 +19,7 @@
 mod admin_url;
 mod answer;
 mod cache_headers;
+mod challenge;
 mod client;
 mod compression;
 mod config;
@@ -77,6 +78,8 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/keepalive", post(endpoints::keepalive::keepalive).options(endpoints::preflight))
         .route("/_vestibule/away", post(endpoints::away::away).options(endpoints::preflight))
         .route("/_vestibule/leave", post(endpoints::leave::leave).options(endpoints::preflight))
+        .route("/_vestibule/challenge", get(endpoints::challenge::challenge).options(endpoints::preflight))
+        .route("/_vestibule/join", post(endpoints::join::join).options(endpoints::preflight))
         .route("/_vestibule/line", get(endpoints::line::line).options(endpoints::line::preflight))
         .route("/_vestibule/operator", get(endpoints::operator::operator))
         .route("/_vestibule/language", get(endpoints::language::language))

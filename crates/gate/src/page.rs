@@ -142,8 +142,9 @@ fn view<'a>(
         language: info.languages().page,
         nonce,
         asset_base,
-        refresh_seconds: match visitor_status.join {
-            Some(JoinStep::Redeem { retry_after }) => retry_after,
+        refresh_seconds: match &visitor_status.join {
+            Some(JoinStep::Redeem { retry_after }) => *retry_after,
+            Some(JoinStep::Prove { delayed_after, .. }) => *delayed_after,
             Some(JoinStep::RetryLater { .. } | JoinStep::SignIn { .. }) | None => {
                 refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl)
             }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use vestibule_core::line::VisitAnswer;
+use vestibule_core::line::{ProofCounts, VisitAnswer, delay_of};
 use vestibule_core::settings::Settings;
-use vestibule_core::{MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId};
+use vestibule_core::{JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId};
 
 /// For how long after an answer of the store newcomers get pre-tickets without asking the store, in microseconds.
 const REQUIRED_FOR: u64 = MICROS_PER_SECOND;
+/// Seconds after which a newcomer asks again who may join without a proof of work, while too many others do.
+const DELAYED_RETRY: u64 = 10;
 
 /// What this process knows about its queues.
 #[derive(Default)]
@@ -24,6 +26,9 @@ struct Known {
     active: AtomicU64,
     /// Pre-tickets that were issued since the last visit.
     issued: AtomicU64,
+    /// Proofs of work that were accepted, and those that were not, since the last visit.
+    valid_proofs: AtomicU64,
+    invalid_proofs: AtomicU64,
 }
 
 impl PreTickets {
@@ -62,6 +67,20 @@ impl PreTickets {
     pub(crate) fn add_issued(&self, queue: &QueueId, count: u64) {
         self.of(queue).issued.fetch_add(count, Ordering::Relaxed);
     }
+
+    /// Numbers of proofs of work that were verified since the last visit, for the next one.
+    pub(crate) fn take_proofs(&self, queue: &QueueId) -> ProofCounts {
+        let known = self.of(queue);
+        let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
+        ProofCounts { valid: take(&known.valid_proofs), invalid: take(&known.invalid_proofs) }
+    }
+
+    /// Counts proofs of work: one that was verified, or those of a visit that failed.
+    pub(crate) fn add_proofs(&self, queue: &QueueId, counts: ProofCounts) {
+        let known = self.of(queue);
+        known.valid_proofs.fetch_add(counts.valid, Ordering::Relaxed);
+        known.invalid_proofs.fetch_add(counts.invalid, Ordering::Relaxed);
+    }
 }
 
 /// A pre-ticket that an answer carries.
@@ -74,9 +93,33 @@ pub(crate) enum PreTicketOffer {
         at: Micros,
         /// Whether the visitor was turned away.
         preserved: bool,
+        /// The difficulty of the proof of work that is required.
+        difficulty: Option<u32>,
     },
-    /// One that the visitor has, with a preserved arrival.
-    Preserved(PreTicket),
+    /// One that the visitor has, with changes.
+    Again(PreTicket),
+}
+
+impl PreTicketOffer {
+    /// What the newcomer has to do who gets this pre-ticket and has to prove work.
+    pub(crate) fn prove(&self, settings: &Settings, now: Micros) -> Option<JoinStep> {
+        let (first_visit, required, left) = match self {
+            Self::First { at, difficulty, .. } => (*at, (*difficulty)?, u64::from((*difficulty)?)),
+            Self::Again(pre_ticket) => (pre_ticket.first_visit(), pre_ticket.difficulty()?, pre_ticket.work_left()),
+        };
+        let delay = delay_of(required.into());
+        // If the time is over, too many joined so: try again soon, spread by the clock.
+        let delayed_after = match delay.saturating_sub(now.since(first_visit) / MICROS_PER_SECOND) {
+            0 => DELAYED_RETRY + now.0 % DELAYED_RETRY,
+            left => left,
+        };
+        Some(JoinStep::Prove {
+            difficulty: left,
+            effort: settings.line.protection.proof_of_work.effort,
+            challenge_url: format!("/_vestibule/challenge?queue={}", settings.id),
+            delayed_after,
+        })
+    }
 }
 
 #[cfg(test)]

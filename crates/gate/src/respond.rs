@@ -88,6 +88,7 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
         }
         Reply::Status(status) => (status_json(status, visit), Some(visit.retry_after())),
         Reply::CheckDenied(address) => (check_denied(visit, address), Some(visit.retry_after())),
+        Reply::Challenge(challenge) => (Json(&challenge).into_response(), None),
         Reply::Empty(status) => (status.into_response(), None),
         Reply::Error(error) => (error.into_response(), None),
     };

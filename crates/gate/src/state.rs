@@ -12,6 +12,7 @@ use vestibule_runtime::{ClientRules, Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::admin_url::AdminUrl;
+use crate::challenge::Challenges;
 use crate::identity::IdentityCheck;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;
@@ -82,6 +83,7 @@ pub struct GateState {
     pub(crate) last_answers: LastAnswers,
     pub(crate) pre_tickets: PreTickets,
     pub(crate) identities: IdentityCheck,
+    pub(crate) challenges: Challenges,
     pub(crate) first_pages: PageCache,
     pub(crate) sale_keys: SaleKeys,
     pub(crate) unknown_sale_keys: LogRateLimiter,
@@ -113,6 +115,7 @@ impl Gate {
             last_answers: LastAnswers::default(),
             pre_tickets: PreTickets::default(),
             identities: IdentityCheck::default(),
+            challenges: Challenges::default(),
             first_pages: PageCache::default(),
             sale_keys: parts.sale_keys,
             unknown_sale_keys: LogRateLimiter::new(),

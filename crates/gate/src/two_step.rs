@@ -15,9 +15,15 @@ use crate::state::Gate;
 use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::unavailable;
 
-/// The pre-ticket after this answer to a newcomer: one is required, or the line is full.
+/// The pre-ticket after this answer to a newcomer: one is required, the line is full, or a limit or missing proof kept them out.
 pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
-    let first = |session, preserved| PreTicketOffer::First { epoch: answer.epoch, session, at: answer.now, preserved };
+    let first = |session, preserved| PreTicketOffer::First {
+        epoch: answer.epoch,
+        session,
+        at: answer.now,
+        preserved,
+        difficulty: None,
+    };
     // Who is invited, or comes from the lobby, keeps the ticket or the code that names the session.
     if visit.head_start.is_some() && answer.kind != VisitKind::NeedsPreTicket {
         return None;
@@ -29,6 +35,7 @@ pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnsw
         // The session of a pre-ticket has ended; it never joins under another id.
         VisitKind::NeedsPreTicket if visit.redeem.is_some() => Some(first(SessionId::random(), false)),
         VisitKind::NeedsPreTicket => Some(first(own()?, false)),
+        VisitKind::NeedsProof(difficulty) => challenged(settings, visit, answer, own(), difficulty),
         VisitKind::Full if uses_pre_tickets => {
             turned_away(settings, answer.now, visit.redeem.as_ref(), first(own()?, true))
         }
@@ -54,14 +61,54 @@ fn turned_away(
     first: PreTicketOffer,
 ) -> Option<PreTicketOffer> {
     let Some(pre_ticket) = sent.filter(|sent| sent.epoch() == settings.line.epoch) else { return Some(first) };
-    if pre_ticket.is_preserved() {
-        return None;
+    match (pre_ticket.is_preserved(), pre_ticket.proven()) {
+        (true, None) => None,
+        (_, Some(_)) => Some(PreTicketOffer::Again(keep_proof(settings, now, *pre_ticket))),
+        (false, None) if first_visit_counts(settings, now, pre_ticket) => {
+            Some(PreTicketOffer::Again(pre_ticket.preserve()))
+        }
+        (false, None) => Some(first),
     }
+}
+
+/// Whether the first visit of a pre-ticket counts as the arrival, though it is not preserved.
+pub(crate) fn first_visit_counts(settings: &Settings, now: Micros, pre_ticket: &PreTicket) -> bool {
     let max_age = settings.line.protection.pre_ticket_max_age * MICROS_PER_SECOND;
     let is_recent = now.since(pre_ticket.first_visit()) <= max_age;
     let is_solving = pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
-    let counts = pre_ticket.is_of_same_network() && (is_recent || is_solving);
-    Some(if counts { PreTicketOffer::Preserved(pre_ticket.preserve()) } else { first })
+    pre_ticket.is_of_same_network() && (is_recent || is_solving)
+}
+
+/// Rule W5: the pre-ticket of a newcomer who has proven work and did not join. Nothing is computed twice, and the arrival is kept; that
+/// is now if the first visit no longer counts.
+fn keep_proof(settings: &Settings, now: Micros, pre_ticket: PreTicket) -> PreTicket {
+    let is_kept = pre_ticket.is_preserved() || first_visit_counts(settings, now, &pre_ticket);
+    if is_kept { pre_ticket.preserve() } else { pre_ticket.restart(now) }
+}
+
+/// The pre-ticket of a newcomer who has to prove work: the one that was sent, or that of a first visit.
+fn challenged(
+    settings: &Settings,
+    visit: &Visit,
+    answer: &VisitAnswer,
+    own: Option<SessionId>,
+    difficulty: u64,
+) -> Option<PreTicketOffer> {
+    let difficulty = u32::try_from(difficulty).ok()?;
+    let sent = visit.redeem.filter(|sent| sent.epoch() == answer.epoch);
+    // An account has spent a pre-ticket whose proof does not count.
+    let sent = sent.filter(|sent| sent.proven().is_none_or(|proven| proven < difficulty));
+    let Some(sent) = sent else {
+        return Some(PreTicketOffer::First {
+            epoch: answer.epoch,
+            session: own?,
+            at: answer.now,
+            preserved: false,
+            difficulty: Some(difficulty),
+        });
+    };
+    let kept = if sent.proven().is_some() { keep_proof(settings, answer.now, sent) } else { sent };
+    Some(PreTicketOffer::Again(kept.requiring(difficulty)))
 }
 
 /// The pre-ticket of a newcomer while the store does not answer. Without the store's clock there is none.
@@ -74,7 +121,8 @@ pub(crate) fn offer_without_answer(
     let is_issued = settings.line.protection.pre_ticket_from.is_some() && gate.clock.has_synced();
     let session = session.filter(|_| is_issued)?;
     let now = gate.clock.now();
-    let first = PreTicketOffer::First { epoch: settings.line.epoch, session, at: now, preserved: true };
+    let first =
+        PreTicketOffer::First { epoch: settings.line.epoch, session, at: now, preserved: true, difficulty: None };
     turned_away(settings, now, sent, first)
 }
 
@@ -88,8 +136,13 @@ pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<Vi
     let now = gate.clock.now();
     let (waiting, active) = gate.pre_tickets.required(&settings.id, now)?;
     let mode = settings.line.effective_mode(now, true);
-    let offer =
-        PreTicketOffer::First { epoch: settings.line.epoch, session: SessionId::random(), at: now, preserved: false };
+    let offer = PreTicketOffer::First {
+        epoch: settings.line.epoch,
+        session: SessionId::random(),
+        at: now,
+        preserved: false,
+        difficulty: None,
+    };
     Some(VisitResult {
         queue: queue.clone(),
         visitor_status: VisitorStatus {
@@ -119,12 +172,12 @@ pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -
     let network = info.network();
     let network = network.as_deref();
     let token = match visit.pre_ticket.as_ref()? {
-        PreTicketOffer::First { epoch, session, at, preserved } => {
+        PreTicketOffer::First { epoch, session, at, preserved, difficulty } => {
             gate.pre_tickets.add_issued(&settings.id, 1);
             let first = FirstVisit { epoch: *epoch, session: *session, at: *at, network, preserved: *preserved };
-            gate.tickets.sign_first_visit(&settings.id, &first)
+            gate.tickets.sign_challenged_visit(&settings.id, &first, *difficulty)
         }
-        PreTicketOffer::Preserved(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
+        PreTicketOffer::Again(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
     };
     Some(NewTicket { token: token?, max_age: settings.line.hold_ttl })
 }
@@ -152,7 +205,7 @@ mod tests {
         let visit = Visit::joining(SessionId::random());
         let answer = VisitAnswer { kind: VisitKind::Full, ..line.visit(NOW, &Visit::default()) };
         let session = visit.join.unwrap();
-        let first = PreTicketOffer::First { epoch: 1, session, at: NOW, preserved: true };
+        let first = PreTicketOffer::First { epoch: 1, session, at: NOW, preserved: true, difficulty: None };
         assert_eq!(offer_after(&settings, &visit, &answer), Some(first));
         let mut never = settings;
         never.line.protection.pre_ticket_from = None;

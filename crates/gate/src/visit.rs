@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, SessionState, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{
+    Identities, JoinClient, LobbyEntry, Mode, ProofCounts, SessionState, Visit, VisitAnswer, VisitKind,
+};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
-    LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
+    JoinStep, LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
     VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
@@ -354,6 +356,7 @@ pub(crate) async fn visit_store(
     let (invited, account) = (intent.invited(), intent.account());
     let pre_tickets_issued = gate.pre_tickets.take_issued(id);
     let identities = take_counts(gate, id);
+    let proofs = gate.pre_tickets.take_proofs(id);
     let visit = Visit {
         ticket: ticket.cloned(),
         join,
@@ -364,6 +367,7 @@ pub(crate) async fn visit_store(
         client,
         redeem: intent.pre_ticket(),
         pre_tickets_issued,
+        proofs,
         witness,
     };
     let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(_));
@@ -375,6 +379,7 @@ pub(crate) async fn visit_store(
         // If the store has counted them after all, they are counted twice.
         gate.pre_tickets.add_issued(id, pre_tickets_issued);
         gate.identities.counts.put_back(id, identities);
+        gate.pre_tickets.add_proofs(id, proofs);
     }
     let (answer, lobby_entry) = answer?;
     gate.clock.observe(answer.now);
@@ -439,7 +444,7 @@ async fn call_store(
         return Ok((answer, answer.lobby_entry(&visit)));
     }
     (visit.join, visit.head_start) = (Some(SessionId::random()), None);
-    (visit.pre_tickets_issued, visit.identities) = (0, Identities::default());
+    (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
     let answer = gate.visits.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))
 }
@@ -461,6 +466,12 @@ fn from_store_answer(
     // The session of a visitor who signed in ended in favor of that of the account.
     let is_handed_over = account.is_some() && matches!(answer.kind, VisitKind::Renewed | VisitKind::Restored);
     status.reason = end_reason(&queue.settings, answer, ticket).filter(|_| !is_handed_over);
+    if matches!(answer.kind, VisitKind::NeedsProof(_)) {
+        status.join = offer.as_ref().and_then(|offer| offer.prove(&queue.settings, answer.now));
+        if let Some(JoinStep::Prove { delayed_after, .. }) = status.join {
+            status.poll_after = delayed_after;
+        }
+    }
     if lobby::is_lobby(answer) && answer.kind != VisitKind::InvitationRequired {
         let bearer = ticket.filter(|ticket| ticket.is_new_from_lobby()).map(Ticket::session);
         let session = bearer.or(lobby_entry.map(|entry| entry.session()));
@@ -531,6 +542,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
         _ if answer.kind == VisitKind::Full => Outcome::Full,
         _ if answer.kind == VisitKind::Lobby => Outcome::Lobby,
         _ if answer.kind == VisitKind::NeedsPreTicket => Outcome::PreTicket,
+        _ if matches!(answer.kind, VisitKind::NeedsProof(_)) => Outcome::Challenged,
         _ if matches!(answer.kind, VisitKind::Rejected(_)) => Outcome::Rejected,
         (_, None) => Outcome::NotJoined,
     }

@@ -51,8 +51,8 @@ impl VisitResult {
 
     /// Why a limit rejected the newcomer.
     pub(crate) const fn rejection(&self) -> Option<RejectionReason> {
-        match self.visitor_status.join {
-            Some(JoinStep::RetryLater { reason, .. }) => Some(reason),
+        match &self.visitor_status.join {
+            Some(JoinStep::RetryLater { reason, .. }) => Some(*reason),
             _ => None,
         }
     }
@@ -63,7 +63,7 @@ impl VisitResult {
             RejectionReason::Blocked => Some(ErrorPage::JoinBlocked),
             RejectionReason::Rate => Some(ErrorPage::JoinRate),
             RejectionReason::Limit => Some(ErrorPage::JoinLimit),
-            RejectionReason::Full => None,
+            RejectionReason::Full | RejectionReason::Challenges => None,
         }
     }
 

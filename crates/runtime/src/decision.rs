@@ -23,6 +23,8 @@ pub enum Outcome {
     Lobby,
     /// Needs a pre-ticket to join, and got one.
     PreTicket,
+    /// Has to prove work to join.
+    Challenged,
     /// Did not join: a limit rejected it.
     Rejected,
     /// Passed without a session: by a rule, by mode `bypass`, or as a forwarded preflight.
@@ -41,7 +43,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// All outcomes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Admitted,
         Self::Rechecked,
         Self::Waiting,
@@ -50,6 +52,7 @@ impl Outcome {
         Self::InvitationRequired,
         Self::Lobby,
         Self::PreTicket,
+        Self::Challenged,
         Self::Rejected,
         Self::Bypassed,
         Self::NotJoined,
@@ -71,6 +74,7 @@ impl Outcome {
             Self::InvitationRequired => "invitation_required",
             Self::Lobby => "lobby",
             Self::PreTicket => "pre_ticket",
+            Self::Challenged => "challenged",
             Self::Rejected => "rejected",
             Self::Bypassed => "bypassed",
             Self::NotJoined => "not_joined",

@@ -13,7 +13,7 @@ use fred::types::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use vestibule_core::line::{Identities, JoinClient, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{Identities, JoinClient, ProofCounts, Visit, VisitAnswer, Witness};
 use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
@@ -166,6 +166,8 @@ impl BatchSender {
         let accounts = pack_accounts(visits);
         let count = |of: fn(&Identities) -> u64| text(visits.iter().map(|visit| of(&visit.identities)).sum::<u64>());
         let (accepted, rejected) = (count(|it| it.accepted), count(|it| it.rejected));
+        let count = |of: fn(&ProofCounts) -> u64| text(visits.iter().map(|visit| of(&visit.proofs)).sum::<u64>());
+        let (valid, invalid) = (count(|it| it.valid), count(|it| it.invalid));
         let [visits, clients, accounts] = [packed, clients, accounts].map(|packed| Value::Bytes(packed.into()));
         let arguments = [
             now,
@@ -179,6 +181,8 @@ impl BatchSender {
             accounts,
             accepted,
             rejected,
+            valid,
+            invalid,
         ];
         Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
     }
@@ -228,7 +232,8 @@ const NONE: f64 = -1.0;
 /// The numbers of a pre-ticket in the places of those of a ticket.
 fn numbers_of_pre_ticket(pre_ticket: &PreTicket) -> [f64; 7] {
     let challenge_ends_at = pre_ticket.challenge_ends_at().map_or(NONE, |end| end.0 as f64);
-    [pre_ticket.first_visit().0 as f64, NONE, NONE, challenge_ends_at, pre_ticket.epoch() as f64, NONE, NONE]
+    let (proven, required) = (pre_ticket.proven().unwrap_or(0).into(), pre_ticket.difficulty().map_or(NONE, f64::from));
+    [pre_ticket.first_visit().0 as f64, NONE, NONE, challenge_ends_at, pre_ticket.epoch() as f64, proven, required]
 }
 
 /// Packs the visit as `VISIT_FORMAT`.

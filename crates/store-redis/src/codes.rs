@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
     ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, BLOCKED_RETRY,
-    CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters, ELAPSED_MAX, GAP_MIN, HISTOGRAM_CELLS, JOIN_SLOT,
-    JUDGED_FROM, LARGEST_NETWORKS_FROM, LARGEST_NETWORKS_MAX, LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
-    PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH, RATE_RETRY_MAX, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
-    WAITING_REFRESH_SHARE, WindowEvents,
+    CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters, DELAY_MAX, DELAY_PER_DIFFICULTY, DELAYED_MIN, DELAYED_SHARE,
+    ELAPSED_MAX, GAP_MIN, HISTOGRAM_CELLS, JOIN_SLOT, JUDGED_FROM, LARGEST_NETWORKS_FROM, LARGEST_NETWORKS_MAX,
+    LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX, PAGE_SKIP_MAX, PRESENCE_SHARE, PURGE_BATCH, RATE_RETRY_MAX,
+    REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE, WindowEvents,
 };
-use vestibule_core::settings::{Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames, Protection};
+use vestibule_core::settings::{
+    Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames, ProofOfWork, Protection,
+};
 use vestibule_core::{
-    CELL_MAX, COUNTERS, JOIN_WINDOW, MICROS_PER_SECOND, Micros, NetworkClass, NetworkPrefix, SHARED_PART, SessionId,
-    StoreError,
+    ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, CELL_MAX, COUNTERS, DIFFICULTY_MAX, JOIN_WINDOW, MICROS_PER_SECOND, Micros,
+    NETWORK_SHARE, NetworkClass, NetworkPrefix, RATE_FACTOR_MAX, SHARED_PART, SUSPICIOUS_MIN, SessionId, StoreError,
 };
 
 macro_rules! codes {
@@ -45,7 +47,8 @@ codes! {
 /// turn is due by the wait shown, epoch, the number of active sessions and the arrival reached at
 /// signing (-1 each without a ticket; the turn and the last two also if the ticket lacks them); then
 /// the session that joins and its head start (-1 without an invitation). Of a pre-ticket: its session, flags, the first visit
-/// as the arrival, the end of the challenge (-1 if there is none) as the time when the turn is due, and epoch.
+/// as the arrival, the end of the challenge (-1 if there is none) as the time when the turn is due, epoch, the difficulty that is
+/// proven as the active sessions, and that which was required last (-1 if none was) as the arrival reached.
 pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddddc14d";
 /// Size of a visit in that format, in bytes.
 pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 7 * size_of::<f64>() + SessionId::SIZE + size_of::<f64>();
@@ -83,6 +86,8 @@ pub(crate) const BY_ACCOUNT: i64 = 30;
 pub(crate) const REJECTED_BLOCKED: i64 = 1;
 pub(crate) const REJECTED_RATE: i64 = 2;
 pub(crate) const REJECTED_LIMIT: i64 = 3;
+/// The code of a visit by a newcomer who has to prove work. It is a field of the table of limits.
+pub(crate) const NEEDS_PROOF: i64 = 9;
 /// The classes of networks.
 const CLASS_TRUSTED: u8 = 1;
 const CLASS_SHARED: u8 = 2;
@@ -93,7 +98,11 @@ const JOINS_TTL: u64 = 3 * JOIN_WINDOW;
 
 /// Numbers in the record of joins: window, counters, four totals of each half, five of recent joins and rejections, and the floor
 /// of the largest networks.
-pub(crate) const JOIN_RECORD_SIZE: usize = 16;
+pub(crate) const JOIN_RECORD_SIZE: usize = 18;
+/// Where that record has the joins in the window of the largest network that is not listed.
+const JOIN_RECORD_FLOOR: usize = 16;
+/// Where it has delayed joins in the current slot; those in the slot before follow.
+const JOIN_RECORD_DELAYED: usize = 17;
 /// Size of the histograms of one half, by address and by network, in bytes.
 pub(crate) const HISTOGRAMS_SIZE: usize = 2 * HISTOGRAM_CELLS * size_of::<u32>();
 /// The score of a network is its joins in the window, plus this number in the other half. Joins of a window are below it.
@@ -116,7 +125,7 @@ pub(crate) const fn class_code(class: NetworkClass) -> u8 {
 }
 
 /// The constants of limits, as fields of one table: a chunk has at most 200 local variables.
-fn limit_constants() -> [String; 29] {
+fn limit_constants() -> Vec<String> {
     [
         ("CLIENT_SIZE", CLIENT_SIZE as u64),
         ("HAS_ADDRESS", HAS_ADDRESS.into()),
@@ -138,7 +147,8 @@ fn limit_constants() -> [String; 29] {
         ("SHARED_PART", SHARED_PART),
         ("HAS_NETWORK", HAS_NETWORK.into()),
         ("RECORD_SIZE", JOIN_RECORD_SIZE as u64),
-        ("FLOOR", JOIN_RECORD_SIZE as u64),
+        ("FLOOR", JOIN_RECORD_FLOOR as u64),
+        ("DELAYED", JOIN_RECORD_DELAYED as u64),
         ("HISTOGRAM_CELLS", HISTOGRAM_CELLS as u64),
         ("HISTOGRAMS_SIZE", HISTOGRAMS_SIZE as u64),
         ("HALF_SCORE", HALF_SCORE),
@@ -146,9 +156,23 @@ fn limit_constants() -> [String; 29] {
         ("LARGEST_NETWORKS_MAX", LARGEST_NETWORKS_MAX as u64),
         ("ATTACK_LIMIT_PART", ATTACK_LIMIT_PART),
         ("ATTACK_MODE_MAX", ATTACK_MODE_MAX),
+        ("ATTACK_FACTOR", ATTACK_FACTOR),
+        ("NEEDS_PROOF", NEEDS_PROOF as u64),
+        ("ADDRESS_SHARE", ADDRESS_SHARE),
+        ("NETWORK_SHARE", NETWORK_SHARE),
+        ("BASE_MAX", BASE_MAX),
+        ("RATE_FACTOR_MAX", RATE_FACTOR_MAX),
+        ("SUSPICIOUS_MIN", SUSPICIOUS_MIN),
+        ("DIFFICULTY_MAX", DIFFICULTY_MAX),
+        ("DELAY_PER_DIFFICULTY", DELAY_PER_DIFFICULTY),
+        ("DELAY_MAX", DELAY_MAX),
+        ("DELAYED_SHARE", DELAYED_SHARE),
+        ("DELAYED_MIN", DELAYED_MIN),
+        ("DEFAULT_FROM", ProofOfWork::default().from),
         ("DEFAULT_COUNTERS", COUNTERS[0]),
     ]
     .map(|(name, value)| format!("{name} = {value}"))
+    .into()
 }
 
 /// Definitions of the constants that are prepended to the library.

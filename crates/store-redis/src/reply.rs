@@ -55,7 +55,7 @@ impl JoinRecord {
     }
 
     const fn recent(&self) -> RecentCount {
-        let [.., slot, _, _, current, before, _] = self.0;
+        let [.., slot, _, _, current, before, _, _, _] = self.0;
         RecentCount { slot, current, before }
     }
 }
@@ -241,6 +241,7 @@ impl Reply {
             codes::IN_LOBBY => return Ok((VisitKind::Lobby, None)),
             codes::NEEDS_PRE_TICKET => return Ok((VisitKind::NeedsPreTicket, None)),
             codes::REJECTED => return Ok((VisitKind::Rejected(self.rejection()?), None)),
+            codes::NEEDS_PROOF => return Ok((VisitKind::NeedsProof(self.whole()?), None)),
             codes::RENEWED => VisitKind::Renewed,
             codes::RESTORED => VisitKind::Restored,
             codes::JOINED => VisitKind::Joined,

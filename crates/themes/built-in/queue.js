@@ -1,12 +1,33 @@
 // The queue page's script: polls the visitor status, shows it, and enters the site when the visitor is admitted.
-// The same file is also its worker, because browsers throttle the timers of a hidden page but not those of a worker.
+// The same file is also its worker, because browsers throttle the timers of a hidden page but not those of a worker, and the
+// worker that solves a challenge of a newcomer, which would stop the page.
 (() => {
   'use strict';
   if (typeof document === 'undefined') {
     const timers = {};
-    onmessage = ({ data: [name, delay] }) => {
+    const startTimer = ([name, delay]) => {
       clearTimeout(timers[name]);
       timers[name] = setTimeout(() => postMessage(name), delay);
+    };
+    // Derives the keys of every `step`-th counter from `first` on, until one has the prefix of the challenge.
+    const REPORT = 20;
+    const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
+    const solve = async ({ nonce, salt, cost, keyLength, keyPrefix, data: { max_counter: last } }, first, step) => {
+      const start = bytes(nonce), password = new Uint8Array(start.length + 4), view = new DataView(password.buffer);
+      const terms = { name: 'PBKDF2', hash: 'SHA-256', salt: bytes(salt), iterations: cost };
+      password.set(start);
+      for (let counter = first, tried = 1; counter <= last; counter += step, tried++) {
+        view.setUint32(start.length, counter);
+        const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits']);
+        const derived = new Uint8Array(await crypto.subtle.deriveBits(terms, key, 8 * keyLength));
+        const derivedKey = Array.from(derived, (byte) => byte.toString(16).padStart(2, '0')).join('');
+        if (derivedKey.startsWith(keyPrefix)) return postMessage({ counter, derivedKey });
+        if (tried % REPORT === 0) postMessage(REPORT);
+      }
+    };
+    onmessage = ({ data }) => {
+      if (Array.isArray(data)) startTimer(data);
+      else solve(data.parameters, data.first, data.step).catch(() => postMessage(null));
     };
     return;
   }
@@ -48,6 +69,7 @@
   // Timers run in the worker; a later timer in the page takes over if there is no worker or it does not respond.
   const LATE_MS = 5000;
   const due = {}, local = {}, actions = {};
+  const scriptUrl = document.currentScript.src;
   let worker = null;
   const run = (name) => {
     if (!(name in due)) return;
@@ -63,7 +85,7 @@
   const after = (name, delay) => { due[name] = Date.now() + delay; arm(name, delay); };
   const cancel = (name) => { delete due[name]; clearTimeout(local[name]); };
   try {
-    worker = new Worker(document.currentScript.src);
+    worker = new Worker(scriptUrl);
     worker.onmessage = ({ data }) => run(data);
     worker.onerror = () => {
       worker = null;
@@ -122,6 +144,9 @@
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
   // A newcomer comes back with a pre-ticket to join.
   const redeems = ({ join }) => join?.action === 'redeem';
+  // A newcomer solves a challenge to join. Browsers have the necessary functions on secure pages only.
+  const proves = ({ join }) => join?.action === 'prove';
+  let canSolve = !!worker && !!window.crypto?.subtle;
   const upcoming = ({ state, event }) => (['paused', 'closed', 'lobby'].includes(state) && event?.starts_in > 0 ? event : null);
   const isDrawn = ({ event }) => event?.order === 'draw';
   // An operator can pause a queue in its lobby; its visitors then have no presence that could expire.
@@ -201,6 +226,7 @@
     if (state === 'left' || state === 'expired') return texts[state];
     if (state === 'unavailable' && !session) return texts.newcomer;
     if (redeems(status)) return { heading: texts.newcomer.heading, lead: texts.pre_ticket };
+    if (proves(status)) return { heading: texts.newcomer.heading, lead: canSolve ? texts.prove : texts.prove_later };
     if (state === 'paused' && isInLobby(status)) return { heading: texts.heading[state], lead: texts.draw.paused };
     const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
@@ -434,6 +460,80 @@
     firstVisits = 0;
   };
 
+  // Proof of work: workers share the counters of a challenge, until one of them solves it. A newcomer whose browser cannot do
+  // that joins later: then the answer to a poll says so.
+  const SOLVERS_MAX = 4, RENEW_MS = 110000;
+  let solvers = [], challenged = null, proof = null;
+  const stopSolving = () => {
+    solvers.forEach((solver) => solver.terminate());
+    solvers = [];
+    challenged = proof = null;
+    for (const name of ['challenge', 'submit']) cancel(name);
+    show('proof', false);
+  };
+  const cannotSolve = () => {
+    const status = challenged;
+    canSolve = false;
+    stopSolving();
+    announce(renderEvent(status).lead);
+  };
+  const solve = (challenge) => {
+    const { parameters } = challenge, most = parameters.data.max_counter;
+    let tried = 0;
+    const showTried = (count) => all('proof').forEach((el) => {
+      el.value = (tried += count) / most;
+      el.hidden = false;
+    });
+    showTried(0);
+    const step = Math.min(SOLVERS_MAX, navigator.hardwareConcurrency || 1);
+    solvers = Array.from({ length: step }, (_, i) => {
+      const solver = new Worker(scriptUrl);
+      solver.onmessage = ({ data }) => {
+        if (Number.isInteger(data)) return showTried(data);
+        if (!data) return cannotSolve();
+        proof = JSON.stringify({ proof: { challenge, solution: data } });
+        solvers.forEach((other) => other.terminate());
+        showTried(most - tried);
+        cancel('challenge');
+        actions.submit();
+      };
+      solver.onerror = cannotSolve;
+      solver.postMessage({ parameters, first: i + 1, step });
+      return solver;
+    });
+    // Soon it expires.
+    after('challenge', RENEW_MS);
+  };
+  actions.challenge = async () => {
+    const status = challenged;
+    solvers.forEach((solver) => solver.terminate());
+    const { response, body } = await load(status.join.challenge_url, { credentials: 'same-origin', cache: 'no-store' });
+    if (challenged !== status || leaving) return;
+    if (response?.ok && body.parameters) return solve(body);
+    if (!response || response.status === 429) return after('challenge', Math.max(BACKOFF_FIRST, retryAfter(response)) * 1000);
+    // Whoever comes without the pre-ticket again may keep no cookies.
+    if (response.status === 403 && ++firstVisits > 1) blocked(true);
+    stopSolving();
+    after('poll', (firstVisits > 1 ? COOKIES_S : BACKOFF_FIRST) * 1000);
+  };
+  actions.submit = async () => {
+    const status = challenged, headers = { 'Content-Type': 'application/json' };
+    const { response, body } = await load(page.join_url, { method: 'POST', credentials: 'same-origin', headers, body: proof });
+    if (challenged !== status || leaving) return;
+    if (!response || response.status > 499) return after('submit', BACKOFF_MAX * 1000 * Math.random());
+    stopSolving();
+    if (!(body.state in texts.heading)) return after('poll', BACKOFF_FIRST * 1000);
+    take(body);
+    if (!stopped && !leaving) after('poll', Math.min(Math.max(body.poll_after, retryAfter(response)), DELAY_MAX) * 1000);
+  };
+  const prove = (status) => {
+    render(status);
+    if (!canSolve || challenged) return;
+    challenged = status;
+    announce(texts.prove);
+    actions.challenge();
+  };
+
   // These states have pages without a position.
   const isApart = (state) => ['closed', 'full', 'invitation_required'].includes(state);
   const settle = (status) => {
@@ -442,6 +542,8 @@
     if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
     if (isApart(state)) return void renderEvent(status);
     if (redeems(status) && !page.session) return comeBack(status);
+    if (proves(status) && !page.session) return prove(status);
+    stopSolving();
     if (session && !page.session) adopt(status);
     if (['waiting', 'paused', 'lobby'].includes(state) && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
@@ -470,7 +572,7 @@
     const timer = setTimeout(() => stop.abort(), FETCH_MS);
     let response;
     try {
-      response = await fetch(url, { ...options, signal: stop.signal, headers: { Accept: 'application/json' } });
+      response = await fetch(url, { ...options, signal: stop.signal, headers: { Accept: 'application/json', ...options.headers } });
       return { response, body: (await response.json()) ?? {} };
     } catch {
       return { response, body: {} };
@@ -633,6 +735,7 @@
     if (lobby && startSoon()) waitsFor = page;
     const isSoon = lobby || mayStream(page), interval = page.poll_after * 1000;
     const first = isSoon ? Math.min(interval, CONFIRM_MS * (1 + Math.random())) : interval;
+    if (proves(page)) prove(page);
     after('poll', redeems(page) ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
   }
 })();

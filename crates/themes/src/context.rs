@@ -282,6 +282,8 @@ fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
         (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
         _ if visitor_status.redeems() => (&texts.newcomer.heading, &texts.pre_ticket),
+        // The script that solves the challenge shows another lead.
+        _ if visitor_status.proves() => (&texts.newcomer.heading, &texts.prove_later),
         (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
         (VisitorState::Paused, ..) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
         (state, ..) => (heading, texts.lead.of(state)),

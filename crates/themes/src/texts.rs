@@ -229,6 +229,11 @@ pub(crate) struct Texts {
     pub(crate) notify_unsupported: String,
     pub(crate) offline_notice: Plural,
     pub(crate) pre_ticket: String,
+    /// While the browser solves the challenge of a newcomer.
+    pub(crate) prove: String,
+    /// In place of it for a browser that cannot.
+    pub(crate) prove_later: String,
+    prove_progress: String,
     pub(crate) allow_cookies: String,
     pub(crate) cookies_blocked: String,
     pub(crate) no_script_notice: Plural,

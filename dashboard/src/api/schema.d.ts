@@ -1875,6 +1875,24 @@ export interface components {
             /** @description Always `about:blank`; `code` identifies the problem. */
             type: string;
         };
+        /** @description Proof of work of newcomers. */
+        ProofOfWork: {
+            /**
+             * Format: int64
+             * @description Mean number of key derivations at difficulty 1. A phone computes 2,500 in one second or so. Default: 2500.
+             */
+            effort?: number;
+            /**
+             * Format: int64
+             * @description Joins per second from which the difficulty rises. Default: 50.
+             */
+            from?: number;
+            /**
+             * @description When newcomers prove work before they join: `off` (never), `auto` (when many join from one address, one network, or in the whole queue) or `always`. Default: "off".
+             * @enum {string}
+             */
+            mode?: "off" | "auto" | "always";
+        };
         /** @description Measures against automated clients. They are stored among the rules of the line. In a stored object a missing percentage means that no pre-ticket is required, since scripts can't store `null`; if the whole object is missing, the default applies. */
         Protection: {
             /**
@@ -1913,6 +1931,8 @@ export interface components {
              * @description Seconds for which the first visit counts as the arrival of a session that joins by its pre-ticket. Default: 30.
              */
             pre_ticket_max_age?: number;
+            /** @description Work that newcomers prove before they join. */
+            proof_of_work?: components["schemas"]["ProofOfWork"];
             /** @description Whether operators see the largest networks. Without, the store keeps no network in the clear. */
             show_networks?: boolean;
         };

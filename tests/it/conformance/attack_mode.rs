@@ -5,7 +5,7 @@ use vestibule_core::line::{
     ATTACK_MODE_MAX, AttackModeChange, BLOCKED_RETRY, ClientAddressState, JUDGED_FROM, JoinClient, JoinRejection, Mode,
     RejectionReason, VisitKind,
 };
-use vestibule_core::{NetworkClass, SessionId};
+use vestibule_core::{DIFFICULTY_MAX, NetworkClass, SessionId};
 
 use super::limits::{client, join, joins, limits, others, rejection};
 use crate::line_fixture::{LineFixture, START, StoreFixture};
@@ -19,11 +19,12 @@ async fn newcomer(fixture: &LineFixture<'_>) -> VisitKind {
     fixture.visit_as(SessionId::random()).await.kind
 }
 
-/// How many of so many sessions join by their pre-tickets, from one client.
+/// How many of so many sessions join by their pre-tickets, from one client. All of them have proven work.
 async fn redeemers(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
     let mut joined = 0;
     for _ in 0..count {
-        joined += usize::from(fixture.redeem_as(fixture.first_visit(), client).await.kind == VisitKind::Joined);
+        let pre_ticket = fixture.first_visit().proving(0, DIFFICULTY_MAX).unwrap();
+        joined += usize::from(fixture.redeem_as(pre_ticket, client).await.kind == VisitKind::Joined);
     }
     joined
 }

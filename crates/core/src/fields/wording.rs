@@ -56,7 +56,7 @@ wordings! {
         ForeignQueue("foreign_queue", "a queue of another tenant"),
         WholeNumber("whole_number", "a whole number from {least} to {most}"),
         OneOf("one_of", "one of {words}"),
-        NoProofOfWork("no_proof_of_work", "\"challenge\" needs proof of work, which this version does not have, while mode is \"enforce\"; set it to \"reject\", or mode to \"monitor\""),
+        NoProofOfWork("no_proof_of_work", "\"challenge\" needs proof of work while mode is \"enforce\"; set proof_of_work.mode to \"auto\" or \"always\", or this to \"reject\""),
         JwksOrKeys("jwks_or_keys", "give either jwks, the address of the keys, or keys, the keys themselves"),
         KeysOfAlb("keys_of_alb", "a load balancer publishes its keys one by one; leave keys out"),
         AlbArn("alb_arn", "must be ARNs of load balancers of one region, such as \"arn:aws:elasticloadbalancing:eu-central-1:123456789012:loadbalancer/app/shop/50dc6c495c0c9188\", or jwks the address below which their keys are"),

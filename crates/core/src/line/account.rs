@@ -83,6 +83,9 @@ impl Line {
             return Some(self.hand_over(now, found, Some(account)));
         }
         let is_spent = self.is_ended(now, source);
+        if is_spent {
+            self.work.spend();
+        }
         let first_visit = self.first_arrival(now, pre_ticket).filter(|_| !is_spent);
         let arrival = first_visit.unwrap_or_else(|| self.next_arrival(now));
         let joined = self.join_confirmed(now, visit, account, arrival)?;

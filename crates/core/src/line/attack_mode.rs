@@ -2,6 +2,7 @@
 //! say. It belongs to the state of a queue and not to its settings, so that it applies to the next request and ends by itself.
 
 use super::state::Line;
+use crate::ProofMode;
 use crate::settings::{LimitMode, Protection};
 use crate::time::Micros;
 
@@ -48,7 +49,8 @@ impl Line {
 }
 
 impl Protection {
-    /// The measures in force: in attack mode limits are enforced, and those by address and network are half of the settings.
+    /// The measures in force: in attack mode limits are enforced, those by address and network are half of the settings, and
+    /// each newcomer proves work.
     #[must_use]
     pub fn in_force(&self, attack_mode: bool) -> LimitsInForce {
         let part = if attack_mode { ATTACK_LIMIT_PART } else { 1 };
@@ -57,6 +59,7 @@ impl Protection {
             mode: if attack_mode { LimitMode::Enforce } else { self.mode },
             per_address: limit(self.per_address),
             per_network: limit(self.per_network),
+            proof_mode: if attack_mode { ProofMode::Always } else { self.proof_of_work.mode },
         }
     }
 }
@@ -70,6 +73,8 @@ pub struct LimitsInForce {
     pub per_address: Option<u64>,
     /// Joins of one network in two windows.
     pub per_network: Option<u64>,
+    /// When newcomers prove work.
+    pub proof_mode: ProofMode,
 }
 
 #[cfg(test)]
@@ -93,9 +98,9 @@ mod tests {
     #[test]
     fn limits_are_halved_in_attack_mode() {
         let settings = Protection { per_address: Some(1), per_network: Some(401), ..Protection::default() };
-        let LimitsInForce { mode, per_address, per_network } = settings.in_force(true);
+        let LimitsInForce { mode, per_address, per_network, .. } = settings.in_force(true);
         assert_eq!((mode, per_address, per_network), (LimitMode::Enforce, Some(1), Some(200)));
-        let LimitsInForce { mode, per_address, per_network } = settings.in_force(false);
+        let LimitsInForce { mode, per_address, per_network, .. } = settings.in_force(false);
         assert_eq!((mode, per_address, per_network), (LimitMode::Monitor, Some(1), Some(401)));
     }
 }

@@ -38,14 +38,19 @@ pub struct RecentCount {
 }
 
 impl RecentCount {
-    /// Counts an event; returns how many there were in the last 10 to 20 seconds.
-    pub(super) fn count(&mut self, now: Micros) -> u64 {
+    /// Continues in the slot of `now`.
+    pub(super) fn advance(&mut self, now: Micros) {
         let slot = now.0 / (JOIN_SLOT * MICROS_PER_SECOND);
         if slot != self.slot {
             self.before = if slot == self.slot + 1 { self.current } else { 0 };
             self.current = 0;
             self.slot = slot;
         }
+    }
+
+    /// Counts an event; returns how many there were in the last 10 to 20 seconds.
+    pub(super) fn count(&mut self, now: Micros) -> u64 {
+        self.advance(now);
         self.current += 1;
         self.current + self.before
     }
@@ -53,6 +58,11 @@ impl RecentCount {
     /// Events per second in the last [`JOIN_SLOT`] seconds, as if those of the slot before were even.
     #[must_use]
     pub fn per_second(&self, now: Micros) -> f64 {
+        self.recent(now) / JOIN_SLOT as f64
+    }
+
+    /// Events in the last [`JOIN_SLOT`] seconds, as if those of the slot before were even.
+    pub(super) fn recent(&self, now: Micros) -> f64 {
         let length = JOIN_SLOT * MICROS_PER_SECOND;
         let slot = now.0 / length;
         let (current, before) = match slot.checked_sub(self.slot) {
@@ -61,7 +71,7 @@ impl RecentCount {
             _ => (0, 0),
         };
         let left = (length - now.0 % length) as f64 / length as f64;
-        (current as f64 + before as f64 * left) / JOIN_SLOT as f64
+        current as f64 + before as f64 * left
     }
 }
 

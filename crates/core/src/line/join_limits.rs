@@ -5,16 +5,18 @@ use super::limits::{
 };
 use super::rate::Rate;
 use super::state::Line;
+use super::types::ProofCounts;
+use super::work::JoinRefusal;
 use crate::settings::{LimitMode, OnExceed};
 use crate::time::{MICROS_PER_SECOND, Micros};
-use crate::{JOIN_WINDOW, NetworkClass};
+use crate::{JOIN_WINDOW, JoinLoad, NetworkClass};
 
 impl Line {
     /// Whether the newcomer of this operation may join. Counts the join or the rejection.
     pub(super) fn admits_join(&mut self, now: Micros) -> bool {
         let client = self.client;
         if let Err(rejection) = self.check_blocked(now, &client) {
-            self.rejection = Some(rejection);
+            self.refusal = Some(JoinRefusal::Rejected(rejection));
             return false;
         }
         // The answer says that the line is full.
@@ -22,8 +24,14 @@ impl Line {
             self.limit_counters.count_rejection(RejectionReason::Full);
             return false;
         }
-        self.rejection = self.check_limits(now, &client).err();
-        self.rejection.is_none()
+        self.refusal = self.check_limits(now, &client).err();
+        self.refusal.is_none()
+    }
+
+    /// Counts the proofs of work that a process verified.
+    pub(super) fn count_proofs(&mut self, proofs: ProofCounts) {
+        self.limit_counters.proofs_valid += proofs.valid;
+        self.limit_counters.proofs_invalid += proofs.invalid;
     }
 
     /// Whether a newcomer from a blocked network is rejected, in attack mode also one from a suspicious network.
@@ -38,38 +46,50 @@ impl Line {
         if is_blocked { Err(self.reject(RejectionReason::Blocked, BLOCKED_RETRY)) } else { Ok(()) }
     }
 
-    /// Counts a join, unless a limit rejects it.
-    fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRejection> {
+    /// Counts a join, unless a limit rejects it or it needs a proof of work.
+    fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRefusal> {
         let protection = self.rules.protection.clone();
         let in_force = protection.in_force(self.attack_mode(now));
         if in_force.mode == LimitMode::Off {
             return Ok(());
         }
         let is_enforced = in_force.mode == LimitMode::Enforce;
+        self.limits.advance_recent(now);
         let rate = protection.joins_per_second.filter(|_| is_enforced);
         if let Some(rate) = rate {
             let per_minute = rate * SECONDS_PER_MINUTE;
             if self.limits.bucket.refill(now, Rate::evenly(per_minute)) == 0 {
                 let recent = self.limits.rejections.count(now);
-                return Err(self.reject(RejectionReason::Rate, recent.div_ceil(rate).clamp(1, RATE_RETRY_MAX)));
+                let retry_after = recent.div_ceil(rate).clamp(1, RATE_RETRY_MAX);
+                return Err(JoinRefusal::Rejected(self.reject(RejectionReason::Rate, retry_after)));
             }
         }
         self.limits.advance(now);
         let applies = self.limits.totals.sum(now).limits_apply() && client.class != Some(NetworkClass::Trusted);
         let estimates = self.limits.estimates(now, client, &protection);
-        if let Some(estimates) = estimates.as_ref().filter(|_| applies) {
-            let [address, network] = estimates.counted(client.class);
-            let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit);
-            let over_address = exceeds(address, in_force.per_address);
-            let over_network = exceeds(network, in_force.per_network);
-            self.limit_counters.over_address += u64::from(over_address);
-            self.limit_counters.over_network += u64::from(over_network);
-            if is_enforced && protection.on_exceed == OnExceed::Reject && (over_address || over_network) {
-                let window = JOIN_WINDOW * MICROS_PER_SECOND;
-                let rest = (window - now.0 % window).div_ceil(MICROS_PER_SECOND);
-                return Err(self.reject(RejectionReason::Limit, rest));
-            }
+        let judged = estimates.as_ref().filter(|_| applies);
+        let need = self.work_needed(
+            now,
+            &JoinLoad {
+                address: judged.map_or(0, |estimates| estimates.address),
+                network: judged.map_or(0, |estimates| estimates.network),
+                per_second: self.limits.joins.per_second(now),
+                class: client.class,
+            },
+        );
+        let [address, network] = judged.map_or([0; 2], |estimates| estimates.counted(client.class));
+        let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit);
+        let over_address = exceeds(address, in_force.per_address);
+        let over_network = exceeds(network, in_force.per_network);
+        self.limit_counters.over_address += u64::from(over_address);
+        self.limit_counters.over_network += u64::from(over_network);
+        let rejects = protection.on_exceed == OnExceed::Reject || need.is_delayed;
+        if is_enforced && rejects && (over_address || over_network) {
+            let window = JOIN_WINDOW * MICROS_PER_SECOND;
+            let rest = (window - now.0 % window).div_ceil(MICROS_PER_SECOND);
+            return Err(JoinRefusal::Rejected(self.reject(RejectionReason::Limit, rest)));
         }
+        self.check_work(now, is_enforced, need)?;
         if rate.is_some() {
             self.limits.bucket.spend(1);
         }

@@ -56,10 +56,12 @@ pub enum RejectionReason {
     Rate,
     /// Too many sessions joined from the address or the network.
     Limit,
+    /// The process that was asked makes no more challenges at the moment. Lines never answer so.
+    Challenges,
 }
 
 impl RejectionReason {
-    /// All reasons.
+    /// All reasons for which a line rejects a join.
     pub const ALL: [Self; 4] = [Self::Blocked, Self::Full, Self::Rate, Self::Limit];
 
     /// The name used in JSON and metrics.
@@ -70,6 +72,7 @@ impl RejectionReason {
             Self::Full => "full",
             Self::Rate => "rate",
             Self::Limit => "limit",
+            Self::Challenges => "challenges",
         }
     }
 }
@@ -128,11 +131,21 @@ pub struct LimitCounters {
     pub over_address: u64,
     /// Joins above `per_network`, rejected or not.
     pub over_network: u64,
+    /// Newcomers who had to prove work, or more of it, before they join.
+    pub challenged: u64,
+    /// Joins without the proof that they would need in mode `enforce`.
+    pub would_challenge: u64,
+    /// Proofs of work that gates accepted.
+    pub proofs_valid: u64,
+    /// Proofs of work that gates did not accept.
+    pub proofs_invalid: u64,
+    /// Joins without proof of work, after a waiting time.
+    pub delayed_joins: u64,
 }
 
 impl LimitCounters {
     /// Number of limit counters.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 11;
 
     /// Names and values, in the order used by stores.
     #[must_use]
@@ -144,14 +157,33 @@ impl LimitCounters {
             ("rejected:limit", self.rejected_limit),
             ("over_limit:address", self.over_address),
             ("over_limit:network", self.over_network),
+            ("challenged", self.challenged),
+            ("would_challenge", self.would_challenge),
+            ("proofs:valid", self.proofs_valid),
+            ("proofs:invalid", self.proofs_invalid),
+            ("delayed_joins", self.delayed_joins),
         ]
     }
 
     /// The counters with these values, in the order of [`LimitCounters::named`].
     #[must_use]
     pub const fn from_values(values: [u64; Self::COUNT]) -> Self {
-        let [rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network] = values;
-        Self { rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network }
+        let [rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network, proofs @ ..] =
+            values;
+        let [challenged, would_challenge, proofs_valid, proofs_invalid, delayed_joins] = proofs;
+        Self {
+            rejected_blocked,
+            rejected_full,
+            rejected_rate,
+            rejected_limit,
+            over_address,
+            over_network,
+            challenged,
+            would_challenge,
+            proofs_valid,
+            proofs_invalid,
+            delayed_joins,
+        }
     }
 
     /// The joins that were rejected for this reason.
@@ -162,6 +194,7 @@ impl LimitCounters {
             RejectionReason::Full => self.rejected_full,
             RejectionReason::Rate => self.rejected_rate,
             RejectionReason::Limit => self.rejected_limit,
+            RejectionReason::Challenges => 0,
         }
     }
 
@@ -177,6 +210,7 @@ impl LimitCounters {
             RejectionReason::Full => self.rejected_full += 1,
             RejectionReason::Rate => self.rejected_rate += 1,
             RejectionReason::Limit => self.rejected_limit += 1,
+            RejectionReason::Challenges => {}
         }
     }
 }
@@ -266,7 +300,9 @@ pub(super) struct Limits {
     pub(super) totals: JoinTotals,
     /// Rejections by the rate.
     pub(super) rejections: RecentCount,
-    joins: RecentCount,
+    pub(super) joins: RecentCount,
+    /// Joins without a proof of work, after a waiting time.
+    pub(super) delayed: RecentCount,
     pub(super) bucket: Bucket,
     distribution: JoinDistribution,
 }
@@ -302,6 +338,13 @@ impl Limits {
         self.distribution.advance(now);
         if let Some(counters) = &mut self.counters {
             counters.advance(now);
+        }
+    }
+
+    /// Continues in the slot of `now` with all events of the last seconds.
+    pub(super) fn advance_recent(&mut self, now: Micros) {
+        for events in [&mut self.rejections, &mut self.joins, &mut self.delayed] {
+            events.advance(now);
         }
     }
 

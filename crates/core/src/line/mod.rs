@@ -15,6 +15,7 @@ mod event_windows;
 mod join_distribution;
 mod join_limits;
 mod join_report;
+mod join_work;
 mod limits;
 mod mode;
 mod pace;
@@ -33,6 +34,7 @@ mod ticket;
 mod two_step;
 mod types;
 mod view;
+mod work;
 
 pub use attack_mode::{ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_MODE_MIN, AttackModeChange, LimitsInForce};
 pub use continuity::{CLOCK_GRAIN, Census, GAP_MIN};
@@ -59,10 +61,11 @@ pub use state::Line;
 pub use ticket::{Ticket, TicketAccount};
 pub use two_step::PreTicketLoad;
 pub use types::{
-    Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, PurgeReport, Removed, SessionList,
-    SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,
+    Flow, Identities, ListedSession, LobbyEntry, LocatedSession, PageStart, ProofCounts, PurgeReport, Removed,
+    SessionList, SessionLocation, SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind, Witness,
 };
 pub use view::{CHECKPOINTS_EXACT, Checkpoint, LineView};
+pub use work::{DELAY_MAX, DELAY_PER_DIFFICULTY, DELAYED_MIN, DELAYED_SHARE, delay_of};
 
 /// Maximum number of sessions admitted by one operation, so that a store is never blocked for long.
 pub const ADVANCE_BATCH: usize = 128;

@@ -72,4 +72,37 @@ impl PreTicket {
     pub fn preserve(self) -> Self {
         Self { preserved: true, ..self }
     }
+
+    /// The same pre-ticket as that of a first visit now, with a preserved arrival: its own no longer counts, but what it proves does.
+    #[must_use]
+    pub fn restart(self, now: Micros) -> Self {
+        Self { first_visit: now, preserved: true, challenge_ends_at: None, ..self }
+    }
+
+    /// The same pre-ticket after its bearer had to prove work of this difficulty.
+    #[must_use]
+    pub fn requiring(self, difficulty: u32) -> Self {
+        Self { difficulty: Some(difficulty), ..self }
+    }
+
+    /// The difficulty that is left to prove: what was required last less what is proven.
+    #[must_use]
+    pub fn work_left(&self) -> u64 {
+        self.difficulty.unwrap_or(0).saturating_sub(self.proven.unwrap_or(0)).into()
+    }
+
+    /// The same pre-ticket after a proof of `difficulty` more than `base`. `None` if `base` is not proven: one proof adds to the
+    /// proofs before it, and once only.
+    #[must_use]
+    pub fn proving(self, base: u64, difficulty: u64) -> Option<Self> {
+        let proven = self.proven.unwrap_or(0);
+        let sum = u32::try_from(base.checked_add(difficulty)?).ok()?;
+        (base <= proven.into()).then_some(Self { proven: Some(proven.max(sum)), ..self })
+    }
+
+    /// The same pre-ticket while its bearer solves a challenge that ends then. The first one counts.
+    #[must_use]
+    pub fn solving(self, challenge_ends_at: u64) -> Self {
+        Self { challenge_ends_at: self.challenge_ends_at.or(Some(challenge_ends_at)), ..self }
+    }
 }

@@ -12,9 +12,10 @@ use super::types::{
     ListedSession, LocatedSession, PageStart, PurgeReport, RecognizedSession, Removed, SessionList, SessionLocation,
     SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind,
 };
+use super::work::{JoinRefusal, JoinWork};
 use super::{
-    Bucket, Counters, JoinClient, JoinRejection, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH,
-    Pace, Phase, REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
+    Bucket, Counters, JoinClient, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH, Pace, Phase,
+    REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
 };
 use crate::SessionId;
 use crate::line::Ticket;
@@ -58,8 +59,12 @@ pub struct Line {
     pub(super) attack_until: Micros,
     /// The client of this operation.
     pub(super) client: JoinClient,
-    /// Why this operation rejected a newcomer.
-    pub(super) rejection: Option<JoinRejection>,
+    /// What the newcomer of this operation has proven.
+    pub(super) work: JoinWork,
+    /// Why the newcomer of this operation did not join.
+    pub(super) refusal: Option<JoinRefusal>,
+    /// Whether the newcomer of this operation joined without a proof of work, after a waiting time.
+    pub(super) joined_late: bool,
     /// Lobby tickets by the opening of the lobby.
     pub(super) lobby_tickets: BTreeMap<Micros, u64>,
 }
@@ -94,7 +99,9 @@ impl Line {
             event_windows: EventWindows::default(),
             attack_until: Micros(0),
             client: JoinClient::default(),
-            rejection: None,
+            work: JoinWork::default(),
+            refusal: None,
+            joined_late: false,
             lobby_tickets: BTreeMap::new(),
         }
     }
@@ -157,7 +164,8 @@ impl Line {
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         self.advance_event_windows(now);
-        (self.client, self.rejection) = (visit.client, None);
+        (self.client, self.work) = (visit.client, JoinWork::of(visit));
+        (self.refusal, self.joined_late) = (None, false);
         let ticket = ticket.filter(|ticket| !self.is_void(now, ticket));
         let formed = self.order.is_empty();
         let visitor = if visit.read_only {
@@ -186,11 +194,14 @@ impl Line {
         self.counters.pre_tickets_issued += visit.pre_tickets_issued;
         self.counters.identities_accepted += visit.identities.accepted;
         self.counters.identities_rejected += visit.identities.rejected;
+        self.count_proofs(visit.proofs);
         let answer = self.answer(now, visitor.as_ref());
+        let refusal = self.refusal.map(|refusal| match refusal {
+            JoinRefusal::Rejected(rejection) => VisitKind::Rejected(rejection),
+            JoinRefusal::NeedsProof(difficulty) => VisitKind::NeedsProof(difficulty),
+        });
         match answer.kind {
-            VisitKind::Absent if self.rejection.is_some() => {
-                VisitAnswer { kind: self.rejection.map_or(answer.kind, VisitKind::Rejected), ..answer }
-            }
+            VisitKind::Absent if refusal.is_some() => VisitAnswer { kind: refusal.unwrap_or(answer.kind), ..answer },
             VisitKind::Absent if enters_lobby => VisitAnswer { kind: VisitKind::Lobby, ..answer },
             VisitKind::Absent if visitor.is_none() && is_uninvited => {
                 VisitAnswer { kind: VisitKind::InvitationRequired, ..answer }
@@ -280,6 +291,7 @@ impl Line {
         if !self.mode(now).accepts_joins() || self.needs_invitation(now, visit) || !self.admits_join(now) {
             return None;
         }
+        let arrival = if self.joined_late { self.next_arrival(now) } else { arrival };
         let head_start = visit.head_start.unwrap_or_default();
         if head_start == 0 {
             self.last_arrival = self.last_arrival.max(arrival);

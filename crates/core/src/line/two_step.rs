@@ -107,7 +107,7 @@ impl Line {
             self.counters.confirmed += 1;
             self.counters.pre_tickets_redeemed += 1;
             // It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
-            self.departures -= i64::from(arrival < last && self.mode(now) != Mode::Draw);
+            self.departures -= i64::from(joined.arrival < last && self.mode(now) != Mode::Draw);
         }
         Some(joined)
     }

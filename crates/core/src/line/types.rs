@@ -29,6 +29,8 @@ pub struct Visit {
     pub account: Option<SessionId>,
     /// Number of tokens of accounts that the process has accepted and rejected for the queue since its last visit.
     pub identities: Identities,
+    /// Proofs of work that the process has verified for the queue since its last visit.
+    pub proofs: ProofCounts,
     /// What limits know about the client.
     pub client: JoinClient,
     /// What the serving process knows about the queue from earlier visits.
@@ -82,6 +84,15 @@ pub struct Identities {
     pub rejected: u64,
 }
 
+/// Numbers of proofs of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProofCounts {
+    /// Accepted.
+    pub valid: u64,
+    /// Not accepted.
+    pub invalid: u64,
+}
+
 /// What a process knows about a queue from before a visit, in case the store has lost it (rule 7,
 /// recovery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -131,6 +142,8 @@ pub enum VisitKind {
     NeedsPreTicket,
     /// It does not exist, and a limit rejected the newcomer.
     Rejected(JoinRejection),
+    /// It does not exist, and the newcomer needs a proof of work of this difficulty to join.
+    NeedsProof(u64),
     /// It was present.
     Renewed,
     /// It was restored from its ticket.

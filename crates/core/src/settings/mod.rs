@@ -18,6 +18,7 @@ mod origin;
 mod origin_pattern;
 mod path;
 mod plan;
+mod proof_of_work;
 mod protection;
 mod reach;
 mod rule;
@@ -47,6 +48,7 @@ pub use plan::{
     FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, differences,
     values_outside,
 };
+pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::Reach;
 pub use rule::{

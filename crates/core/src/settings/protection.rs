@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
-use crate::Message;
+use super::proof_of_work::ProofOfWork;
 use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, Field, Flag, ObjectReader, Omissible, OrDefault, OrNone, Reader};
 use crate::join_counters::COUNTERS;
+use crate::{Message, ProofMode};
 
 /// Default of `pre_ticket_from`.
 const PRE_TICKET_FROM: u64 = 50;
@@ -103,6 +104,8 @@ crate::fields! {
         pub counters: CounterCount = COUNTERS[0],
         /// Whether operators see the largest networks. Without, the store keeps no network in the clear.
         pub show_networks: Flag = true,
+        /// Work that newcomers prove before they join.
+        pub proof_of_work: OrDefault<ProofOfWork>,
         /// Lists of networks by class.
         pub lists: OrDefault<NetworkListNames>,
         /// Single networks by class.
@@ -117,11 +120,12 @@ crate::fields! {
     const NEVER_IGNORED;
 }
 
-/// A version with proof of work can store what this one refuses; here nobody is rejected for it.
+/// Without proof of work nothing would happen to joins above a limit. An earlier version may have stored that.
 fn check_protection(protection: &mut Protection, object: &mut ObjectReader<'_>) {
     let limits = protection.per_address.or(protection.per_network).is_some();
     let is_enforced = protection.mode == LimitMode::Enforce && protection.on_exceed == OnExceed::Challenge;
-    if is_enforced && limits && !object.is_stored() && !object.has_errors() {
+    let challenges = protection.proof_of_work.mode != ProofMode::Off;
+    if is_enforced && limits && !challenges && !object.is_stored() && !object.has_errors() {
         object.error("on_exceed", W::NoProofOfWork);
     }
 }
@@ -146,6 +150,7 @@ impl Default for Protection {
             joins_per_second: None,
             counters: COUNTERS[0],
             show_networks: true,
+            proof_of_work: ProofOfWork::default(),
             lists: NetworkListNames::default(),
             networks: ClassifiedNetworks::default(),
             identity: None,
@@ -209,6 +214,7 @@ mod tests {
         let written = json!({
             "pre_ticket_from": 0, "pre_ticket_max_age": 0, "mode": "enforce", "per_address": 5, "per_network": "none",
             "on_exceed": "reject", "joins_per_second": 100, "counters": 524_288, "show_networks": false,
+            "proof_of_work": { "mode": "always", "effort": 5_000, "from": 10 },
             "lists": { "trusted": ["offices"], "blocked": ["hosting", "scrapers"] },
             "networks": { "203.0.113.0/24": "shared", "2001:db8::/32": "blocked" },
         });
@@ -258,9 +264,18 @@ mod tests {
             fault(json!({ "networks": { "203.0.113.0/24": "bad" } }))
                 .contains("protection.networks.203.0.113.0/24: must be one of")
         );
+        assert!(
+            fault(json!({ "proof_of_work": { "effort": 99 } }))
+                .contains("protection.proof_of_work.effort: must be a whole number from 100 to 100000")
+        );
+        assert!(
+            fault(json!({ "proof_of_work": { "mode": "on" } }))
+                .contains("must be one of \"off\", \"auto\", \"always\"")
+        );
         let enforced = fault(json!({ "mode": "enforce" }));
         assert!(enforced.contains("protection.on_exceed: ") && enforced.contains("\"reject\""), "{enforced}");
         assert!(settings(&json!({ "mode": "enforce", "on_exceed": "reject" })).is_ok());
+        assert!(settings(&json!({ "mode": "enforce", "proof_of_work": { "mode": "auto" } })).is_ok());
         assert!(settings(&json!({ "mode": "enforce", "per_address": "none", "per_network": "none" })).is_ok());
     }
 

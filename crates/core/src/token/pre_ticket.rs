@@ -78,6 +78,19 @@ impl TicketSigner {
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
     pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit<'_>) -> Option<String> {
+        self.sign_challenged_visit(queue, visit, None)
+    }
+
+    /// Signs the pre-ticket of a first visit that has to prove work of this difficulty.
+    ///
+    /// Returns `None` if the claims can't be serialized, which does not happen.
+    #[must_use]
+    pub fn sign_challenged_visit(
+        &self,
+        queue: &QueueId,
+        visit: &FirstVisit<'_>,
+        difficulty: Option<u32>,
+    ) -> Option<String> {
         let key = self.keys.first()?;
         let claims = Claims {
             q: queue.clone(),
@@ -86,7 +99,7 @@ impl TicketSigner {
             v: visit.at,
             c: visit.network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
             k: visit.preserved.into(),
-            d: None,
+            d: difficulty,
             p: None,
             x: None,
         };
@@ -221,6 +234,20 @@ mod tests {
         let read_again = both.verify_pre_ticket(&queue(), preserved.as_bytes(), Some(NETWORK)).unwrap();
         assert!(read_again.is_preserved() && read_again.is_of_same_network(), "also after a key rotation");
         assert_eq!(PreTicket { network: read.network, ..read_again }, read.preserve());
+    }
+
+    #[test]
+    fn proofs_add_up_once() {
+        let signer = signer("k1", 1);
+        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let first = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap().requiring(3);
+        assert_eq!(first.work_left(), 3);
+        let proven = first.proving(0, 2).unwrap();
+        assert_eq!((proven.proven(), proven.work_left()), (Some(2), 1));
+        assert_eq!(proven.proving(0, 2), Some(proven), "the same proof again");
+        assert_eq!(proven.proving(2, 1).unwrap().proven(), Some(3));
+        assert_eq!(first.proving(2, 1), None, "its base is not proven");
+        assert_eq!(first.solving(7).solving(8).challenge_ends_at(), Some(Micros(7_000_000)), "the first challenge");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::network::{NetworkKey, PrefixDigest, PrefixKind};
 use crate::identity::AccountCode;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;
-use crate::{Draw, EventId, QueueId, SessionId};
+use crate::{ChallengeSigner, Draw, EventId, QueueId, SessionId};
 
 /// Maximum length of a ticket, in bytes. Tickets have about 300.
 pub const TICKET_MAX: usize = 1024;
@@ -214,6 +214,7 @@ pub enum TicketError {
 /// to interpret.
 pub struct TicketSigner {
     pub(super) keys: Vec<TicketKey>,
+    challenges: ChallengeSigner,
 }
 
 /// A key that signs tickets. Each type of ticket has its own header, so that no program takes one for the other.
@@ -231,6 +232,7 @@ impl TicketSigner {
     /// # Errors
     /// Returns an error for a key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
+        let challenges = ChallengeSigner::new(keys)?;
         let keys = keys.for_tickets()?.iter().map(|key| {
             let secret = || Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()));
             let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
@@ -238,7 +240,13 @@ impl TicketSigner {
             let ticket = TokenKey::new(&key.kid, secret()?);
             Ok(TicketKey { ticket, lobby, pre_ticket, networks: NetworkKey::of(key), accounts: AccountKey::of(key) })
         });
-        Ok(Self { keys: keys.collect::<Result<_, _>>()? })
+        Ok(Self { keys: keys.collect::<Result<_, _>>()?, challenges })
+    }
+
+    /// Makes and verifies challenges with keys that derive from the ticket keys.
+    #[must_use]
+    pub const fn challenges(&self) -> &ChallengeSigner {
+        &self.challenges
     }
 
     /// Signs a session state returned by a store. `position` is the position shown to the visitor.

@@ -1,8 +1,10 @@
 //! The endpoints of the gate, one file each.
 
 pub(crate) mod away;
+pub(crate) mod challenge;
 pub(crate) mod check;
 pub(crate) mod health;
+pub(crate) mod join;
 pub(crate) mod jwks;
 pub(crate) mod keepalive;
 pub(crate) mod language;

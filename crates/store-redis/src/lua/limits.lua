@@ -8,9 +8,10 @@
 --
 -- Functions and state are fields of one table (in queue.lua), and constants of another, since a chunk has at most 200 local variables.
 
--- Begins a visit: no limit has rejected it.
+-- Begins a visit: no limit has rejected it, and nothing is proven.
 function limits.begin_visit(clients, index)
   limits.clients, limits.index, limits.rejection = clients, index, nil
+  limits.work, limits.joined_late = nil, false
 end
 
 -- Reads the client of the visit. Only joins need it, and most visits of a batch are polls.
@@ -26,7 +27,8 @@ end
 
 -- The record of joins: window, cells per row of JOIN_COUNTERS (0 if there are none), then for each half the joins, joins without a usable
 -- address, networks and those of them with extra hops; then slot, rejections by the rate in this slot and the one before, joins in
--- this slot and the one before, and the joins in the window of the largest network that is not listed.
+-- this slot and the one before, the joins in the window of the largest network that is not listed, and delayed joins in this slot and
+-- the one before.
 -- Read once per call and written at its end, since visits of a batch share it.
 function limits.read()
   if limits.record then return limits.record end
@@ -174,17 +176,71 @@ function limits.forget_networks()
   end
 end
 
--- Counts a rejection by the rate (field 12 of the record) or a join (field 14); returns how many there were in the last 10 to 20
--- seconds.
-local function count_recent(record, field)
+-- Continues in the slot of now with all events of the last seconds.
+local function advance_recent(record)
   local slot = math.floor(now / (LIMITS.JOIN_SLOT * SECOND))
   if record[11] ~= slot then
     local follows = record[11] + 1 == slot
-    record[13], record[15] = follows and record[12] or 0, follows and record[14] or 0
-    record[11], record[12], record[14] = slot, 0, 0
+    for field = 12, 14, 2 do record[field + 1] = follows and record[field] or 0 end
+    record[LIMITS.DELAYED + 1] = follows and record[LIMITS.DELAYED] or 0
+    record[11], record[12], record[14], record[LIMITS.DELAYED] = slot, 0, 0, 0
   end
+end
+
+-- Counts a rejection by the rate (field 12 of the record), a join (field 14) or a delayed join; returns how many there were in the
+-- last 10 to 20 seconds.
+local function count_recent(record, field)
   record[field] = record[field] + 1
   return record[field] + record[field + 1]
+end
+
+-- Events of the last 10 seconds, as if those of the slot before were even.
+local function recent_events(record, field)
+  local length = LIMITS.JOIN_SLOT * SECOND
+  return record[field] + record[field + 1] * ((length - now % length) / length)
+end
+
+-- What the newcomer of this visit has proven: the difficulty, and what was required last (-1 if nothing was).
+function limits.read_work(first_visit, proven, required)
+  limits.work = { proven = proven, required = required }
+  if required >= 0 then
+    limits.work.delayed_from = first_visit + math.min(LIMITS.DELAY_PER_DIFFICULTY * required, LIMITS.DELAY_MAX) * SECOND
+  end
+end
+
+-- The difficulty of a join: 0 if it needs no proof of work.
+local function difficulty(proof_of_work, class, address, network, per_second)
+  local attack_mode = limits.attack_mode()
+  local mode = attack_mode and 'always' or proof_of_work and proof_of_work.mode or 'off'
+  if mode == 'off' or class == LIMITS.CLASS_TRUSTED then return 0 end
+  local part = class == LIMITS.CLASS_SHARED and LIMITS.SHARED_PART or 1
+  local base = math.max(address / part / LIMITS.ADDRESS_SHARE, network / part / LIMITS.NETWORK_SHARE)
+  base = math.min(math.max(base, 1), LIMITS.BASE_MAX)
+  local from = proof_of_work and proof_of_work.from or LIMITS.DEFAULT_FROM
+  local rate = math.min(math.max(math.sqrt(per_second / from), 1), LIMITS.RATE_FACTOR_MAX)
+  local suspicious = class == LIMITS.CLASS_SUSPICIOUS
+  if mode == 'auto' and base <= 1 and rate <= 1 and not suspicious then return 0 end
+  local product = math.ceil(base * rate) * (attack_mode and LIMITS.ATTACK_FACTOR or 1)
+  return math.min(math.max(product, suspicious and LIMITS.SUSPICIOUS_MIN or 1), LIMITS.DIFFICULTY_MAX)
+end
+
+-- Whether a join that no limit rejects needs a proof of this difficulty: the reason and the difficulty, or nil. Counts what happens.
+local function check_work(record, enforced, needed, is_delayed)
+  if not enforced then
+    count('would_challenge', 1)
+    return
+  end
+  local most = math.max(recent_events(record, 14) / LIMITS.DELAYED_SHARE, LIMITS.DELAYED_MIN)
+  if is_delayed and recent_events(record, LIMITS.DELAYED) + 1 <= most then
+    count_recent(record, LIMITS.DELAYED)
+    count('delayed_joins', 1)
+    limits.joined_late = true
+    return
+  end
+  -- Who asks again is counted once.
+  local required = limits.work and limits.work.required or -1
+  if required < needed then count('challenged', 1) end
+  return LIMITS.NEEDS_PROOF, needed
 end
 
 -- The content of the bucket of joins_per_second now; see read_bucket.
@@ -234,13 +290,15 @@ function limits.check_blocked(client)
   end
 end
 
--- Counts a join, unless a limit rejects it: the reason and seconds, or nil.
-function limits.check(client)
+-- Counts a join, unless a limit rejects it or it needs a proof of work: the reason, and seconds or the difficulty, or nil. `invited`
+-- newcomers need none: an invitation names its session.
+function limits.check(client, invited)
   local protection, mode = limits.protection(), limits.mode()
   if mode == 'off' then return end
   local enforced = mode == 'enforce'
   local record, rate, credit = limits.read(), enforced and protection.joins_per_second, nil
   limits.changed = true
+  advance_recent(record)
   if rate then
     credit = join_credit(rate)
     if credit < ADMISSION_COST then
@@ -251,24 +309,35 @@ function limits.check(client)
   end
   limits.advance(record)
   local applies = limits_apply(record) and client.class ~= LIMITS.CLASS_TRUSTED
-  local address, network, network_in_window
+  local address, network, network_in_window = 0, 0, 0
   if client.has_address then
     address, network, network_in_window = limits.estimates(record, client, protection.counters or LIMITS.DEFAULT_COUNTERS)
-    if client.class == LIMITS.CLASS_SHARED then
-      address, network = math.ceil(address / LIMITS.SHARED_PART), math.ceil(network / LIMITS.SHARED_PART)
-    elseif client.class == LIMITS.CLASS_TRUSTED then
-      address, network = 1, 1
-    end
-    local per_address, per_network = in_force(protection.per_address), in_force(protection.per_network)
-    local over_address = applies and per_address and address > per_address
-    local over_network = applies and per_network and network > per_network
-    if over_address then count('over_limit:address', 1) end
-    if over_network then count('over_limit:network', 1) end
-    if enforced and protection.on_exceed == 'reject' and (over_address or over_network) then
-      if credit then save_join_credit(credit) end
-      local window = LIMITS.JOIN_WINDOW * SECOND
-      return limits.reject(LIMITS.REJECTED_LIMIT, 'limit', math.ceil((window - now % window) / SECOND))
-    end
+  end
+  local needed = difficulty(protection.proof_of_work, client.class, applies and address or 0, applies and network or 0,
+    recent_events(record, 14) / LIMITS.JOIN_SLOT)
+  local work = limits.work
+  local is_missing = not invited and needed > (work and work.proven or 0)
+  local is_delayed = is_missing and work and work.delayed_from and work.delayed_from <= now
+  if client.class == LIMITS.CLASS_SHARED then
+    address, network = math.ceil(address / LIMITS.SHARED_PART), math.ceil(network / LIMITS.SHARED_PART)
+  elseif client.class == LIMITS.CLASS_TRUSTED then
+    address, network = 1, 1
+  end
+  local per_address, per_network = in_force(protection.per_address), in_force(protection.per_network)
+  local over_address = applies and per_address and address > per_address
+  local over_network = applies and per_network and network > per_network
+  if over_address then count('over_limit:address', 1) end
+  if over_network then count('over_limit:network', 1) end
+  local reason, value
+  if enforced and (protection.on_exceed == 'reject' or is_delayed) and (over_address or over_network) then
+    local window = LIMITS.JOIN_WINDOW * SECOND
+    reason, value = limits.reject(LIMITS.REJECTED_LIMIT, 'limit', math.ceil((window - now % window) / SECOND))
+  elseif is_missing then
+    reason, value = check_work(record, enforced, needed, is_delayed)
+  end
+  if reason then
+    if credit then save_join_credit(credit) end
+    return reason, value
   end
   if credit then save_join_credit(credit - ADMISSION_COST) end
   count_recent(record, 14)

@@ -86,8 +86,8 @@ local function requires_pre_ticket()
   return limits.attack_mode() or from and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
 end
 
--- Whether the newcomer of this visit may join. Counts the join or the rejection.
-function limits.admits()
+-- Whether the newcomer of this visit, who may be invited, may join. Counts the join or the rejection.
+function limits.admits(invited)
   local client = limits.read_client()
   local reason, retry_after = limits.check_blocked(client)
   -- The answer says that the line is full.
@@ -95,7 +95,7 @@ function limits.admits()
     count('rejected:full', 1)
     return false
   end
-  if not reason then reason, retry_after = limits.check(client) end
+  if not reason then reason, retry_after = limits.check(client, invited) end
   limits.rejection = reason and { reason, retry_after }
   return not reason
 end
@@ -204,7 +204,7 @@ local function join(newcomer, head_start)
   if not accepts_joins() then return NOT_JOINED end
   -- An invitation names one session, however often it is presented.
   if head_start < 0 and requires_pre_ticket() then return NEEDS_PRE_TICKET end
-  if not limits.admits() then return NOT_JOINED end
+  if not limits.admits(head_start >= 0) then return NOT_JOINED end
   arrival = math.max(now, last_arrival() + 1)
   if head_start <= 0 then
     call('HSET', STATE, 'arrival', arrival)
@@ -228,23 +228,26 @@ end
 -- Why a visitor without a session did not join: a code, the given one if no other applies.
 local function refusal(code, head_start)
   if needs_invitation(head_start) then return UNINVITED end
-  if limits.rejection then return REJECTED end
+  if limits.rejection then return limits.rejection[1] == LIMITS.NEEDS_PROOF and LIMITS.NEEDS_PROOF or REJECTED end
   return is_full() and LINE_FULL or code
 end
 
 -- Rule 23: a session whose client kept its pre-ticket joins. `flags` are those of the visit; `counts` says whether the first visit may
--- count as the arrival. Returns code, position from 0, time of admission, arrival.
+-- count as the arrival, and what the pre-ticket proves. Returns code, position from 0, time of admission, arrival.
 local function join_confirmed(session, by, first_visit, challenge_ends_at, flags, counts)
   local code, position, admitted_at, arrival = find_joined(session, by)
   if code and admitted_at and tombstones.covers(session, admitted_at) then return NOT_JOINED end
   if code then return code, position, admitted_at, arrival end
   if needs_invitation(-1) then return NOT_JOINED end
   if not accepts_joins() then return join(session, -1) end
+  if not counts then limits.work = nil end
   if not limits.admits() then return NOT_JOINED end
   local last = last_arrival()
   arrival = math.max(now, last + 1)
   local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
-  if counts and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then arrival = first_visit end
+  if counts and not limits.joined_late and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then
+    arrival = first_visit
+  end
   -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
   if arrival < last and effective_mode() ~= 'draw' then joins_line() end
   count('confirmed', 1)

@@ -9,7 +9,8 @@
 --            then; under which session they join, and its head start in us (-1 without an invitation). FROM_LOBBY marks a ticket
 --            from the lobby that was converted just now.
 --            REDEEMS marks a pre-ticket, with SAME_NETWORK and PRESERVED: its session, the first visit as the arrival, the end of the
---            challenge as when the turn is due, and its epoch
+--            challenge as when the turn is due, its epoch, the difficulty that is proven as the active sessions, and that which was required
+--            last (-1 if none was) as the arrival reached
 -- ARGV[3]    time in us for which the process could not serve the queue
 -- ARGV[4..6] the census known to the process: its time in us, the active sessions, and the arrival reached by then (-1
 --            each if there is none)
@@ -19,10 +20,12 @@
 -- ARGV[9]    what the visits say of accounts, each packed as ACCOUNTS.FORMAT: VERIFIED, then the session of the account, and OF_TICKET if
 --            the ticket is that of an account; empty if none says anything
 -- ARGV[10..11] numbers of tokens of accounts that the process has accepted and rejected since its last call
+-- ARGV[12..13] numbers of proofs of work that the process has accepted and not accepted since its last call
 -- Returns    { DONE, now, quota, visit .. }: a visit is a code, then
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, BY_REDEEMING or BY_ACCOUNT, its arrival
 --            - with REJECTED, the reason and the seconds after which the client may try again
+--            - with NEEDS_PROOF, the difficulty
 --            - with CHANGED, epoch, revision, waiting, active, recovering, restoring, pace, the arrival reached, the effective mode and attack mode after
 --              it: else they are those of the visit before. The first always has them
 -- Cost       O(log n) each, and O(counters) for the first join of a window; at most REAP_BATCH sessions expire and ADVANCE_BATCH are
@@ -139,6 +142,7 @@ for i = 0, size - 1 do
   end
   if redeems and ticket_epoch == rules.epoch then
     touched = true
+    limits.read_work(ticket_arrival, census, ticket_reached)
     local redeemer
     code, position, admitted_at, arrival, redeemer = redeem(bearer, ticket_arrival, due, flags)
     -- No wait was shown yet.
@@ -208,6 +212,8 @@ for i = 0, size - 1 do
   elseif code == REJECTED then
     append(limits.rejection[1])
     append(limits.rejection[2])
+  elseif code == LIMITS.NEEDS_PROOF then
+    append(limits.rejection[2])
   end
   if changed then
     for j = 1, #sent do append(sent[j]) end
@@ -216,5 +222,7 @@ end
 count('pre_tickets_issued', tonumber(ARGV[7]))
 count('identities:accepted', tonumber(ARGV[10]))
 count('identities:rejected', tonumber(ARGV[11]))
+count('proofs:valid', tonumber(ARGV[12]))
+count('proofs:invalid', tonumber(ARGV[13]))
 limits.save()
 return reply

@@ -10,8 +10,8 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 use vestibule_core::line::{
-    Census, ClientDigests, JoinClient, LARGEST_NETWORKS_MAX, PageStart, SessionList, Visit, VisitAnswer, VisitKind,
-    Witness,
+    Census, ClientDigests, JoinClient, LARGEST_NETWORKS_MAX, PageStart, ProofCounts, SessionList, Visit, VisitAnswer,
+    VisitKind, Witness,
 };
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
@@ -106,10 +106,14 @@ impl Pair<'_> {
         if self.rng.random_bool(0.5) {
             document["protection"] = json!({
                 "pre_ticket_from": self.pick(&[0, 50, 100]), "pre_ticket_max_age": self.pick(&[0, 5, 30]),
-                "mode": self.pick(&["off", "monitor", "enforce", "enforce"]), "on_exceed": "reject",
+                "mode": self.pick(&["off", "monitor", "enforce", "enforce"]),
                 "per_address": self.pick(&[2, 5, 60_000]), "per_network": self.pick(&[4, 20, 60_000]),
                 "counters": self.pick(&[131_072, 131_072, 524_288]), "show_networks": self.pick(&[true, true, false]),
+                "proof_of_work": { "mode": self.pick(&["off", "auto", "always"]), "from": self.pick(&[1, 50]) },
             });
+            if document["protection"]["proof_of_work"]["mode"] == "off" || self.rng.random_bool(0.5) {
+                document["protection"]["on_exceed"] = "reject".into();
+            }
             if self.rng.random_bool(0.3) {
                 document["protection"]["joins_per_second"] = self.pick(&[1, 10, 100_000]).into();
             }
@@ -185,6 +189,12 @@ impl Pair<'_> {
             if let Some(session) = visit.join.filter(|_| turned_away || answer.kind == VisitKind::NeedsPreTicket) {
                 self.pre_tickets.push(self.tickets.first_visit(&answer, session, turned_away));
             }
+            if let (VisitKind::NeedsProof(difficulty), Some(session)) = (answer.kind, visit.join) {
+                let sent = visit.redeem.unwrap_or_else(|| self.tickets.first_visit(&answer, session, false));
+                let asked = sent.requiring(u32::try_from(difficulty).unwrap());
+                let proven = if self.rng.random_bool(0.3) { asked.proving(0, difficulty - 1) } else { Some(asked) };
+                self.pre_tickets.extend(proven);
+            }
         }
     }
 
@@ -196,7 +206,8 @@ impl Pair<'_> {
         let latest = self.pre_tickets.len().saturating_sub(12);
         let redeem = self.pre_tickets[latest..].choose(&mut self.rng).copied();
         if let Some(pre_ticket) = redeem.filter(|_| ticket.is_none() && self.rng.random_bool(0.7)) {
-            let visit = Visit { witness, client: self.some_client(), ..Visit::redeeming(pre_ticket) };
+            let (client, proofs) = (self.some_client(), self.some_proofs());
+            let visit = Visit { witness, client, proofs, ..Visit::redeeming(pre_ticket) };
             let (account, join) = self.some_account(None, visit.join);
             return Visit { account, join, ..visit };
         }
@@ -214,6 +225,10 @@ impl Pair<'_> {
         let of_ticket = ticket.filter(|ticket| ticket.account().is_some()).map(Ticket::session);
         let account = of_ticket.unwrap_or_else(|| session(self.rng.random_range(ACCOUNTS)));
         if self.rng.random_bool(0.3) { (Some(account), join.and(Some(account))) } else { (None, join) }
+    }
+
+    fn some_proofs(&mut self) -> ProofCounts {
+        ProofCounts { valid: self.rng.random_range(0..2), invalid: self.rng.random_range(0..2) }
     }
 
     /// One of a few addresses of a few networks, most of which share no cell.
@@ -252,6 +267,9 @@ impl Pair<'_> {
         // A script counts the pre-tickets of a batch after its visits: one of these may begin another state.
         let issued = visits.iter_mut().map(|visit| std::mem::take(&mut visit.pre_tickets_issued)).sum();
         visits[count - 1].pre_tickets_issued = issued;
+        for visit in &mut visits[..count - 1] {
+            visit.proofs = ProofCounts::default();
+        }
         let (store, queue) = (&self.redis, queue());
         let answers = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
         for (visit, redis) in visits.into_iter().zip(answers) {

@@ -92,6 +92,12 @@ metrics! {
         "Rejected joins by reason: blocked, full, rate or limit.";
     JOINS_OVER_LIMIT = COUNTER "vestibule_queue_joins_over_limit_total" &["tenant", "queue", "scope"],
         "Joins above per_address or per_network by scope: address or network. In mode monitor they are not rejected.";
+    JOINS_CHALLENGED = COUNTER "vestibule_queue_joins_challenged_total" QUEUE,
+        "Newcomers who had to prove work, or more of it, before they join.";
+    PROOFS = COUNTER "vestibule_queue_proofs_total" &["tenant", "queue", "result"],
+        "Proofs of work by result: valid or invalid.";
+    DELAYED_JOINS = COUNTER "vestibule_queue_delayed_joins_total" QUEUE,
+        "Joins without the proof of work that they need, after a waiting time.";
     CLIENT_ADDRESS_STATE = GAUGE "vestibule_queue_client_address_state" &["tenant", "queue", "state"],
         "1 for the current state of client addresses, 0 for the others: ok, unusable or extra_proxy.";
     EXPIRED = COUNTER "vestibule_queue_expired_total" &["tenant", "queue", "state"],

@@ -2,7 +2,7 @@
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::LastPurge;
-use vestibule_core::line::{ClientAddressState, Counters, Mode, Phase, RejectionReason, Stats};
+use vestibule_core::line::{ClientAddressState, Counters, LimitCounters, Mode, Phase, RejectionReason, Stats};
 
 use crate::catalog as all;
 use crate::catalog::Metric;
@@ -93,6 +93,9 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         identities(queues),
         rejected(queues),
         over_limit(queues),
+        of_limits(&all::JOINS_CHALLENGED, queues, |limits| limits.challenged),
+        proofs(queues),
+        of_limits(&all::DELAYED_JOINS, queues, |limits| limits.delayed_joins),
         client_address(queues),
         expired(queues),
         waits(queues),
@@ -211,6 +214,23 @@ fn over_limit(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
     for (tenant, queue, stats) in readable(queues) {
         family.add(&[tenant, queue, "address"], stats.limits.counters.over_address as f64);
         family.add(&[tenant, queue, "network"], stats.limits.counters.over_network as f64);
+    }
+    family
+}
+
+fn of_limits(
+    metric: &'static Metric,
+    queues: &[ScrapedQueue],
+    value: fn(&LimitCounters) -> u64,
+) -> MetricFamilyBuilder {
+    gauges(metric, queues, |stats| Some(value(&stats.limits.counters) as f64))
+}
+
+fn proofs(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::PROOFS);
+    for (tenant, queue, stats) in readable(queues) {
+        family.add(&[tenant, queue, "valid"], stats.limits.counters.proofs_valid as f64);
+        family.add(&[tenant, queue, "invalid"], stats.limits.counters.proofs_invalid as f64);
     }
     family
 }

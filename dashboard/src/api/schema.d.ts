@@ -1875,6 +1875,29 @@ export interface components {
             /** @description Always `about:blank`; `code` identifies the problem. */
             type: string;
         };
+        /** @description Proofs of work. */
+        ProofCounts: {
+            /**
+             * Format: int64
+             * @description Newcomers who had to prove work, or more of it, before they join.
+             */
+            challenged: number;
+            /**
+             * Format: int64
+             * @description Joins without a proof, after a waiting time.
+             */
+            delayed_joins: number;
+            /**
+             * Format: int64
+             * @description Proofs that were not accepted.
+             */
+            invalid: number;
+            /**
+             * Format: int64
+             * @description Proofs that were accepted.
+             */
+            valid: number;
+        };
         /** @description Proof of work of newcomers. */
         ProofOfWork: {
             /**
@@ -2351,6 +2374,8 @@ export interface components {
             pre_ticket_required: boolean;
             /** @description Pre-tickets. */
             pre_tickets: components["schemas"]["PreTicketCounts"];
+            /** @description Proofs of work. */
+            proofs: components["schemas"]["ProofCounts"];
             /** @description ID of the queue. */
             queue: string;
             /** @description Rejected joins by reason. */
@@ -2360,6 +2385,11 @@ export interface components {
              * @description Length of both windows until now, in seconds.
              */
             window_seconds: number;
+            /**
+             * Format: int64
+             * @description Joins without the proof of work that they would need in mode `enforce`.
+             */
+            would_challenge: number;
         };
         /** @description What a queue counted in a time. */
         QueueReport: {

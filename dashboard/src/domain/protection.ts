@@ -12,6 +12,7 @@ export const PROTECTION_DEFAULTS = {
   joins_per_second: 'none',
   counters: 131_072,
   show_networks: true,
+  proof_of_work: { mode: 'off', effort: 2500, from: 50 },
 } as const satisfies Protection
 
 /** Classes of networks. */

@@ -125,7 +125,8 @@ async fn report_without_joins_is_empty(backoffice: Backoffice) {
             "pre_tickets": { "issued": 0, "redeemed": 0, "share_not_redeemed": null },
             "joins": { "per_second": 0.0, "by_address": none, "by_network": none },
             "networks": [], "over_limit": { "address": 0, "network": 0 },
-            "rejected": { "blocked": 0, "full": 0, "rate": 0, "limit": 0 },
+            "would_challenge": 0, "rejected": { "blocked": 0, "full": 0, "rate": 0, "limit": 0 },
+            "proofs": { "challenged": 0, "valid": 0, "invalid": 0, "delayed_joins": 0 },
         })
     );
 }

@@ -94,6 +94,10 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
     }
     all.push(labelled("joins_over_limit_total", ("scope", "address"), limits.counters.over_address as f64));
     all.push(labelled("joins_over_limit_total", ("scope", "network"), limits.counters.over_network as f64));
+    all.push(one("joins_challenged_total", limits.counters.challenged as f64));
+    all.push(labelled("proofs_total", ("result", "valid"), limits.counters.proofs_valid as f64));
+    all.push(labelled("proofs_total", ("result", "invalid"), limits.counters.proofs_invalid as f64));
+    all.push(one("delayed_joins_total", limits.counters.delayed_joins as f64));
     for state in ClientAddressState::ALL {
         let is_current = f64::from(u8::from(limits.client_address == state));
         all.push(labelled("client_address_state", ("state", state.as_str()), is_current));

@@ -111,8 +111,12 @@ pub(crate) struct QueueProtection {
     networks: Vec<NetworkEntry>,
     /// Joins above a limit, rejected or not.
     over_limit: OverLimitCounts,
+    /// Joins without the proof of work that they would need in mode `enforce`.
+    would_challenge: u64,
     /// Rejected joins by reason.
     rejected: RejectedCounts,
+    /// Proofs of work.
+    proofs: ProofCounts,
 }
 
 /// Pre-tickets in both windows.
@@ -175,6 +179,19 @@ pub(crate) struct RejectedCounts {
     limit: u64,
 }
 
+/// Proofs of work.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProofCounts {
+    /// Newcomers who had to prove work, or more of it, before they join.
+    challenged: u64,
+    /// Proofs that were accepted.
+    valid: u64,
+    /// Proofs that were not accepted.
+    invalid: u64,
+    /// Joins without a proof, after a waiting time.
+    delayed_joins: u64,
+}
+
 impl QueueProtection {
     fn of(settings: &Settings, report: &ProtectionReport) -> Self {
         let ProtectionReport { stats, totals, events, .. } = report;
@@ -206,11 +223,18 @@ impl QueueProtection {
             },
             networks: report.networks.iter().map(entry).collect(),
             over_limit: OverLimitCounts { address: limits.over_address, network: limits.over_network },
+            would_challenge: limits.would_challenge,
             rejected: RejectedCounts {
                 blocked: limits.rejected_blocked,
                 full: limits.rejected_full,
                 rate: limits.rejected_rate,
                 limit: limits.rejected_limit,
+            },
+            proofs: ProofCounts {
+                challenged: limits.challenged,
+                valid: limits.proofs_valid,
+                invalid: limits.proofs_invalid,
+                delayed_joins: limits.delayed_joins,
             },
         }
     }

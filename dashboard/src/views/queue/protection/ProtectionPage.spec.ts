@@ -22,6 +22,7 @@ const REPORT: QueueProtection = {
   joins: { per_second: 33.1, by_address: cells(50, 100), by_network: cells(1, 2, 4, 8, 16, 32, 64, 128, 256, 291) },
   networks: [{ prefix: '203.0.113.0/24', joins: 802, list: null }, { prefix: '198.51.100.0/24', joins: 20, list: 'shared' }],
   over_limit: { address: 0, network: 402 }, rejected: { blocked: 0, full: 0, rate: 0, limit: 7 },
+  would_challenge: 1290, proofs: { challenged: 31, valid: 27, invalid: 2, delayed_joins: 3 },
 }
 
 let page: VueWrapper | undefined
@@ -64,7 +65,7 @@ async function press(text: string): Promise<void> {
 test('the report is shown with the effect of the limits', async () => {
   await open()
   const shownText = text()
-  for (const shown of ['First visits that did not come back', '89%', '2 requests', '203.0.113.0/24', 'Would have rejected 0 of 150 joins in the last 6 min 52 s.']) expect(shownText).toContain(shown)
+  for (const shown of ['First visits that did not come back', '89%', '2 requests', '203.0.113.0/24', 'Newcomers who had to prove work31', 'Joins that would have needed a proof1,290', 'Would have rejected 0 of 150 joins in the last 6 min 52 s.']) expect(shownText).toContain(shown)
   // Of cell 8, the 111 joins above 400 are rejected, and all of cell 9.
   expect(shownText).toContain('Would have rejected 402 of 802 joins in the last 6 min 52 s, from 1 network.')
   expect(shownText.toLowerCase()).not.toContain('bots')

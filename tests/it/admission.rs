@@ -8,6 +8,7 @@ mod joining;
 mod limits;
 mod lobby;
 mod pre_tickets;
+mod proofs;
 mod readings;
 mod rules;
 mod waiting;

@@ -1,7 +1,73 @@
-//! Challenges and solutions of other implementations of ALTCHA v2.
+//! Libraries for ALTCHA v2 solve and verify challenges of Vestibule, and Vestibule verifies theirs.
 
-use serde_json::json;
-use vestibule_core::{ChallengeSigner, KeyList, Micros, Proof, Proven, SessionId};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use vestibule_core::{
+    ChallengeSigner, ChallengeTerms, Clock as _, InvalidProof, KeyList, Micros, Proof, Proven, SessionId, SystemClock,
+};
+
+const KEY: [u8; 32] = [7; 32];
+/// A puzzle that takes no time.
+const EFFORT: u64 = 40;
+
+fn workspace(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A secret that derives from the ticket key.
+fn secret(label: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(&KEY).unwrap();
+    mac.update(label.as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the library says about a challenge.
+fn ask(program: &Path, script: &str, challenge: &Value) -> Value {
+    let mut running = Command::new(program)
+        .arg(workspace(script))
+        .args([secret("vestibule challenge signature 1"), secret("vestibule challenge key 1")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    running.stdin.take().unwrap().write_all(challenge.to_string().as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success(), "{script}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn agrees(program: &Path, script: &str) {
+    let signer = ChallengeSigner::new(&KeyList::of_bytes("k1", KEY)).unwrap();
+    let (queue, session, now) =
+        ("tour".parse().unwrap(), SessionId::from_bytes([3; SessionId::SIZE]), SystemClock::new().now());
+    let terms = ChallengeTerms { queue: &queue, epoch: 1, session, difficulty: 2, base: 1, effort: EFFORT };
+    let challenge = serde_json::to_value(signer.challenge(&terms, now).unwrap()).unwrap();
+    let answer = ask(program, script, &challenge);
+    assert_eq!(answer["verified"], true, "{answer}");
+    let solved: Proof =
+        serde_json::from_value(json!({ "challenge": challenge, "solution": answer["solution"] })).unwrap();
+    let proven = Proven { base: 1, difficulty: 2 };
+    assert_eq!(signer.verify(&solved, &queue, session, now), Ok(proven));
+    let own: Proof = serde_json::from_value(answer["own"].clone()).unwrap();
+    assert_eq!(signer.verify(&own, &queue, session, now), Ok(proven));
+    let other = SessionId::from_bytes([4; SessionId::SIZE]);
+    assert_eq!(signer.verify(&own, &queue, other, now), Err(InvalidProof::Session));
+}
+
+#[test]
+fn altcha_lib_of_javascript_agrees() {
+    agrees(Path::new("node"), "tests/browser/altcha.mjs");
+}
+
+#[test]
+fn altcha_of_python_agrees() {
+    agrees(&workspace(".tools/python/bin/python"), "crates/core/tests/altcha_library.py");
+}
 
 /// A challenge and its solution, both made with `altcha-lib` 2.8.0 (JavaScript) and the secrets that derive from the ticket key of
 /// 32 bytes 0x01.

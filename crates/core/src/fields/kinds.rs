@@ -227,6 +227,31 @@ wrapper! {
     }
 }
 
+/// A value whose invalid form in stored data is an error.
+pub struct NeverIgnored<F>(PhantomData<F>);
+
+impl<F: Field> Field for NeverIgnored<F> {
+    type Value = F::Value;
+    const SECRET: bool = F::SECRET;
+    const NEVER_IGNORED: bool = true;
+
+    fn expected() -> Message {
+        F::expected()
+    }
+
+    fn schema() -> Value {
+        F::schema()
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Self::Value> {
+        F::parse(value, reader)
+    }
+
+    fn to_json(value: &Self::Value) -> Value {
+        F::to_json(value)
+    }
+}
+
 /// The word for the absence of a value that has another default.
 const NONE: &str = "none";
 

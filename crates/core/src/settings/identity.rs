@@ -9,7 +9,7 @@ use crate::fields::FieldWording as W;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::fields::{Field as _, Flag, List, ObjectReader, Omissible, OrEmpty, Reader, Reading};
+use crate::fields::{Field as _, Flag, List, NeverIgnored, ObjectReader, Omissible, OrEmpty, Reader, Reading};
 use crate::identity::KeySet;
 
 /// Maximum number of audiences, and of load balancers.
@@ -57,7 +57,7 @@ crate::fields! {
         /// Endpoints of the gate also take `Authorization: Bearer`. With `alb`, `header:x-amzn-oidc-data` by default.
         pub from: OrEmpty<List<IdentitySource, 0, SOURCES_MAX>>,
         /// Whether nobody joins without an account.
-        pub required: Flag = false,
+        pub required: NeverIgnored<Flag> = false,
         /// Address of the page on which visitors sign in; its origin must be one of the tenant's. `{return}` stands for the address
         /// to which they return.
         pub sign_in: Omissible<SignInUrl>,
@@ -342,7 +342,13 @@ mod tests {
             stored["protection"] = protection;
             Settings::from_stored(&stored).map(|settings| settings.line.protection)
         };
-        for invalid in [with("issuer", Value::Null), with("audience", json!([])), json!("jwt"), json!({})] {
+        for invalid in [
+            with("issuer", Value::Null),
+            with("audience", json!([])),
+            json!("jwt"),
+            json!({}),
+            with("required", json!("yes")),
+        ] {
             let errors = read(json!({ "identity": invalid, "per_address": 7 })).unwrap_err();
             assert!(errors.iter().all(|error| error.field.starts_with("protection.identity")), "{errors:?}");
         }

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
+use axum::extract::Path;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE;
 use http::StatusCode;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
@@ -44,6 +47,16 @@ pub fn account_token(algorithm: &str, claims: &Value) -> String {
     jsonwebtoken::encode(&header, claims, &key(algorithm)).unwrap()
 }
 
+/// A token with these claims as a load balancer of AWS passes it: ES256, with the key ID and the ARN of the signer in the header.
+#[must_use]
+pub fn load_balancer_token(key_id: &str, signer: &str, claims: &Value) -> String {
+    let encoded = |value: &Value| BASE64_URL_SAFE.encode(value.to_string());
+    let header = json!({ "alg": "ES256", "kid": key_id, "signer": signer, "iss": claims["iss"], "exp": claims["exp"] });
+    let signed = format!("{}.{}", encoded(&header), encoded(claims));
+    let signature = jsonwebtoken::crypto::sign(signed.as_bytes(), &key(Algorithm::ES256), Algorithm::ES256).unwrap();
+    format!("{signed}.{signature}==")
+}
+
 /// A token signed with the public key as if it were a secret, as forgers do.
 #[must_use]
 pub fn forged_account_token(claims: &Value) -> String {
@@ -71,9 +84,18 @@ impl AccountKeyServer {
                 axum::Json(account_keys()).into_response()
             }
         });
+        let counter = Arc::clone(&fetches);
+        let named = get(move |Path(kid): Path<String>| async move {
+            counter.fetch_add(1, Ordering::Relaxed);
+            if fails || kid != "ES256" {
+                StatusCode::NOT_FOUND.into_response()
+            } else {
+                axum::Json(account_keys()).into_response()
+            }
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let router = Router::new().route("/jwks.json", answer);
+        let router = Router::new().route("/jwks.json", answer).route("/named/{kid}", named);
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, fetches, server }
     }
@@ -82,6 +104,12 @@ impl AccountKeyServer {
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/jwks.json", self.address)
+    }
+
+    /// The address below which the key `ES256` is, as those of load balancers are.
+    #[must_use]
+    pub fn named_url(&self) -> String {
+        format!("http://{}/named", self.address)
     }
 
     /// How often the keys were fetched.

@@ -33,7 +33,7 @@ mod tcp_proxy;
 mod visitor;
 mod wait_until;
 
-pub use account_tokens::{AccountKeyServer, account_keys, account_token, forged_account_token};
+pub use account_tokens::{AccountKeyServer, account_keys, account_token, forged_account_token, load_balancer_token};
 pub use admin::{AdminClient, AdminUnderTest};
 pub use alertmanager::{Alertmanager, ReceivedAlert};
 pub use balancer::{Balancer, BalancerOptions, MAX_REQUEST, MAX_RESPONSE};

@@ -11,6 +11,7 @@ use http::{Request, StatusCode, header};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
+use vestibule_core::QueueId;
 use vestibule_core::identity::KeySet;
 use vestibule_core::settings::{HttpsUrl, Identity, Reach};
 use vestibule_http_client::{HttpClient, Options};
@@ -31,10 +32,16 @@ const SET_MAX: usize = 64 * 1024;
 /// Maximum number of addresses: the key IDs of load balancers come from tokens.
 const ADDRESSES_MAX: usize = 256;
 
+/// How often a queue asks for keys of a load balancer that are not known: their IDs come from tokens, and so from anybody. One fetch
+/// in this time.
+const UNKNOWN_KEY_INTERVAL: Duration = FETCH_INTERVAL;
+
 /// Sets by address.
 #[derive(Default)]
 pub(crate) struct KeySets {
     sets: Mutex<HashMap<String, Arc<Entry>>>,
+    /// When each queue last asked for a key that is not known.
+    unknown_asked: Mutex<HashMap<QueueId, Instant>>,
     /// A client for each reach.
     clients: [OnceLock<Option<HttpClient>>; 3],
 }
@@ -113,6 +120,31 @@ impl KeySets {
         entry.keys().map(|(keys, _)| keys)
     }
 
+    /// The key of a load balancer at an address. One that is not known is fetched if this queue has asked for no other a short time
+    /// ago, so that invented key IDs neither cause many fetches nor take the room of known keys.
+    pub(super) async fn get_named(&self, queue: &QueueId, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+        if !self.is_known(address) && !self.begins_unknown(queue) {
+            return None;
+        }
+        self.get(address, reach).await
+    }
+
+    /// Whether there is a set of this address, or a fetch of it is under way.
+    fn is_known(&self, address: &str) -> bool {
+        let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        sets.get(address).is_some_and(|entry| entry.keys().is_some() || entry.state().is_fetching)
+    }
+
+    fn begins_unknown(&self, queue: &QueueId) -> bool {
+        let mut asked = self.unknown_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.retain(|_, at| at.elapsed() < UNKNOWN_KEY_INTERVAL);
+        if asked.contains_key(queue) {
+            return false;
+        }
+        asked.insert(queue.clone(), Instant::now());
+        true
+    }
+
     /// The set at an address after a fetch, if one may begin now or is under way.
     pub(super) async fn get_newer(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
         let entry = self.entry(address)?;
@@ -186,4 +218,26 @@ async fn fetch_keys(client: &HttpClient, address: &str) -> Result<KeySet, String
     let kid = address.rsplit('/').next().unwrap_or_default();
     let pem = std::str::from_utf8(response.body()).map_err(|_| "neither a JWK set nor a key".to_owned())?;
     KeySet::from_p256_pem(kid, pem).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn names_of_internal_addresses_are_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://localhost:{}/jwks.json", listener.local_addr().unwrap().port());
+        for (reach, is_connected) in [(Reach::Public, false), (Reach::Any, true)] {
+            let (sets, mut connections) = (KeySets::default(), 0);
+            tokio::select! {
+                biased;
+                Ok(_) = listener.accept() => connections += 1,
+                keys = sets.get(&address, reach) => assert!(keys.is_none()),
+            }
+            assert_eq!(connections > 0, is_connected, "{reach:?}");
+        }
+    }
 }

@@ -127,12 +127,12 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
         return between_events(gate, queue, None);
     }
     let client = join_client(gate, info, &queue.settings);
+    let request = VisitorRequest { info, client, is_endpoint: false };
     if info.is_navigation()
-        && let Some(result) = visit_by_header(gate, info, &queue, client, &info.path_and_query()).await
+        && let Some(result) = visit_by_header(gate, &request, &queue, &info.path_and_query()).await
     {
         return result;
     }
     let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
-    let request = VisitorRequest { info, client, is_endpoint: false };
     visit_as(gate, queue, credential, identified, intent, &request, Some(info.path_and_query())).await
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use vestibule_core::Ticket;
-use vestibule_core::line::JoinClient;
+use vestibule_core::{PreTicket, Ticket};
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::answer::{Answer, Reply};
 use crate::client::join_client;
+use crate::identity::{Identified, identify, identify_again, identity_unavailable, return_address, sign_in};
 use crate::invitation_code::PresentedCode;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::visit::{InvitedSession, StoreDeadline, VisitIntent, not_visited, visit, visit_line};
+use crate::visit::{InvitedSession, StoreDeadline, VisitIntent, VisitorRequest, not_visited, visit, visit_line};
 use crate::visit_result::VisitResult;
 
 /// What became of a code.
@@ -21,7 +21,8 @@ pub(crate) enum CodeUse {
     Used(VisitResult),
     /// It is not valid. The visitor is whoever they were before.
     Wrong,
-    /// It is valid and cannot be used now: the line is full, a limit rejects the visitor, or the queue is closed.
+    /// It is valid and cannot be used now: the line is full, a limit rejects the visitor, the queue is closed, or the visitor must
+    /// sign in.
     NotNow(VisitResult),
     /// The store is unavailable.
     Unavailable,
@@ -32,14 +33,17 @@ pub(crate) enum CodeUse {
 pub(crate) async fn present(
     gate: &Gate,
     queue: &Arc<Queue>,
-    credential: Credential,
+    mut credential: Credential,
     presented: &PresentedCode,
-    client: JoinClient,
+    request: &VisitorRequest<'_>,
     enter_url: Option<String>,
 ) -> CodeUse {
+    let client = request.client;
     let Some(code) = presented.code().filter(|code| gate.sale_keys.made(&queue.settings.id, code)) else {
         return CodeUse::Wrong;
     };
+    let identified = identify(gate, request.info, queue, &mut credential, request.is_endpoint).await;
+    let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
     let before = visit(gate, queue.clone(), credential, VisitIntent::Renew, client, enter_url.clone()).await;
     match before.outcome {
         Outcome::Unavailable => return CodeUse::Unavailable,
@@ -53,6 +57,10 @@ pub(crate) async fn present(
     if before.visitor_status.session == Some(invitation.session) {
         return CodeUse::Used(before);
     }
+    let before = match require_account(gate, before, identified, sent.as_ref(), request).await {
+        Ok(before) => before,
+        Err(visit) => return CodeUse::NotNow(visit),
+    };
     let invited = InvitedSession {
         session: invitation.session,
         batch: Some(invitation.batch),
@@ -69,6 +77,32 @@ pub(crate) async fn present(
         Outcome::Unavailable => CodeUse::Unavailable,
         // The session of the code has ended.
         _ => CodeUse::Wrong,
+    }
+}
+
+/// The answer to a visitor whose queue requires accounts and who has not shown one, as the error. A visitor who waits already keeps
+/// the position.
+async fn require_account(
+    gate: &Gate,
+    before: VisitResult,
+    identified: Identified,
+    sent: Option<&PreTicket>,
+    request: &VisitorRequest<'_>,
+) -> Result<VisitResult, VisitResult> {
+    let identity = before.queue.settings.line.protection.identity.clone();
+    let Some(identity) = identity.filter(|identity| identity.required) else { return Ok(before) };
+    // The ticket says that the token was valid once, not that it still is.
+    let identified = match identified {
+        Identified::AsBefore => identify_again(gate, request.info, &before.queue, request.is_endpoint).await,
+        other => other,
+    };
+    match identified {
+        Identified::Verified(_) => Ok(before),
+        _ if before.visitor_status.session.is_some() => Err(before),
+        Identified::Unavailable => Err(identity_unavailable(gate, before, sent)),
+        Identified::Nobody | Identified::AsBefore => {
+            Err(sign_in(gate, &identity, before, sent, &return_address(request.info)))
+        }
     }
 }
 
@@ -94,7 +128,8 @@ pub(crate) async fn answer_link(
     let presented = info.presented.as_ref().filter(|code| code.is_in_address() && info.is_navigation())?;
     let credential = info.credential(queue, &gate.tickets);
     let client = join_client(gate, info, &queue.settings);
-    let used = present(gate, queue, credential, presented, client, Some(info.path_and_query())).await;
+    let request = VisitorRequest { info, client, is_endpoint: false };
+    let used = present(gate, queue, credential, presented, &request, Some(info.path_and_query())).await;
     // A path that begins with two slashes would be another host.
     let address = format!("{}://{}{}", info.scheme(), info.authority, info.path_and_query());
     match used {
@@ -114,14 +149,14 @@ pub(crate) async fn answer_link(
 /// The visit of a request with a code in its header; `None` without one, and if the code is not valid.
 pub(crate) async fn visit_by_header(
     gate: &Gate,
-    info: &RequestInfo,
+    request: &VisitorRequest<'_>,
     queue: &Arc<Queue>,
-    client: JoinClient,
     enter_url: &str,
 ) -> Option<VisitResult> {
+    let info = request.info;
     let presented = info.presented.as_ref().filter(|code| !code.is_in_address())?;
     let credential = info.credential(queue, &gate.tickets);
-    match present(gate, queue, credential, presented, client, Some(enter_url.to_owned())).await {
+    match present(gate, queue, credential, presented, request, Some(enter_url.to_owned())).await {
         CodeUse::Used(visit) | CodeUse::NotNow(visit) => Some(visit),
         CodeUse::Wrong | CodeUse::Unavailable => None,
     }

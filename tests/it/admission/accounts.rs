@@ -3,15 +3,16 @@
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
-use vestibule_core::verify_pass;
+use vestibule_core::{SaleKeys, verify_pass};
 use vestibule_tests::{
-    AccountKeyServer, GateOptions, TestResponse, Visitor, account_keys, account_token, forged_account_token,
+    AccountKeyServer, GateOptions, GateUnderTest, TestResponse, Visitor, account_keys, account_token,
+    forged_account_token, load_balancer_token,
 };
 
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
 }
 mod redis {
     crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, signing_in_keeps_the_place,);
@@ -238,4 +239,47 @@ async fn headers_are_for_trusted_proxies(keeper: StoreSetup) {
         status(&fixture, &mut visitor).await;
         assert_eq!(fixture.stats().await.counters.identities_accepted, accepted, "{trusted_proxies} trusted proxies");
     }
+}
+
+async fn invented_key_ids_cause_one_fetch(keeper: StoreSetup) {
+    const SIGNER: &str =
+        "arn:aws:elasticloadbalancing:eu-central-1:123456789012:loadbalancer/app/shop/50dc6c495c0c9188";
+    let keys = AccountKeyServer::start(false).await;
+    let changes = identity(&json!({
+        "kind": "alb", "keys": null, "jwks": keys.named_url(), "audience": [SIGNER], "from": [],
+    }));
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let fixture = GateFixture::open_with(keeper, changes, options).await;
+    let visit = async |key_id: &str, account: &str| {
+        let token = load_balancer_token(key_id, SIGNER, &claims(&fixture, account));
+        status(&fixture, &mut fixture.visitor().with_header("x-amzn-oidc-data", &token)).await;
+        fixture.stats().await.counters.identities_accepted
+    };
+    assert_eq!((visit("ES256", "user-1").await, keys.fetches()), (1, 1));
+    for number in 0..1_000 {
+        visit(&format!("invented-{number}"), "user-2").await;
+    }
+    assert_eq!((visit("ES256", "user-3").await, keys.fetches()), (2, 1), "the known key is still known");
+}
+
+async fn invitation_needs_the_account_too(keeper: StoreSetup) {
+    let mut settings = required();
+    settings["invitations"] = json!([{ "number": 7, "id": "fans", "head_start": 600, "count": 100, "key": "s1" }]);
+    settings["quota"] = json!(0);
+    let fixture = GateFixture::open(keeper, settings).await;
+    let stored = fixture.gate.store().settings(&fixture.queue).await.unwrap().unwrap();
+    let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
+    let key = keys.batch_key(&stored.id, &stored.invitations[0]).unwrap();
+    let (code, session) = (key.code(1).to_string(), key.session(stored.line.epoch, 1));
+    let link = format!("/?vestibule_invite={code}");
+    let page = fixture.visitor().navigate(&link).await;
+    assert!(page.text().contains("Sign in to join the line"), "{}", page.text());
+    let mut app = fixture.visitor().with_header("x-vestibule-invite", &code);
+    assert_eq!(status(&fixture, &mut app).await.json()["join"]["action"], "sign_in");
+    assert_eq!(fixture.counts().await, (0, 0));
+    let mut invited = signed_in(&fixture, "user-1");
+    assert_eq!(invited.navigate(&link).await.status, StatusCode::FOUND);
+    assert_eq!(fixture.counts().await, (1, 0));
+    let mut app = signed_in(&fixture, "user-2").with_header("x-vestibule-invite", &code);
+    assert_eq!(session_in(&status(&fixture, &mut app).await), session, "with an account it is the session of the code");
 }

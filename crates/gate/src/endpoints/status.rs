@@ -21,14 +21,14 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let intent = if lost_cookie || reads_only { VisitIntent::Renew } else { VisitIntent::Join };
     let enter_url = request.enter_url();
     let client = join_client(&gate, info, &request.queue.settings);
+    let visitor = VisitorRequest { info, client, is_endpoint: true };
     let invited = match intent {
-        VisitIntent::Join => visit_by_header(&gate, info, &request.queue, client, &enter_url).await,
+        VisitIntent::Join => visit_by_header(&gate, &visitor, &request.queue, &enter_url).await,
         _ => None,
     };
     let visit = if let Some(visit) = invited {
         visit
     } else {
-        let visitor = VisitorRequest { info, client, is_endpoint: true };
         visit_as(&gate, request.queue, credential, identified, intent, &visitor, Some(enter_url)).await
     };
     let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);

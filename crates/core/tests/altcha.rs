@@ -1,5 +1,8 @@
 //! Libraries for ALTCHA v2 solve and verify challenges of Vestibule, and Vestibule verifies theirs.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::format_collect, reason = "short")]
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -37,7 +37,7 @@ fn proof_of(challenge: &Value) -> Value {
         let mut key = [0; 32];
         pbkdf2::pbkdf2_hmac::<Sha256>(&[&nonce[..], &counter.to_be_bytes()].concat(), &salt, 1000, &mut key);
         if key.starts_with(&prefix) {
-            let derived_key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+            let derived_key = key.map(|byte| format!("{byte:02x}")).concat();
             return json!({ "challenge": challenge, "solution": { "counter": counter, "derivedKey": derived_key } });
         }
     }

@@ -5,12 +5,17 @@ import { text } from 'node:stream/consumers'
 import { createChallenge, solveChallenge, verifySolution } from 'altcha-lib'
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 
-const [hmacSignatureSecret, hmacKeySignatureSecret] = process.argv.slice(2)
+const [hmacSignatureSecret = '', hmacKeySignatureSecret = ''] = process.argv.slice(2)
 const secrets = { deriveKey, hmacSignatureSecret, hmacKeySignatureSecret }
 const challenge = JSON.parse(await text(process.stdin))
-const solution = await solveChallenge({ challenge, deriveKey })
+/** @param {import('altcha-lib').Challenge} challenge */
+const solve = async (challenge) => {
+  const solution = await solveChallenge({ challenge, deriveKey })
+  if (!solution) throw new Error('no counter solves the challenge')
+  return solution
+}
+const solution = await solve(challenge)
 const { verified } = await verifySolution({ challenge, solution, ...secrets })
 const { algorithm, cost, data, expiresAt } = challenge.parameters
 const own = await createChallenge({ algorithm, cost, data, expiresAt, counter: 7, ...secrets })
-const ownSolution = await solveChallenge({ challenge: own, deriveKey })
-console.log(JSON.stringify({ verified, solution, own: { challenge: own, solution: ownSolution } }))
+console.log(JSON.stringify({ verified, solution, own: { challenge: own, solution: await solve(own) } }))

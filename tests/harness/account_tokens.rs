@@ -52,9 +52,9 @@ pub fn account_token(algorithm: &str, claims: &Value) -> String {
 pub fn load_balancer_token(key_id: &str, signer: &str, claims: &Value) -> String {
     let encoded = |value: &Value| BASE64_URL_SAFE.encode(value.to_string());
     let header = json!({ "alg": "ES256", "kid": key_id, "signer": signer, "iss": claims["iss"], "exp": claims["exp"] });
-    let signed = format!("{}.{}", encoded(&header), encoded(claims));
-    let signature = jsonwebtoken::crypto::sign(signed.as_bytes(), &key(Algorithm::ES256), Algorithm::ES256).unwrap();
-    format!("{signed}.{signature}==")
+    let message = format!("{}.{}", encoded(&header), encoded(claims));
+    let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key(Algorithm::ES256), Algorithm::ES256).unwrap();
+    format!("{message}.{signature}==")
 }
 
 /// A token signed with the public key as if it were a secret, as forgers do.

@@ -12,7 +12,7 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
 }
 mod redis {
     crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, signing_in_keeps_the_place,);
@@ -282,4 +282,23 @@ async fn invitation_needs_the_account_too(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
     let mut app = signed_in(&fixture, "user-2").with_header("x-vestibule-invite", &code);
     assert_eq!(session_in(&status(&fixture, &mut app).await), session, "with an account it is the session of the code");
+}
+
+/// 500 accounts in two browsers each, which all visit twice.
+async fn farm_gets_a_session_per_account(keeper: StoreSetup) {
+    const ACCOUNTS: u64 = 500;
+    let fixture = GateFixture::open(keeper, required()).await;
+    for number in 0..ACCOUNTS {
+        let token = account_token("EdDSA", &claims(&fixture, &format!("user-{number}")));
+        for _ in 0..2 {
+            let mut browser = with_token(&fixture, &token);
+            for _ in 0..2 {
+                status(&fixture, &mut browser).await;
+            }
+        }
+    }
+    let counters = fixture.stats().await.counters;
+    let (waiting, active) = fixture.counts().await;
+    assert_eq!((counters.joined, waiting + active), (ACCOUNTS, ACCOUNTS));
+    assert_eq!(counters.identities_accepted, ACCOUNTS, "each token is verified once");
 }

@@ -157,7 +157,7 @@ test('reduced motion disables the progress transition', async ({ serve, browser 
   const context = await browser.newContext({ reducedMotion: 'reduce' })
   const page = await context.newPage()
   await page.goto(gate.at('shop.localhost', '/'))
-  const bar = page.locator('progress')
+  const bar = part(page, 'progress')
   const go = (to: number) => bar.evaluate((el: HTMLProgressElement, to) => Object.assign(el, { hidden: false, value: to }), to)
   await go(0)
   const box = await bar.boundingBox()

@@ -180,7 +180,7 @@ test('progress grows from the right in Arabic', async ({ serve, browser }) => {
   const context = await browser.newContext({ locale: 'ar', reducedMotion: 'reduce' })
   const page = await context.newPage()
   await page.goto(gate.at('shop.localhost', '/'))
-  const bar = page.locator('progress')
+  const bar = part(page, 'progress')
   const go = (to: number) => bar.evaluate((el: HTMLProgressElement, to) => Object.assign(el, { hidden: false, value: to }), to)
   await go(0.5)
   const box = await bar.boundingBox()

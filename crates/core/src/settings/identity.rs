@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::absolute_url::AbsoluteUrl;
 use super::origin::Origin;
 use super::{KeyId, ValueText};
 use crate::fields::FieldWording as W;
@@ -16,8 +17,6 @@ use crate::identity::KeySet;
 const AUDIENCES_MAX: usize = 8;
 /// Maximum number of places in which a token is looked for.
 const SOURCES_MAX: usize = 4;
-/// Maximum length of a URL in bytes.
-const URL_MAX: usize = 1024;
 /// Placeholder in `sign_in` for the address to which the visitor returns, percent-encoded.
 pub const RETURN_GAP: &str = "{return}";
 /// The claim that names the account by default.
@@ -184,38 +183,6 @@ impl fmt::Display for IdentitySource {
     }
 }
 
-/// An absolute URL: its origin and the rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct AbsoluteUrl {
-    origin: Origin,
-    /// From the slash on; empty if the URL has no path.
-    rest: String,
-}
-
-impl FromStr for AbsoluteUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`#".contains(&byte);
-        if text.len() > URL_MAX || !text.bytes().all(is_plain) {
-            return Err(());
-        }
-        let start = text.find("://").ok_or(())? + "://".len();
-        let end = text[start..].find(['/', '?']).map_or(text.len(), |at| start + at);
-        let (origin, rest) = text.split_at(end);
-        if rest.starts_with('?') {
-            return Err(());
-        }
-        Ok(Self { origin: origin.parse().map_err(|_| ())?, rest: rest.to_owned() })
-    }
-}
-
-impl fmt::Display for AbsoluteUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.origin, self.rest)
-    }
-}
-
 /// An address from which keys are fetched: over https, or over http from this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpsUrl(AbsoluteUrl);
@@ -233,7 +200,7 @@ impl HttpsUrl {
     /// Its origin.
     #[must_use]
     pub const fn origin(&self) -> &Origin {
-        &self.0.origin
+        self.0.origin()
     }
 }
 
@@ -241,7 +208,7 @@ impl SignInUrl {
     /// Its origin.
     #[must_use]
     pub const fn origin(&self) -> &Origin {
-        &self.0.origin
+        self.0.origin()
     }
 
     /// The address for a visitor who returns to `address` afterwards.
@@ -258,7 +225,7 @@ impl FromStr for HttpsUrl {
     fn from_str(text: &str) -> Result<Self, ()> {
         let url: AbsoluteUrl = text.parse()?;
         let is_plain = !text.contains(['{', '}']);
-        let is_safe = url.origin.is_https() || url.origin.names_this_machine();
+        let is_safe = url.origin().is_https() || url.origin().names_this_machine();
         if is_safe && is_plain { Ok(Self(url)) } else { Err(()) }
     }
 }

@@ -1,5 +1,6 @@
 //! Settings of queues and tenants, their accepted values, and the parsing of documents.
 
+mod absolute_url;
 mod allowlist;
 mod beacon;
 mod conflicts;

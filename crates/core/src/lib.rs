@@ -34,6 +34,7 @@ pub mod fields;
 mod id;
 pub mod identity;
 mod invitation;
+pub mod jobs;
 mod join_counters;
 mod last_purge;
 pub mod line;

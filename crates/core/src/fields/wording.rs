@@ -93,6 +93,10 @@ wordings! {
         Signature("signature", "a signature of 1 to 96 bytes in hexadecimal digits"),
         Hex32("hex_32", "64 hexadecimal digits"),
         KeyId("key_id", "1 to 32 characters A-Z, a-z, 0-9, ., _ and -"),
+        JobQueueId("job_queue_id", "1 to 40 characters A-Z, a-z, 0-9, _ and -, followed by \".fifo\" for a FIFO job queue"),
+        HandlerUrl("handler_url", "an address such as \"https://crm.example.com/jobs\""),
+        SigningSecret("signing_secret", "\"whsec_\" and 24 to 64 random bytes in base64"),
+        MaxBackoffTooShort("max_backoff_too_short", "must not be below min_backoff"),
         Timestamp("timestamp", "a time with an offset in whole seconds, such as \"2027-03-04T10:00:00Z\""),
         Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),
     }

@@ -54,6 +54,7 @@ pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
 pub use phase::{CurrentPhase, Phase, phase};
 pub use pre_ticket::PreTicket;
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
+pub(crate) use rate::Rate;
 pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_MAX};
 pub use rules::{LineRules, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;

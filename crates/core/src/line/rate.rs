@@ -22,7 +22,7 @@ pub const ELAPSED_MAX: u64 = 60;
 
 /// A limit of admissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     per_minute: u64,
     /// Rule 21: seconds between the instants at which admissions are earned; `None` for evenly.
     every: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Rate {
 
 impl Rate {
     /// A limit that is earned evenly.
-    pub(super) const fn evenly(per_minute: u64) -> Self {
+    pub(crate) const fn evenly(per_minute: u64) -> Self {
         Self::stepped(per_minute, None)
     }
 
@@ -69,7 +69,7 @@ pub struct Bucket {
 impl Bucket {
     /// Adds the units earned until `now` and returns the number of admissions they pay for. If the
     /// clock stepped back, the bucket is re-anchored and keeps its credit, so admissions continue.
-    pub(super) fn refill(&mut self, now: Micros, rate: Rate) -> u64 {
+    pub(crate) fn refill(&mut self, now: Micros, rate: Rate) -> u64 {
         self.reanchor(now);
         let earned_until = rate.earned_until(now);
         let elapsed = earned_until.since(self.at).min(rate.elapsed_max());
@@ -84,7 +84,7 @@ impl Bucket {
     }
 
     /// Pays for `count` admissions.
-    pub(super) fn spend(&mut self, count: u64) {
+    pub(crate) fn spend(&mut self, count: u64) {
         self.credit = self.credit.saturating_sub(count * ADMISSION_COST);
     }
 }

@@ -25,6 +25,7 @@ mod reach;
 mod rule;
 mod tenant;
 
+pub(crate) use absolute_url::AbsoluteUrl;
 pub use beacon::{
     BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
 };

@@ -1,0 +1,43 @@
+//! The interface of the backends of job queues.
+
+use async_trait::async_trait;
+
+use super::id::JobId;
+use super::settings::JobQueueSettings;
+use super::types::{Enqueued, JobStats, JobView, Lease, NewJob, Received, Settled, Settlement};
+
+/// Errors of a backend.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JobBackendError {
+    /// The backend can't be reached or did not answer in time. What was asked may or may not have been done.
+    #[error("job backend unavailable: {0}")]
+    Unavailable(String),
+    /// The backend returned an invalid answer.
+    #[error("invalid response from the job backend: {0}")]
+    Corrupt(String),
+}
+
+/// Stores the jobs of job queues. Every operation is atomic, concerns one job queue, follows the rules of [`crate::jobs`] and
+/// uses the backend's own clock. Lists have at most [`crate::jobs::JOB_BATCH`] entries; the answers are in their order.
+///
+/// # Errors
+/// Every operation fails with [`JobBackendError::Unavailable`] if it can't be completed in time.
+#[async_trait]
+pub trait JobBackend: Send + Sync {
+    /// Enqueues jobs.
+    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError>;
+    /// Leases up to `max` jobs that are due.
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError>;
+    /// Extends leases. The answer says which of them are current.
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError>;
+    /// Ends leases.
+    async fn settle(
+        &self,
+        settings: &JobQueueSettings,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<Settled>, JobBackendError>;
+    /// What is known about a job; `None` if there is no such job, or its result has expired.
+    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError>;
+    /// The statistics of a job queue.
+    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
+}

@@ -1,0 +1,154 @@
+//! What a job carries, and the hash that identifies equal content (J7).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::id::{DeduplicationId, JobGroupId};
+
+/// The content of a job: bytes, and their content type.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payload {
+    /// The media type with its parameters, as the producer sent it.
+    pub content_type: String,
+    /// The bytes, which reach the handler unchanged.
+    pub bytes: Vec<u8>,
+}
+
+/// Payloads never appear in logs (J19).
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of {}", self.bytes.len(), self.content_type)
+    }
+}
+
+impl Payload {
+    /// Whether the media type says JSON: `application/json`, or one that ends with `+json`.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        let media_type = self.content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        media_type == "application/json" || media_type.ends_with("+json")
+    }
+
+    /// The hash of the content type and the content. JSON that differs in white space or in the order of members has one hash.
+    /// JSON with fractions or with integers beyond 64 bits is compared byte by byte: as doubles, different numbers could be
+    /// equal, and a job that is no duplicate would be lost.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        let canonical = if self.is_json() { canonical_json(&self.bytes) } else { None };
+        let content = canonical.as_deref().unwrap_or(&self.bytes);
+        Sha256::new().chain_update(&self.content_type).chain_update([0]).chain_update(content).finalize().into()
+    }
+}
+
+/// JSON with sorted members and without white space; `None` if that could make different content equal.
+fn canonical_json(bytes: &[u8]) -> Option<Vec<u8>> {
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    serde_json::to_vec(&sorted(value)?).ok()
+}
+
+fn sorted(value: Value) -> Option<Value> {
+    Some(match value {
+        Value::Number(number) if number.is_f64() => return None,
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect::<Option<_>>()?),
+        Value::Object(map) => {
+            let members = map.into_iter().map(|(name, member)| Some((name, sorted(member)?)));
+            let mut members: Vec<_> = members.collect::<Option<_>>()?;
+            members.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Object(Map::from_iter(members))
+        }
+        value => value,
+    })
+}
+
+/// What identifies equal jobs of a FIFO job queue.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct DeduplicationKey {
+    group: JobGroupId,
+    content: DeduplicationContent,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum DeduplicationContent {
+    Id(DeduplicationId),
+    Hash([u8; 32]),
+}
+
+impl DeduplicationKey {
+    /// The deduplication ID if there is one, otherwise the hash of the content, within a group.
+    #[must_use]
+    pub(super) fn of(group: JobGroupId, id: Option<DeduplicationId>, payload: &Payload) -> Self {
+        let content = id.map_or_else(|| DeduplicationContent::Hash(payload.hash()), DeduplicationContent::Id);
+        Self { group, content }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hash(content_type: &str, text: &str) -> [u8; 32] {
+        Payload { content_type: content_type.to_owned(), bytes: text.into() }.hash()
+    }
+
+    fn json(text: &str) -> [u8; 32] {
+        hash("application/json", text)
+    }
+
+    #[test]
+    fn json_is_compared_by_content() {
+        assert_eq!(json(r#"{"a":1,"b":{"d":[1,2],"c":null}}"#), json(r#" {"b": {"c":null, "d":[1, 2]}, "a": 1} "#));
+        assert_ne!(json("[1,2]"), json("[2,1]"), "the order of a list counts");
+        assert_ne!(json(r#"{"a":1}"#), json(r#"{"a":"1"}"#));
+        assert_ne!(json("1"), hash("text/plain", "1"));
+        assert_ne!(hash("text/plain", "a b"), hash("text/plain", "a  b"));
+    }
+
+    #[test]
+    fn different_numbers_are_never_equal() {
+        for (a, b) in [
+            ("123456789012345678901", "123456789012345678902"),
+            ("0.1", "0.10000000000000000001"),
+            ("9007199254740993", "9007199254740992"),
+            ("[1e400]", "[1e401]"),
+        ] {
+            assert_ne!(json(a), json(b), "{a} {b}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z]{0,4}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-z]{1,3}", inner), 0..4)
+                    .prop_map(|it| Value::Object(it.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn reversed(value: Value) -> Value {
+        match value {
+            Value::Array(items) => items.into_iter().map(reversed).collect(),
+            Value::Object(map) => Value::Object(map.into_iter().rev().map(|(name, it)| (name, reversed(it))).collect()),
+            value => value,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equal_json_has_one_hash(value in any_json()) {
+            let shuffled = serde_json::to_string_pretty(&reversed(value.clone())).unwrap();
+            prop_assert_eq!(json(&value.to_string()), json(&shuffled));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Identifiers of job queues, jobs, groups and deduplication (J1, J2).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::SessionId;
+use crate::fields::FieldWording;
+use crate::support_code;
+
+/// Maximum length of the ID of a job queue, without `.fifo`.
+pub const JOB_QUEUE_ID_MAX: usize = 40;
+/// Maximum length of a group ID and of a deduplication ID.
+pub const JOB_KEY_MAX: usize = 100;
+/// How the ID of a FIFO job queue ends.
+const FIFO: &str = ".fifo";
+
+/// The error for an invalid ID of a job queue.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to {JOB_QUEUE_ID_MAX} characters A-Z, a-z, 0-9, _ and -; a FIFO job queue ends with .fifo")]
+pub struct JobQueueIdError;
+
+/// The error for an invalid group ID or deduplication ID.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to {JOB_KEY_MAX} printable ASCII characters without spaces")]
+pub struct JobKeyError;
+
+/// The error for an invalid job ID.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be a job ID of {} characters", JobId::LENGTH)]
+pub struct JobIdError;
+
+fn is_job_queue_id(text: &str) -> bool {
+    let stem = text.strip_suffix(FIFO).unwrap_or(text);
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (1..=JOB_QUEUE_ID_MAX).contains(&stem.len()) && stem.bytes().all(is_plain)
+}
+
+fn is_job_key(text: &str) -> bool {
+    (1..=JOB_KEY_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $is_valid:path, $error:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The ID as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = $error;
+
+            fn from_str(text: &str) -> Result<Self, $error> {
+                if $is_valid(text) { Ok(Self(text.into())) } else { Err($error) }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $error;
+
+            fn try_from(text: String) -> Result<Self, $error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.as_str().to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// The ID of a job queue: `emails`, or `orders.fifo` for a FIFO job queue.
+    JobQueueId, is_job_queue_id, JobQueueIdError
+}
+text_id! {
+    /// Jobs of one group of a FIFO job queue run one at a time, in order: `user-17`.
+    JobGroupId, is_job_key, JobKeyError
+}
+text_id! {
+    /// A second job with the same ID is a duplicate: `order-4711`.
+    DeduplicationId, is_job_key, JobKeyError
+}
+
+crate::text_field! { JobQueueId: FieldWording::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" }; }
+
+impl JobQueueId {
+    /// Whether jobs of one group run in order (J1).
+    #[must_use]
+    pub fn is_fifo(&self) -> bool {
+        self.0.ends_with(FIFO)
+    }
+}
+
+/// One job: 14 random bytes, or a hash of its deduplication ID. Written as 23 digits of Crockford's base 32.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobId([u8; JobId::SIZE]);
+
+impl JobId {
+    /// Size in bytes. The collision probability is that of [`SessionId`].
+    pub const SIZE: usize = 14;
+    /// Number of characters.
+    pub const LENGTH: usize = (8 * Self::SIZE).div_ceil(5);
+
+    /// A new random ID.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(*SessionId::random().as_bytes())
+    }
+
+    /// The ID of every job of a standard job queue with this deduplication ID.
+    #[must_use]
+    pub fn of_deduplication(job_queue: &JobQueueId, id: &DeduplicationId) -> Self {
+        let digest =
+            Sha256::new().chain_update(job_queue.as_str()).chain_update([0]).chain_update(id.as_str()).finalize();
+        let mut bytes = [0; Self::SIZE];
+        bytes.copy_from_slice(&digest[..Self::SIZE]);
+        Self(bytes)
+    }
+
+    /// The ID with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes of the ID.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
+        &self.0
+    }
+}
+
+impl FromStr for JobId {
+    type Err = JobIdError;
+
+    /// Only the written form: an ID is also a header and a key, so each has one spelling.
+    fn from_str(text: &str) -> Result<Self, JobIdError> {
+        let number = support_code::read(text, Self::LENGTH).ok_or(JobIdError)?;
+        let id = number.to_be_bytes().last_chunk().copied().map(Self).ok_or(JobIdError)?;
+        if id.to_string() == text { Ok(id) } else { Err(JobIdError) }
+    }
+}
+
+impl TryFrom<String> for JobId {
+    type Error = JobIdError;
+
+    fn try_from(text: String) -> Result<Self, JobIdError> {
+        text.parse()
+    }
+}
+
+impl From<JobId> for String {
+    fn from(id: JobId) -> Self {
+        id.to_string()
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0.iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
+        f.write_str(&support_code::write(number, Self::LENGTH, Self::LENGTH))
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_job_queue_decides_its_type() {
+        for (good, is_fifo) in
+            [("emails", false), ("Orders_2.fifo", true), ("fifo", false), ("a-fifo", false), (&"x".repeat(40), false)]
+        {
+            assert_eq!(good.parse::<JobQueueId>().unwrap().is_fifo(), is_fifo, "{good}");
+        }
+        assert!(format!("{}.fifo", "x".repeat(40)).parse::<JobQueueId>().is_ok());
+        for bad in ["", ".fifo", "a.b", "a.fifo.fifo", "a b", "a/b", "ä", "a.FIFO", "{a}", &"x".repeat(41)] {
+            assert_eq!(bad.parse::<JobQueueId>(), Err(JobQueueIdError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn groups_are_printable_without_spaces() {
+        for good in ["user-17", "a:b/c", "~", &"x".repeat(100)] {
+            assert!(good.parse::<JobGroupId>().is_ok() && good.parse::<DeduplicationId>().is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a\n", "ä", "\u{7f}", &"x".repeat(101)] {
+            assert_eq!(bad.parse::<JobGroupId>(), Err(JobKeyError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn job_id_has_one_spelling() {
+        for id in [JobId::random(), JobId::from_bytes([0; 14]), JobId::from_bytes([0xff; 14])] {
+            let text = id.to_string();
+            assert_eq!((text.len(), text.parse::<JobId>().unwrap()), (23, id));
+            assert!(text.bytes().all(|b| b.is_ascii_alphanumeric()), "{text}");
+            assert_eq!(format!("{}-{}", &text[..6], &text[6..]).parse::<JobId>(), Err(JobIdError));
+        }
+        for bad in ["", "0NPWV1MDQB2XKF3Y0T5DWZ", "0npwv1mdqb2xkf3y0t5dwzq", "ZZZZZZZZZZZZZZZZZZZZZZZ", "../x"] {
+            assert_eq!(bad.parse::<JobId>(), Err(JobIdError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn deduplication_id_determines_the_job_id() {
+        let of = |queue: &str, id: &str| JobId::of_deduplication(&queue.parse().unwrap(), &id.parse().unwrap());
+        assert_eq!(of("emails", "1"), of("emails", "1"));
+        assert_ne!(of("emails", "1"), of("emails", "2"));
+        assert_ne!(of("emails", "1"), of("email", "s1"), "the names are kept apart");
+    }
+}

@@ -1,0 +1,38 @@
+//! The rules of a job queue, as plain functions of (state, now, operation): no clock, no randomness, no I/O (J17).
+//!
+//! A job queue is a list of background jobs with one target. Its rules are numbered, from J1 on.
+
+mod backend;
+mod content;
+mod id;
+mod queue;
+mod settings;
+mod target;
+mod types;
+
+pub use backend::{JobBackend, JobBackendError};
+pub use content::Payload;
+pub use id::{
+    DeduplicationId, JOB_KEY_MAX, JOB_QUEUE_ID_MAX, JobGroupId, JobId, JobIdError, JobKeyError, JobQueueId,
+    JobQueueIdError,
+};
+pub use queue::JobQueue;
+pub use settings::{CONCURRENCY_MAX, JobQueueSettings, PAYLOAD_MAX};
+pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
+pub use types::{
+    Attempt, Enqueued, Failure, FailureReason, JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob,
+    Outcome, Received, Settled, Settlement,
+};
+
+/// Seconds of a lease, and of each extension (J9).
+pub const LEASE_SECONDS: u64 = 30;
+/// Maximum number of jobs that one operation takes or returns.
+pub const JOB_BATCH: usize = 64;
+/// Maximum number of expired leases, jobs, results and dead letters, each, that one operation removes.
+pub const JOB_REAP_BATCH: usize = 64;
+/// Maximum number of attempts of a job that are kept.
+pub const ATTEMPTS_KEPT: usize = 20;
+/// Maximum number of bytes that are kept of a response that reports a failure (J14).
+pub const RESPONSE_KEPT: usize = 4 * 1024;
+/// The longest time for which a handler can ask to be called later, in seconds (J10).
+pub const RETRY_AFTER_MAX: u64 = 3_600;

@@ -1,0 +1,159 @@
+//! Where the jobs of a job queue go.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+
+use crate::Message;
+use crate::fields::FieldWording as W;
+use crate::fields::{Field, Reader};
+use crate::settings::{AbsoluteUrl, Origin};
+
+/// How a written signing secret begins, as Standard Webhooks says.
+const SECRET_PREFIX: &str = "whsec_";
+/// Bounds of a signing secret in bytes, as Standard Webhooks says.
+const SECRET_MIN: usize = 24;
+const SECRET_MAX: usize = 64;
+
+/// The kind of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobTargetKind {
+    /// The worker calls a handler over HTTP.
+    Http,
+}
+
+crate::word_field!(JobTargetKind { Http = "http" });
+
+crate::fields! {
+    /// Where jobs go.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct JobTarget {
+        /// `http`: a handler is called.
+        pub kind: JobTargetKind,
+        /// Address of the handler; its origin must be one of the tenant's.
+        pub url: HandlerUrl,
+        /// Secret that signs calls, as Standard Webhooks says.
+        pub secret: SigningSecret,
+    }
+    // Without its target a job queue is nothing.
+    const NEVER_IGNORED;
+}
+
+/// The address of a handler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandlerUrl(AbsoluteUrl);
+
+crate::text_field! { HandlerUrl: W::HandlerUrl, { "maxLength": 1024 }; }
+
+impl HandlerUrl {
+    /// Its origin.
+    #[must_use]
+    pub const fn origin(&self) -> &Origin {
+        self.0.origin()
+    }
+}
+
+impl FromStr for HandlerUrl {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for HandlerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The secret that signs the calls of a handler.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SigningSecret(Vec<u8>);
+
+impl SigningSecret {
+    /// The key of the HMAC.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SigningSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("whsec_..")
+    }
+}
+
+impl Field for SigningSecret {
+    type Value = Self;
+    const SECRET: bool = true;
+
+    fn expected() -> Message {
+        W::SigningSecret.into()
+    }
+
+    fn schema() -> Value {
+        serde_json::json!({ "type": "string", "pattern": "^whsec_[A-Za-z0-9+/]{32,86}={0,2}$" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let encoded = value.as_str().and_then(|text| text.strip_prefix(SECRET_PREFIX));
+        let bytes = encoded.and_then(|encoded| BASE64_STANDARD.decode(encoded).ok());
+        let secret = bytes.filter(|bytes| (SECRET_MIN..=SECRET_MAX).contains(&bytes.len())).map(Self);
+        reader.accept::<Self>(value, secret)
+    }
+
+    fn to_json(value: &Self) -> Value {
+        format!("{SECRET_PREFIX}{}", BASE64_STANDARD.encode(&value.0)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fields::Object as _;
+
+    fn target(url: &str, secret: &str) -> Result<JobTarget, String> {
+        let read = JobTarget::from_json(&json!({ "kind": "http", "url": url, "secret": secret }));
+        read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
+    fn secret(length: usize) -> String {
+        format!("whsec_{}", BASE64_STANDARD.encode(vec![7; length]))
+    }
+
+    #[test]
+    fn target_round_trips() {
+        for length in [24, 64] {
+            let parsed = target("https://CRM.acme.example/jobs?kind=mail", &secret(length)).unwrap();
+            assert_eq!(parsed.url.origin().to_string(), "https://crm.acme.example");
+            assert_eq!(parsed.secret.key(), vec![7; length]);
+            let expected =
+                json!({ "kind": "http", "url": "https://crm.acme.example/jobs?kind=mail", "secret": secret(length) });
+            assert_eq!(JobTarget::to_json(&parsed), expected);
+        }
+    }
+
+    #[test]
+    fn errors_never_repeat_a_secret() {
+        for bad in [secret(23), secret(65), "whsec_".to_owned(), "c2VjcmV0".to_owned(), "whsec_not base64".to_owned()] {
+            let error = target("https://crm.acme.example/", &bad).unwrap_err();
+            assert_eq!(error, "secret: must be \"whsec_\" and 24 to 64 random bytes in base64");
+        }
+        let parsed = target("https://crm.acme.example/", &secret(32)).unwrap();
+        assert!(!format!("{parsed:?}").contains("Bwc"), "{parsed:?}");
+    }
+
+    #[test]
+    fn address_of_a_handler_is_absolute() {
+        for bad in ["/jobs", "ftp://crm.acme.example/", "https://user@crm.acme.example/", "https://", "https://x#y"] {
+            assert!(target(bad, &secret(32)).unwrap_err().starts_with("url: must be an address"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What goes into the rules of a job queue and what comes out.
+
+use serde::{Deserialize, Serialize};
+
+use super::content::Payload;
+use super::id::{DeduplicationId, JobGroupId, JobId};
+use crate::time::Micros;
+
+/// A job to enqueue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewJob {
+    /// Its ID, chosen by the process that enqueues (J2).
+    pub id: JobId,
+    /// Its group; a job of a FIFO job queue has one, a standard job has none.
+    pub group: Option<JobGroupId>,
+    /// What identifies duplicates in a FIFO job queue, in place of the content (J7).
+    pub deduplication_id: Option<DeduplicationId>,
+    /// Seconds until it is due; 0 in a FIFO job queue.
+    pub delay_seconds: u64,
+    /// The user of the producer's site for whom the job runs.
+    pub user_id: Option<String>,
+    /// Its content.
+    pub payload: Payload,
+}
+
+/// What became of a job to enqueue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It is stored (J3).
+    Accepted,
+    /// It equals this earlier job and was not queued (J2, J7).
+    Duplicate(JobId),
+    /// The job queue is full and it was not queued (J15).
+    Full,
+}
+
+/// The time for which a received job belongs to one consumer (J9). An old lease never equals a new one: the receive count only
+/// grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lease {
+    /// The job.
+    pub job: JobId,
+    /// How many times it has been received, this time included.
+    pub receive_count: u64,
+}
+
+/// A job that was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeasedJob {
+    /// What settles it.
+    pub lease: Lease,
+    /// Its group.
+    pub group: Option<JobGroupId>,
+    /// Its number in the order of acceptance (J4).
+    pub sequence: u64,
+    /// When it was accepted.
+    pub enqueued_at: Micros,
+    /// The user for whom it runs.
+    pub user_id: Option<String>,
+    /// Its content.
+    pub payload: Payload,
+}
+
+/// The answer to a receive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Received {
+    /// The jobs, those that have been due longest first.
+    pub jobs: Vec<LeasedJob>,
+    /// The earliest instant at which a job can start, unless something changes before; `None` if nothing waits or runs.
+    pub next_due: Option<Micros>,
+}
+
+/// Why an attempt did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureReason {
+    /// The handler answered with a status that is not a success.
+    Status,
+    /// The handler reported a permanent failure.
+    Permanent,
+    /// The handler did not answer within `timeout`.
+    Timeout,
+    /// No connection, or it broke.
+    Connection,
+    /// The address of the handler is not allowed.
+    AddressRefused,
+    /// The lease expired: the worker was stopped, or lost its connection to the store.
+    LeaseExpired,
+    /// The job was not finished within `retention`.
+    Expired,
+}
+
+/// A failed call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Why.
+    pub reason: FailureReason,
+    /// The status of the response, if there was one.
+    pub status: Option<u16>,
+    /// The start of the response.
+    pub response: Vec<u8>,
+}
+
+/// How a lease ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The job is done; the response had this status.
+    Acknowledged {
+        /// The status of the response.
+        status: Option<u16>,
+    },
+    /// The attempt failed.
+    Failed(Failure),
+    /// The attempt failed, and no other one can succeed.
+    FailedForGood(Failure),
+    /// The handler asks to be called later. It is not an attempt.
+    Later {
+        /// After this many seconds.
+        seconds: u64,
+        /// Whether the whole job queue pauses for this time.
+        pauses: bool,
+    },
+    /// The job was not started (J12).
+    Requeued,
+}
+
+/// How one lease ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The lease.
+    pub lease: Lease,
+    /// How it ends.
+    pub outcome: Outcome,
+}
+
+/// What became of a settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// The job is now in this state.
+    Now(JobState),
+    /// The lease is not the current one; nothing changed (J9).
+    NotLeased,
+}
+
+/// Where a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It waits for its first attempt.
+    Queued,
+    /// It is leased.
+    Running,
+    /// It waits for its next attempt.
+    Retrying,
+    /// It was acknowledged.
+    Completed,
+    /// It is a dead letter.
+    Failed,
+}
+
+/// One attempt that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The receive count of its lease.
+    pub receive_count: u64,
+    /// When it began.
+    pub started_at: Micros,
+    /// When it ended.
+    pub ended_at: Micros,
+    /// Why it failed; `None` if it succeeded.
+    pub reason: Option<FailureReason>,
+    /// The status of the response.
+    pub status: Option<u16>,
+}
+
+/// What is known about a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobView {
+    /// Its ID.
+    pub id: JobId,
+    /// Where it is.
+    pub state: JobState,
+    /// Its group.
+    pub group: Option<JobGroupId>,
+    /// Its number in the order of acceptance.
+    pub sequence: u64,
+    /// How many times it was received.
+    pub receive_count: u64,
+    /// How many attempts failed.
+    pub failed_attempts: u64,
+    /// When it was accepted.
+    pub enqueued_at: Micros,
+    /// When the next attempt is due; `None` unless it waits.
+    pub due_at: Option<Micros>,
+    /// The last attempts, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// The user for whom it runs.
+    pub user_id: Option<String>,
+    /// Its content; `None` once it is completed.
+    pub payload: Option<Payload>,
+    /// Why it is a dead letter.
+    pub reason: Option<FailureReason>,
+    /// The start of the last response that reported a failure.
+    pub response: Vec<u8>,
+}
+
+/// Counts of a job queue since it was created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct JobCounters {
+    /// Accepted jobs.
+    pub enqueued: u64,
+    /// Jobs that equal an earlier one.
+    pub duplicate: u64,
+    /// Acknowledged jobs.
+    pub acknowledged: u64,
+    /// Failed attempts.
+    pub failed: u64,
+    /// Leases that were returned without an attempt.
+    pub requeued: u64,
+    /// Jobs that became dead letters.
+    pub dead: u64,
+    /// Refused settlements and extensions of old leases.
+    pub refused: u64,
+}
+
+/// The statistics of a job queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobStats {
+    /// Jobs that wait, for their turn or for a retry.
+    pub waiting: u64,
+    /// Leased jobs.
+    pub running: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Size of all payloads together.
+    pub bytes: u64,
+    /// Seconds since the oldest job that is not finished was accepted; `None` if there is none.
+    pub oldest_age: Option<u64>,
+    /// Until when a handler's `Retry-After` pauses the job queue.
+    pub paused_until: Option<Micros>,
+    /// Counts since the job queue was created.
+    pub counters: JobCounters,
+}

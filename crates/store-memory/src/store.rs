@@ -1,7 +1,7 @@
 //! The lines of all queues: the rules plus a lock per queue.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use vestibule_core::line::{
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
 use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
+
+use crate::lock::lock;
 
 struct Entry {
     settings: Settings,
@@ -43,12 +45,6 @@ pub struct MemorySnapshot {
 struct QueueSnapshot {
     settings: Value,
     line: LineSnapshot,
-}
-
-/// Locks a mutex and ignores poisoning: each operation changes one value with plain code, so a
-/// panic leaves no partial state.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryStore {

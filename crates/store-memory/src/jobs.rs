@@ -1,0 +1,119 @@
+//! The jobs of all job queues: the rules plus a lock per job queue.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use vestibule_core::Clock;
+use vestibule_core::jobs::{
+    Enqueued, JobBackend, JobBackendError, JobId, JobQueue, JobQueueId, JobQueueSettings, JobStats, JobView, Lease,
+    NewJob, Received, Settled, Settlement,
+};
+
+use crate::lock::lock;
+
+/// A backend that keeps all jobs in this process. They are lost when it ends.
+pub struct MemoryJobs {
+    clock: Box<dyn Clock>,
+    job_queues: Mutex<HashMap<JobQueueId, Arc<Mutex<JobQueue>>>>,
+}
+
+impl MemoryJobs {
+    /// An empty backend that uses this clock.
+    #[must_use]
+    pub fn new(clock: impl Clock + 'static) -> Self {
+        Self { clock: Box::new(clock), job_queues: Mutex::default() }
+    }
+
+    /// The number of jobs that are not finished, and would be lost if the process ended now.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        let job_queues: Vec<_> = lock(&self.job_queues).values().cloned().collect();
+        job_queues.iter().map(|jobs| lock(jobs).unfinished()).sum()
+    }
+
+    fn job_queue(&self, id: &JobQueueId) -> Arc<Mutex<JobQueue>> {
+        let mut job_queues = lock(&self.job_queues);
+        if let Some(jobs) = job_queues.get(id) {
+            return Arc::clone(jobs);
+        }
+        Arc::clone(job_queues.entry(id.clone()).or_default())
+    }
+}
+
+#[async_trait]
+impl JobBackend for MemoryJobs {
+    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).enqueue(self.clock.now(), settings, jobs))
+    }
+
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).receive(self.clock.now(), settings, max))
+    }
+
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).extend(self.clock.now(), settings, leases))
+    }
+
+    async fn settle(
+        &self,
+        settings: &JobQueueSettings,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<Settled>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).settle(self.clock.now(), settings, settlements))
+    }
+
+    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).get(self.clock.now(), settings, job))
+    }
+
+    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).stats(self.clock.now(), settings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::fields::Object as _;
+    use vestibule_core::jobs::{JobState, Outcome, Payload};
+    use vestibule_core::{ManualClock, Micros};
+
+    use super::*;
+
+    fn settings(id: &str) -> JobQueueSettings {
+        let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs", "secret": secret });
+        JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap()
+    }
+
+    fn job() -> NewJob {
+        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
+        NewJob { id: JobId::random(), group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload }
+    }
+
+    #[tokio::test]
+    async fn job_queues_are_separate_and_share_the_clock() {
+        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
+        let backend = MemoryJobs::new(Arc::clone(&clock));
+        let (emails, imports) = (settings("emails"), settings("imports"));
+        let (first, second) = (job(), job());
+        let id = first.id;
+        backend.enqueue(&emails, vec![first]).await.unwrap();
+        backend.enqueue(&imports, vec![second]).await.unwrap();
+        assert_eq!(backend.unfinished(), 2);
+        let received = backend.receive(&emails, 10).await.unwrap();
+        assert_eq!(received.jobs.len(), 1);
+        let lease = received.jobs[0].lease;
+        clock.advance(29_000_000);
+        assert_eq!(backend.extend(&emails, &[lease]).await.unwrap(), [true]);
+        clock.advance(29_000_000);
+        let settlement = Settlement { lease, outcome: Outcome::Acknowledged { status: Some(204) } };
+        let settled = backend.settle(&emails, vec![settlement]).await.unwrap();
+        assert_eq!(settled, [Settled::Now(JobState::Completed)]);
+        assert_eq!(backend.get(&emails, id).await.unwrap().unwrap().state, JobState::Completed);
+        assert_eq!(backend.get(&imports, id).await.unwrap(), None);
+        assert_eq!(backend.stats(&imports).await.unwrap().waiting, 1);
+        assert_eq!(backend.unfinished(), 1);
+    }
+}

@@ -24,6 +24,10 @@ pub enum DocumentKind {
     FileQueues,
     /// The tenants of that file, by id.
     FileTenants,
+    /// The job queues of that file, by id.
+    FileJobQueues,
+    /// The settings of job queues, by id.
+    JobQueues,
 }
 
 impl DocumentKind {
@@ -35,6 +39,8 @@ impl DocumentKind {
             Self::Tokens => "tokens",
             Self::FileQueues => "file-queues",
             Self::FileTenants => "file-tenants",
+            Self::FileJobQueues => "file-job-queues",
+            Self::JobQueues => "job-queues",
         }
     }
 }

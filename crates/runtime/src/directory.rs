@@ -122,7 +122,7 @@ impl Directory {
     /// # Errors
     /// Returns the store's error. Call again to write the rest.
     pub async fn apply(&self, tenants: &[Tenant], queues: &[Settings]) -> Result<(), StoreError> {
-        let document = Document { tenants: tenants.to_vec(), queues: queues.to_vec() };
+        let document = Document { tenants: tenants.to_vec(), queues: queues.to_vec(), ..Document::default() };
         let options = PlanOptions { unlisted: Unlisted::RemoveOnly(&[]), ..PlanOptions::default() };
         let stored = stored_settings(&*self.store, &document, options.unlisted).await?;
         self.execute(&Plan::of(&stored, document, &options)).await.map(drop)

@@ -6,6 +6,7 @@
 //! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
 //!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
 //! - [`stored_settings`]: what a settings document is compared with.
+//! - [`JobQueues`]: the settings of job queues, cached, and the backend of their jobs.
 //! - [`record_beacon`]: records the value of the beacon of a draw.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
@@ -26,6 +27,7 @@ mod config;
 mod decision;
 mod directory;
 mod env;
+mod job_queues;
 mod log_format;
 mod network_lists;
 mod problem;
@@ -46,6 +48,7 @@ pub use config::{
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten};
 pub use network_lists::{NetworkLists, NetworkListsError, Networks};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};

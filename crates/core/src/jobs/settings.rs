@@ -1,10 +1,12 @@
 //! Settings of a job queue.
 
+use serde_json::{Map, Value};
+
 use super::id::JobQueueId;
 use super::target::JobTarget;
 use crate::TenantId;
 use crate::fields::FieldWording as W;
-use crate::fields::{Bounded, Flag, ObjectReader, Omissible};
+use crate::fields::{Bounded, FieldError, Flag, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
 
 /// Maximum size of a payload in bytes (J15).
@@ -85,6 +87,32 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
 }
 
 impl JobQueueSettings {
+    /// All settings as they are stored, with the signing secret.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        self.write(&mut map);
+        map.into()
+    }
+
+    /// The settings for plans and audit events: in place of the signing secret, its fingerprint.
+    #[must_use]
+    pub fn to_shown_value(&self) -> Value {
+        let mut shown = self.to_value();
+        if let Some(secret) = &self.target.secret {
+            shown["target"]["secret"] = secret.fingerprint().into();
+        }
+        shown
+    }
+
+    /// Parses stored settings. Unknown fields are ignored, and invalid optional ones have their defaults.
+    ///
+    /// # Errors
+    /// Returns the invalid fields without which a job queue is nothing.
+    pub fn from_stored(value: &Value) -> Result<Self, Vec<FieldError>> {
+        Reader::read(value, Reading::Stored)
+    }
+
     /// J10: microseconds from failed attempt `attempt`, counted from 1, to the next one. `spread` is uniform from 0 to 255 and
     /// moves it by up to 20 % either way.
     #[must_use]
@@ -99,10 +127,9 @@ impl JobQueueSettings {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::fields::{Object as _, Reader, Reading};
 
     fn draft(more: &Value) -> Value {
         let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
@@ -122,9 +149,9 @@ mod tests {
         let given = json!({ "dispatches_per_minute": 600, "concurrency": 3, "paused": true });
         let settings = JobQueueSettings::from_json(&draft(&given)).unwrap();
         assert_eq!((settings.max_attempts, settings.retention, settings.timeout), (8, 345_600, 300));
-        let mut written = serde_json::Map::new();
-        settings.write(&mut written);
-        assert_eq!(JobQueueSettings::from_json(&written.into()).unwrap(), settings);
+        assert_eq!(JobQueueSettings::from_json(&settings.to_value()).unwrap(), settings);
+        let shown = settings.to_shown_value().to_string();
+        assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
     }
 
     #[test]
@@ -144,7 +171,7 @@ mod tests {
     #[test]
     fn stored_backoffs_stay_in_order() {
         let stored = draft(&json!({ "min_backoff": 60, "max_backoff": 5, "from_a_later_version": 1 }));
-        let settings = Reader::read::<JobQueueSettings>(&stored, Reading::Stored).unwrap();
+        let settings = JobQueueSettings::from_stored(&stored).unwrap();
         assert_eq!((settings.min_backoff, settings.max_backoff), (60, 60));
     }
 }

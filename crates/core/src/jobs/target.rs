@@ -6,10 +6,11 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::Message;
 use crate::fields::FieldWording as W;
-use crate::fields::{Field, Reader};
+use crate::fields::{Field, Omissible, Reader};
 use crate::settings::{AbsoluteUrl, Origin};
 
 /// How a written signing secret begins, as Standard Webhooks says.
@@ -17,6 +18,8 @@ const SECRET_PREFIX: &str = "whsec_";
 /// Bounds of a signing secret in bytes, as Standard Webhooks says.
 const SECRET_MIN: usize = 24;
 const SECRET_MAX: usize = 64;
+/// Bytes of a hash that tell secrets apart.
+const FINGERPRINT_BYTES: usize = 4;
 
 /// The kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,8 @@ crate::fields! {
         pub kind: JobTargetKind,
         /// Address of the handler; its origin must be one of the tenant's.
         pub url: HandlerUrl,
-        /// Secret that signs calls, as Standard Webhooks says.
-        pub secret: SigningSecret,
+        /// Secret that signs calls, as Standard Webhooks says. Generated if it is absent.
+        pub secret: Omissible<SigningSecret>,
     }
     // Without its target a job queue is nothing.
     const NEVER_IGNORED;
@@ -75,6 +78,29 @@ impl fmt::Display for HandlerUrl {
 pub struct SigningSecret(Vec<u8>);
 
 impl SigningSecret {
+    /// Size of a generated secret in bytes.
+    pub const GENERATED: usize = 32;
+
+    /// The secret of these random bytes.
+    #[must_use]
+    pub fn generated(bytes: [u8; Self::GENERATED]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    /// As handlers are given it: `whsec_` and the bytes in base64.
+    #[must_use]
+    pub fn reveal(&self) -> String {
+        format!("{SECRET_PREFIX}{}", BASE64_STANDARD.encode(&self.0))
+    }
+
+    /// Tells secrets apart in plans and audit events without revealing them.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let digest = Sha256::digest(&self.0);
+        let shown = digest.iter().take(FINGERPRINT_BYTES);
+        shown.fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    }
+
     /// The key of the HMAC.
     #[must_use]
     pub fn key(&self) -> &[u8] {
@@ -108,7 +134,7 @@ impl Field for SigningSecret {
     }
 
     fn to_json(value: &Self) -> Value {
-        format!("{SECRET_PREFIX}{}", BASE64_STANDARD.encode(&value.0)).into()
+        value.reveal().into()
     }
 }
 
@@ -133,7 +159,7 @@ mod tests {
         for length in [24, 64] {
             let parsed = target("https://CRM.acme.example/jobs?kind=mail", &secret(length)).unwrap();
             assert_eq!(parsed.url.origin().to_string(), "https://crm.acme.example");
-            assert_eq!(parsed.secret.key(), vec![7; length]);
+            assert_eq!(parsed.secret.as_ref().map(SigningSecret::key), Some(&*vec![7; length]));
             let expected =
                 json!({ "kind": "http", "url": "https://crm.acme.example/jobs?kind=mail", "secret": secret(length) });
             assert_eq!(JobTarget::to_json(&parsed), expected);
@@ -148,6 +174,14 @@ mod tests {
         }
         let parsed = target("https://crm.acme.example/", &secret(32)).unwrap();
         assert!(!format!("{parsed:?}").contains("Bwc"), "{parsed:?}");
+    }
+
+    #[test]
+    fn fingerprint_tells_secrets_apart() {
+        let [one, other] = [7, 8].map(|byte| SigningSecret::generated([byte; 32]));
+        assert_eq!(one.fingerprint().len(), "sha256:".len() + 8);
+        assert_ne!(one.fingerprint(), other.fingerprint());
+        assert_eq!(target("https://crm.acme.example/", &one.reveal()).unwrap().secret, Some(one));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::origin_pattern::OriginPattern;
 use super::reach::Reach;
 use super::tenant::Tenant;
 use crate::fields::{FieldError, FieldWording as W};
+use crate::jobs::JobQueueSettings;
 use crate::{Message, Param};
 
 impl Tenant {
@@ -60,6 +61,13 @@ impl Tenant {
             refused.extend(fault.map(|fault| FieldError::new("cookie_domain", fault)));
         }
         refused
+    }
+
+    /// Why the handler of a job queue is not allowed for this tenant.
+    #[must_use]
+    pub fn job_queue_refusal(&self, job_queue: &JobQueueSettings, by_superuser: bool) -> Option<FieldError> {
+        let fault = self.origin_refusal(job_queue.target.url.origin(), by_superuser)?;
+        Some(FieldError::new("target.url", fault))
     }
 
     fn host_refusal(&self, host: &HostPattern, by_superuser: bool) -> Option<Message> {

@@ -1,4 +1,4 @@
-//! A document of tenants and queues.
+//! A document of tenants, queues and job queues.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,22 +7,27 @@ use serde_json::Value;
 use super::{Settings, Tenant};
 use crate::fields::FieldWording as W;
 use crate::fields::{FieldError, List, Object as _};
+use crate::jobs::JobQueueSettings;
 
 /// Maximum number of tenants, and of queues, in a document.
 const TABLES_MAX: usize = 10_000;
+/// Maximum number of job queues of a deployment.
+const JOB_QUEUES_MAX: usize = 1_000;
 
 crate::fields! {
-    /// Tenants and queues, as in a settings file.
+    /// Tenants, queues and job queues, as in a settings file.
     #[derive(Debug, Clone, Default)]
     pub struct Document as "SettingsDraft" {
         /// The tenants.
         pub tenants: List<Tenant, 0, TABLES_MAX> = Vec::new(),
         /// The queues; their tenants must be in `tenants`.
         pub queues: List<Settings, 0, TABLES_MAX> = Vec::new(),
+        /// The job queues; their tenants must be in `tenants`.
+        pub job_queues: List<JobQueueSettings, 0, JOB_QUEUES_MAX> = Vec::new(),
     }
 }
 
-/// Parses a document of the form `{ tenants: [..], queues: [..] }`.
+/// Parses a document of the form `{ tenants: [..], queues: [..], job_queues: [..] }`.
 ///
 /// # Errors
 /// Returns every invalid field by its path.
@@ -52,11 +57,15 @@ fn conflicts_between_tables(document: &Value) -> Vec<FieldError> {
         ids
     };
     let tenants = unique("tenants");
-    unique("queues");
-    for (index, tenant) in texts(document, "queues", "tenant") {
-        if !tenants.contains(tenant) && tenant.parse::<crate::TenantId>().is_ok() {
-            let fault = W::NoSuchTenant.with("tenant", tenant);
-            errors.push(FieldError::new(format!("queues[{index}].tenant"), fault));
+    for list in ["queues", "job_queues"] {
+        unique(list);
+    }
+    for list in ["queues", "job_queues"] {
+        for (index, tenant) in texts(document, list, "tenant") {
+            if !tenants.contains(tenant) && tenant.parse::<crate::TenantId>().is_ok() {
+                let fault = W::NoSuchTenant.with("tenant", tenant);
+                errors.push(FieldError::new(format!("{list}[{index}].tenant"), fault));
+            }
         }
     }
     errors
@@ -68,7 +77,7 @@ fn texts<'a>(document: &'a Value, list: &str, field: &'static str) -> impl Itera
     tables.filter_map(move |(index, table)| Some((index, table.get(field)?.as_str()?)))
 }
 
-/// Values of queues that their tenants' allowlists reject, if all tables are valid by themselves.
+/// Values of queues and job queues that their tenants' allowlists reject, if all tables are valid by themselves.
 fn refusals(document: &Document) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let tenants: HashMap<_, _> = document.tenants.iter().map(|tenant| (&tenant.id, tenant)).collect();
@@ -77,6 +86,12 @@ fn refusals(document: &Document) -> Vec<FieldError> {
         for FieldError { field, fault } in refused.unwrap_or_default() {
             errors.push(FieldError::new(format!("queues[{index}].{field}"), fault));
         }
+    }
+    for (index, job_queue) in document.job_queues.iter().enumerate() {
+        let refused = tenants.get(&job_queue.tenant).and_then(|tenant| tenant.job_queue_refusal(job_queue, true));
+        errors.extend(
+            refused.map(|FieldError { field, fault }| FieldError::new(format!("job_queues[{index}].{field}"), fault)),
+        );
     }
     errors
 }

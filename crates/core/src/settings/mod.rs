@@ -12,6 +12,7 @@ mod event_changes;
 mod host;
 mod identity;
 mod invitation;
+mod job_queue_plan;
 mod name;
 mod network_lists;
 mod operator_message;
@@ -40,6 +41,7 @@ pub use event_changes::{
 pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
+pub use job_queue_plan::{JobQueueChange, JobQueuePlan, StoredJobQueue, job_queues_outside};
 pub use name::{HOST_GAP, NAME_MAX, Name, parse_name};
 pub use network_lists::{ClassifiedNetworks, NetworkListNames};
 pub use operator_message::{MESSAGE_MAX, OperatorMessage};

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::job_queue_plan::{JobQueuePlan, StoredJobQueue};
 use super::{
     Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, complete_draws, complete_invitations,
     keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
@@ -51,6 +52,8 @@ pub struct StoredSettings {
     pub removed: Vec<QueueId>,
     /// Queues that exist and cannot be read. They always stay.
     pub unreadable: Vec<QueueId>,
+    /// All job queues.
+    pub job_queues: Vec<StoredJobQueue>,
 }
 
 impl StoredSettings {
@@ -155,6 +158,8 @@ pub struct Plan {
     /// Draws that cannot take place, since this process does not know their sale keys, and values of beacons that the server did
     /// not record, as `queue.field`.
     pub invalid_draws: Vec<FieldError>,
+    /// What changes in job queues.
+    pub job_queues: JobQueuePlan,
     /// Stored queues that are neither in the document nor removed.
     others: Vec<Settings>,
 }
@@ -174,6 +179,8 @@ impl Plan {
             plan.add_queue(stored, before, queue, options);
         }
         plan.add_unlisted(stored, &listed, options.unlisted);
+        let last = options.last_applied.map(|last| &*last.job_queues);
+        plan.job_queues = JobQueuePlan::of(&stored.job_queues, document.job_queues, last, options.unlisted);
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan
     }
@@ -270,7 +277,7 @@ impl Plan {
     /// Whether nothing is changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
+        self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty() && self.job_queues.is_empty()
     }
 
     /// The queues that are kept for this reason.
@@ -374,10 +381,14 @@ impl Plan {
         [self.invalid_draws.clone(), self.locked_events(stored, now)].concat()
     }
 
-    /// Values of queues that the new and changed tenants do not allow, as `queue.field`.
+    /// Values of queues and job queues that the new and changed tenants do not allow, as `queue.field`.
     #[must_use]
     pub fn outside(&self) -> Vec<FieldError> {
-        self.tenants.iter().flat_map(|change| values_outside(&change.tenant, self.all_queues_after())).collect()
+        let of = |tenant| {
+            let queues = values_outside(tenant, self.all_queues_after());
+            queues.into_iter().chain(self.job_queues.outside(tenant))
+        };
+        self.tenants.iter().flat_map(|change| of(&change.tenant)).collect()
     }
 }
 
@@ -415,7 +426,7 @@ mod tests {
     }
 
     fn stored(queues: &[(&str, u64)]) -> StoredSettings {
-        let Document { tenants, queues } = document(queues);
+        let Document { tenants, queues, .. } = document(queues);
         StoredSettings { tenants, queues, ..StoredSettings::default() }
     }
 

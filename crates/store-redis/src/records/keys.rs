@@ -39,6 +39,8 @@ mod tests {
             (documents(DocumentKind::Tokens), "vestibule:tokens"),
             (documents(DocumentKind::FileQueues), "vestibule:file-queues"),
             (documents(DocumentKind::FileTenants), "vestibule:file-tenants"),
+            (documents(DocumentKind::FileJobQueues), "vestibule:file-job-queues"),
+            (documents(DocumentKind::JobQueues), "vestibule:job-queues"),
             (log(&LogName::Audit), "vestibule:audit"),
             (log(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
             (log(&LogName::AccountAudit), "vestibule:audit:accounts"),

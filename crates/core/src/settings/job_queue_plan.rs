@@ -1,0 +1,178 @@
+//! What applying a document would change in job queues.
+
+use super::plan::{FieldChange, differences};
+use super::{Tenant, Unlisted};
+use crate::fields::FieldError;
+use crate::jobs::{JobQueueId, JobQueueSettings};
+use serde_json::Value;
+
+/// A stored job queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredJobQueue {
+    /// Its settings.
+    pub settings: JobQueueSettings,
+    /// Revision of the settings, from 1.
+    pub revision: u64,
+}
+
+/// A job queue that is created or changed.
+#[derive(Debug, Clone)]
+pub struct JobQueueChange {
+    /// What is written. A new job queue may have no signing secret yet.
+    pub settings: JobQueueSettings,
+    /// The revision that is replaced; 0 if the job queue is new.
+    pub replaces: u64,
+    /// The changed fields; all fields of a new job queue. Secrets are shown as fingerprints.
+    pub changes: Vec<FieldChange>,
+}
+
+/// What applying a document changes in job queues.
+#[derive(Debug, Clone, Default)]
+pub struct JobQueuePlan {
+    /// New and changed job queues, in the order of the document.
+    pub changed: Vec<JobQueueChange>,
+    /// Job queues that are removed, unless they have jobs.
+    pub removed: Vec<StoredJobQueue>,
+    /// Job queues that the document does not contain and that stay.
+    pub kept: Vec<JobQueueSettings>,
+}
+
+impl JobQueuePlan {
+    /// Compares the job queues of a document with the stored ones. `last` is what the same source contained when it was last
+    /// applied: entries that have not changed in it keep the changes that were made elsewhere, and entries that it no longer
+    /// has are removed.
+    pub(super) fn of(
+        stored: &[StoredJobQueue],
+        wanted: Vec<JobQueueSettings>,
+        last: Option<&[JobQueueSettings]>,
+        unlisted: Unlisted<'_>,
+    ) -> Self {
+        let last_of = |id: &JobQueueId| last.and_then(|last| last.iter().find(|it| it.id == *id));
+        let mut plan = Self::default();
+        for one in stored.iter().filter(|one| wanted.iter().all(|it| it.id != one.settings.id)) {
+            if matches!(unlisted, Unlisted::Remove) || last_of(&one.settings.id).is_some() {
+                plan.removed.push(one.clone());
+            } else {
+                plan.kept.push(one.settings.clone());
+            }
+        }
+        for mut settings in wanted {
+            let before = stored.iter().find(|it| it.settings.id == settings.id);
+            if before.is_some() && last_of(&settings.id) == Some(&settings) {
+                continue;
+            }
+            if let (None, Some(before)) = (&settings.target.secret, before) {
+                settings.target.secret.clone_from(&before.settings.target.secret);
+            }
+            let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
+            let changes = differences(&shown, &settings.to_shown_value());
+            if !changes.is_empty() {
+                plan.changed.push(JobQueueChange { settings, replaces: before.map_or(0, |it| it.revision), changes });
+            }
+        }
+        plan
+    }
+
+    /// Whether nothing is changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.removed.is_empty()
+    }
+
+    /// Handlers that a tenant's list does not allow, of job queues that are written and of those that stay, as
+    /// `job queue.field`.
+    pub(super) fn outside(&self, tenant: &Tenant) -> Vec<FieldError> {
+        let written = self.changed.iter().map(|change| &change.settings);
+        job_queues_outside(tenant, written.chain(&self.kept))
+    }
+}
+
+/// Handlers of a tenant's job queues that its list does not allow, as `job queue.field`.
+pub fn job_queues_outside<'a>(
+    tenant: &Tenant,
+    job_queues: impl IntoIterator<Item = &'a JobQueueSettings>,
+) -> Vec<FieldError> {
+    let own = job_queues.into_iter().filter(|job_queue| job_queue.tenant == tenant.id);
+    let refused = own.filter_map(|job_queue| {
+        let FieldError { field, fault } = tenant.job_queue_refusal(job_queue, true)?;
+        Some(FieldError::new(format!("{}.{field}", job_queue.id), fault))
+    });
+    refused.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fields::Object as _;
+    use crate::jobs::SigningSecret;
+
+    fn job_queue(id: &str, concurrency: u64) -> JobQueueSettings {
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        let value = json!({ "id": id, "tenant": "acme", "target": target, "concurrency": concurrency });
+        JobQueueSettings::from_json(&value).unwrap()
+    }
+
+    fn stored(settings: JobQueueSettings) -> StoredJobQueue {
+        StoredJobQueue { settings, revision: 3 }
+    }
+
+    fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {
+        JobQueuePlan::of(stored, wanted.to_vec(), last, Unlisted::Keep)
+    }
+
+    fn summary(plan: &JobQueuePlan) -> (Vec<(&str, u64)>, Vec<&str>, Vec<&str>) {
+        (
+            plan.changed.iter().map(|it| (it.settings.id.as_str(), it.replaces)).collect(),
+            plan.removed.iter().map(|it| it.settings.id.as_str()).collect(),
+            plan.kept.iter().map(|it| it.id.as_str()).collect(),
+        )
+    }
+
+    #[test]
+    fn only_new_and_changed_job_queues_are_written() {
+        let before = [stored(job_queue("same", 1)), stored(job_queue("mails", 1)), stored(job_queue("other", 1))];
+        let plan = plan(&before, &[job_queue("same", 1), job_queue("mails", 2), job_queue("new", 1)], None);
+        assert_eq!(summary(&plan), (vec![("mails", 3), ("new", 0)], vec![], vec!["other"]));
+        let changes: Vec<_> = plan.changed[0].changes.iter().map(|it| (it.field.as_str(), &it.to)).collect();
+        assert_eq!(changes, [("concurrency", &json!(2))]);
+    }
+
+    #[test]
+    fn secret_is_kept_if_the_document_has_none_and_never_shown() {
+        let mut before = job_queue("mails", 1);
+        before.target.secret = Some(SigningSecret::generated([7; 32]));
+        let before = [stored(before)];
+        assert!(plan(&before, &[job_queue("mails", 1)], None).is_empty());
+        let mut wanted = job_queue("mails", 1);
+        wanted.target.secret = Some(SigningSecret::generated([8; 32]));
+        let plan = plan(&before, &[wanted.clone()], None);
+        assert_eq!(plan.changed[0].settings, wanted);
+        let shown = json!(plan.changed[0].changes).to_string();
+        assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
+    }
+
+    #[test]
+    fn entries_that_left_the_source_are_removed() {
+        let before = [stored(job_queue("mails", 5)), stored(job_queue("gone", 1)), stored(job_queue("other", 1))];
+        let last = [job_queue("mails", 1), job_queue("gone", 1)];
+        let unchanged = plan(&before, &[job_queue("mails", 1)], Some(&last));
+        assert_eq!(summary(&unchanged), (vec![], vec!["gone"], vec!["other"]), "changes elsewhere stay");
+        let changed = plan(&before, &[job_queue("mails", 2)], Some(&last));
+        assert_eq!(changed.changed[0].settings.concurrency, 2);
+        let removing = JobQueuePlan::of(&before, Vec::new(), None, Unlisted::Remove);
+        assert_eq!(removing.removed.len(), 3);
+        assert_eq!(plan(&[], &[job_queue("mails", 1)], Some(&last)).changed.len(), 1, "a lost one is written again");
+    }
+
+    #[test]
+    fn handlers_must_be_among_the_origins_of_the_tenant() {
+        let tenant =
+            |origin: &str| Tenant::from_value(&json!({ "id": "acme", "name": "Acme", "origins": [origin] })).unwrap();
+        let all = [job_queue("mails", 1)];
+        assert!(job_queues_outside(&tenant("https://*.acme.example"), &all).is_empty());
+        let outside = job_queues_outside(&tenant("https://shop.acme.example"), &all);
+        assert_eq!(outside.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["mails.target.url"]);
+    }
+}

@@ -1,0 +1,310 @@
+//! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+use tokio::sync::{Mutex, Notify};
+use tracing::warn;
+use vestibule_core::jobs::{
+    Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, NewJob, SigningSecret,
+};
+use vestibule_core::settings::{JobQueuePlan, StoredJobQueue, Tenant};
+use vestibule_core::store::{SettingsStore, StoreError};
+use vestibule_freeze::FreezeAwareInstant;
+use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
+
+/// Age at which the cache is read again.
+const FRESH_FOR: Duration = Duration::from_secs(5);
+/// Minimum interval between reads for unknown job queues.
+const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// A cached job queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedJobQueue {
+    /// The settings.
+    pub settings: JobQueueSettings,
+    /// Revision of the settings.
+    pub revision: u64,
+    /// The tenant, whose origins say which handlers may be called; `None` if the store does not have it.
+    pub tenant: Option<Arc<Tenant>>,
+}
+
+/// What became of a plan.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct JobQueuesWritten {
+    /// Job queues that were created or changed.
+    pub written: Vec<JobQueueSettings>,
+    /// Job queues that were removed.
+    pub removed: Vec<JobQueueId>,
+    /// Job queues that someone else changed since the plan was made. They are not written.
+    pub skipped: Vec<JobQueueId>,
+    /// Job queues that stay because they have jobs or dead letters.
+    pub not_empty: Vec<JobQueueId>,
+}
+
+#[derive(Default)]
+struct Snapshot {
+    read_at: Option<FreezeAwareInstant>,
+    job_queues: HashMap<JobQueueId, Arc<CachedJobQueue>>,
+}
+
+impl Snapshot {
+    fn is_younger_than(&self, age: Duration) -> bool {
+        self.read_at.is_some_and(|at| at.elapsed() < age)
+    }
+}
+
+/// All job queues.
+pub struct JobQueues {
+    records: Arc<dyn RecordStore>,
+    store: Arc<dyn SettingsStore>,
+    backend: Arc<dyn JobBackend>,
+    snapshot: ArcSwap<Snapshot>,
+    reading: Mutex<()>,
+    enqueued: Notify,
+}
+
+impl JobQueues {
+    /// Job queues whose settings are in `records`, with their tenants in `store` and their jobs in `backend`.
+    #[must_use]
+    pub fn new(records: Arc<dyn RecordStore>, store: Arc<dyn SettingsStore>, backend: Arc<dyn JobBackend>) -> Self {
+        Self {
+            records,
+            store,
+            backend,
+            snapshot: ArcSwap::default(),
+            reading: Mutex::default(),
+            enqueued: Notify::new(),
+        }
+    }
+
+    /// The backend that holds the jobs.
+    #[must_use]
+    pub fn backend(&self) -> &Arc<dyn JobBackend> {
+        &self.backend
+    }
+
+    /// Reads the settings of all job queues, by ID. Settings that can't be read are logged and left out.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn stored(&self) -> Result<Vec<StoredJobQueue>, StoreError> {
+        let documents = self.records.list_documents(DocumentKind::JobQueues).await?;
+        Ok(documents.into_iter().filter_map(|(id, document)| parsed(&id, &document.text, document.revision)).collect())
+    }
+
+    /// A job queue, at most five seconds old; `None` if there is none with this ID. If the store does not respond, the cached
+    /// settings stay in effect.
+    ///
+    /// # Errors
+    /// Returns the store's error if this job queue has not been read yet.
+    pub async fn get(&self, id: &JobQueueId) -> Result<Option<Arc<CachedJobQueue>>, StoreError> {
+        let known = self.snapshot.load().job_queues.get(id).cloned();
+        let outcome = self.read_if_older(if known.is_some() { FRESH_FOR } else { UNKNOWN_AFTER }).await;
+        match (outcome, known) {
+            (Err(_), Some(known)) => Ok(Some(known)),
+            (Err(error), None) => Err(error),
+            (Ok(()), _) => Ok(self.snapshot.load().job_queues.get(id).cloned()),
+        }
+    }
+
+    /// All job queues by ID, at most five seconds old. If the store does not respond, the cached settings stay in effect.
+    ///
+    /// # Errors
+    /// Returns the store's error if no job queue has been read yet.
+    pub async fn all(&self) -> Result<Vec<Arc<CachedJobQueue>>, StoreError> {
+        let outcome = self.read_if_older(FRESH_FOR).await;
+        let snapshot = self.snapshot.load_full();
+        if snapshot.read_at.is_none() {
+            outcome?;
+        }
+        let mut all: Vec<_> = snapshot.job_queues.values().cloned().collect();
+        all.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+        Ok(all)
+    }
+
+    /// Enqueues jobs and wakes the worker of this process.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The jobs may or may not have been enqueued.
+    pub async fn enqueue(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: Vec<NewJob>,
+    ) -> Result<Vec<Enqueued>, JobBackendError> {
+        let enqueued = self.backend.enqueue(settings, jobs).await?;
+        if enqueued.contains(&Enqueued::Accepted) {
+            self.enqueued.notify_waiters();
+        }
+        Ok(enqueued)
+    }
+
+    /// Waits until a job is enqueued in this process.
+    pub async fn job_enqueued(&self) {
+        self.enqueued.notified().await;
+    }
+
+    /// Writes and removes job queues as planned. A job queue with jobs or dead letters is not removed.
+    ///
+    /// # Errors
+    /// Returns the store's error. Plan again to write the rest.
+    pub async fn execute(&self, plan: &JobQueuePlan) -> Result<JobQueuesWritten, StoreError> {
+        let mut outcome = JobQueuesWritten::default();
+        for change in &plan.changed {
+            let mut settings = change.settings.clone();
+            if settings.target.secret.is_none() {
+                settings.target.secret = Some(SigningSecret::generated(random()?));
+            }
+            let (id, text) = (settings.id.as_str(), settings.to_value().to_string());
+            match self.records.put_document(DocumentKind::JobQueues, id, &text, change.replaces).await? {
+                DocumentOutcome::Stored(_) => outcome.written.push(settings),
+                DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
+                    outcome.skipped.push(settings.id);
+                }
+            }
+        }
+        for StoredJobQueue { settings, revision } in &plan.removed {
+            if self.has_jobs(settings).await? {
+                outcome.not_empty.push(settings.id.clone());
+                continue;
+            }
+            let change = DocumentChange { text: None, over: *revision, needs_other: None };
+            match self.records.change_document(DocumentKind::JobQueues, settings.id.as_str(), change).await? {
+                DocumentOutcome::Stored(_) => outcome.removed.push(settings.id.clone()),
+                DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
+                    outcome.skipped.push(settings.id.clone());
+                }
+            }
+        }
+        if !plan.is_empty()
+            && let Err(error) = self.read_if_older(Duration::ZERO).await
+        {
+            warn!(%error, "job queues were written, but could not be read again yet");
+        }
+        Ok(outcome)
+    }
+
+    async fn has_jobs(&self, settings: &JobQueueSettings) -> Result<bool, StoreError> {
+        let stats = self.backend.stats(settings).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(stats.waiting + stats.running + stats.dead > 0)
+    }
+
+    /// Reads all job queues, one call at a time, unless the cache is young enough.
+    async fn read_if_older(&self, age: Duration) -> Result<(), StoreError> {
+        if self.snapshot.load().is_younger_than(age) {
+            return Ok(());
+        }
+        let _reading = self.reading.lock().await;
+        if self.snapshot.load().is_younger_than(age) {
+            return Ok(());
+        }
+        let read_at = Some(FreezeAwareInstant::now());
+        let stored = self.stored().await?;
+        let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
+        let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
+        let cached = |StoredJobQueue { settings, revision }: StoredJobQueue| {
+            let tenant = tenants.get(&settings.tenant).cloned();
+            (settings.id.clone(), Arc::new(CachedJobQueue { settings, revision, tenant }))
+        };
+        let job_queues = stored.into_iter().map(cached).collect();
+        self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
+        Ok(())
+    }
+}
+
+fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    match JobQueueSettings::from_stored(&value) {
+        Ok(settings) => Some(StoredJobQueue { settings, revision }),
+        Err(errors) => {
+            let errors = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            warn!(
+                job_queue = id,
+                errors, "the stored settings of this job queue can't be read; its jobs are kept and not run"
+            );
+            None
+        }
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Unavailable(format!("no randomness: {error}")))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::SystemClock;
+    use vestibule_core::fields::Object as _;
+    use vestibule_core::jobs::{JobId, Payload};
+    use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, Unlisted};
+    use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+
+    use super::*;
+
+    fn job_queue(id: &str) -> JobQueueSettings {
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap()
+    }
+
+    async fn fixture() -> JobQueues {
+        let store = Arc::new(MemoryStore::new(SystemClock::new()));
+        store.put_tenant(&Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap()).await.unwrap();
+        let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+        JobQueues::new(records, store, Arc::new(MemoryJobs::new(SystemClock::new())))
+    }
+
+    async fn plan(job_queues: &JobQueues, wanted: &[JobQueueSettings]) -> JobQueuePlan {
+        let stored = StoredSettings { job_queues: job_queues.stored().await.unwrap(), ..StoredSettings::default() };
+        let document = Document { job_queues: wanted.to_vec(), ..Document::default() };
+        let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
+        Plan::of(&stored, document, &options).job_queues
+    }
+
+    #[tokio::test]
+    async fn secret_is_generated_once() {
+        let job_queues = fixture().await;
+        let mails = job_queue("mails");
+        let written = job_queues.execute(&plan(&job_queues, &[mails.clone()]).await).await.unwrap();
+        let secret = written.written[0].target.secret.clone().unwrap();
+        assert!(plan(&job_queues, &[mails.clone()]).await.is_empty());
+        let changed = JobQueueSettings { concurrency: 3, ..mails.clone() };
+        job_queues.execute(&plan(&job_queues, &[changed]).await).await.unwrap();
+        let cached = job_queues.get(&mails.id).await.unwrap().unwrap();
+        assert_eq!((cached.settings.concurrency, cached.revision), (3, 2), "written settings are in effect at once");
+        assert_eq!(cached.settings.target.secret, Some(secret));
+        assert_eq!(cached.tenant.as_ref().unwrap().name, "Acme");
+    }
+
+    #[tokio::test]
+    async fn job_queue_with_jobs_stays() {
+        let job_queues = fixture().await;
+        let mails = job_queue("mails");
+        job_queues.execute(&plan(&job_queues, &[mails.clone(), job_queue("empty")]).await).await.unwrap();
+        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
+        let id = JobId::random();
+        let job = NewJob { id, group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload };
+        let (enqueued, ()) = tokio::join!(job_queues.enqueue(&mails, vec![job]), job_queues.job_enqueued());
+        assert_eq!(enqueued.unwrap(), [Enqueued::Accepted]);
+        let outcome = job_queues.execute(&plan(&job_queues, &[]).await).await.unwrap();
+        assert_eq!((outcome.not_empty, outcome.removed), (vec![mails.id.clone()], vec!["empty".parse().unwrap()]));
+        assert_eq!(job_queues.all().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn concurrent_change_is_not_overwritten() {
+        let job_queues = fixture().await;
+        let mails = job_queue("mails");
+        job_queues.execute(&plan(&job_queues, &[mails.clone()]).await).await.unwrap();
+        let change = |concurrency| JobQueueSettings { concurrency, ..mails.clone() };
+        let (first, second) = (plan(&job_queues, &[change(2)]).await, plan(&job_queues, &[change(3)]).await);
+        assert_eq!(job_queues.execute(&first).await.unwrap().written.len(), 1);
+        assert_eq!(job_queues.execute(&second).await.unwrap().skipped, [mails.id.clone()]);
+        assert_eq!(job_queues.get(&mails.id).await.unwrap().unwrap().settings.concurrency, 2);
+    }
+}

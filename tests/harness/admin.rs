@@ -7,9 +7,10 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
-use vestibule_core::{SaleKeys, Store};
+use vestibule_core::{SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
-use vestibule_runtime::Directory;
+use vestibule_runtime::{Directory, JobQueues};
+use vestibule_store_memory::MemoryJobs;
 use vestibule_themes::ThemeVersions;
 
 use crate::{TestResponse, Visitor};
@@ -21,6 +22,7 @@ const ROOT: (&str, &str) = ("root", "correct horse battery");
 pub struct AdminUnderTest {
     address: String,
     records: Arc<dyn RecordStore>,
+    jobs: Arc<JobQueues>,
     server: JoinHandle<std::io::Result<()>>,
 }
 
@@ -82,6 +84,8 @@ impl AdminUnderTest {
         let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
+        let backend = Arc::new(MemoryJobs::new(SystemClock::new()));
+        let jobs = Arc::new(JobQueues::new(Arc::clone(&records), store.clone(), backend));
         let parts = AdminParts {
             store,
             records: Arc::clone(&records),
@@ -93,10 +97,11 @@ impl AdminUnderTest {
             require_totp,
             streams: true,
             sale_keys: SaleKeys::new(&crate::GateUnderTest::sale_keys()).unwrap(),
+            jobs: Some(jobs.clone()),
         };
         let router = vestibule_admin::router(parts);
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, records, server }
+        Self { address, records, jobs, server }
     }
 
     /// `127.0.0.1:<port>`.
@@ -109,6 +114,12 @@ impl AdminUnderTest {
     #[must_use]
     pub fn records(&self) -> &Arc<dyn RecordStore> {
         &self.records
+    }
+
+    /// The job queues, with their jobs in memory.
+    #[must_use]
+    pub fn jobs(&self) -> &Arc<JobQueues> {
+        &self.jobs
     }
 
     /// Somebody at the door, who has not signed in.

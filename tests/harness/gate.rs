@@ -204,7 +204,8 @@ async fn upload(s3: &S3, folder: &Path, prefix: &str) {
 
 /// What the settings say, known here and written to the store if they shall be.
 async fn directory(store: &Arc<dyn Store>, document: &Value, written: bool) -> Arc<Directory> {
-    let Document { tenants, queues } = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let Document { tenants, queues, .. } =
+        parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
     if written {
         directory.apply(&tenants, &queues).await.unwrap();

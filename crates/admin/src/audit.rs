@@ -9,9 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::settings::{FieldChange, Settings, Tenant, differences};
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
+use vestibule_core::settings::{
+    FieldChange, JobQueueChange, JobQueuePlan, Settings, StoredJobQueue, Tenant, differences,
+};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 use vestibule_records::{LogName, RecordStore};
+use vestibule_runtime::JobQueuesWritten;
 
 use crate::access::{Principal, count_change};
 use crate::describe::FieldChangeSchema;
@@ -47,7 +51,7 @@ pub(crate) struct AuditEvent {
     /// The affected queue.
     #[schema(value_type = Option<String>)]
     pub(crate) queue: Option<QueueId>,
-    /// Another affected object: a session, operator, token or theme.
+    /// Another affected object: a session, operator, token, theme or job queue.
     pub(crate) subject: Option<String>,
     /// Revision of the queue settings, or of the theme, after the change.
     pub(crate) revision: Option<u64>,
@@ -228,6 +232,26 @@ pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&T
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
     beside(records, via, "tenant", &tenant.id, blank("", ""), &value(before), &value(after)).await;
+}
+
+/// Audits the job queues that were created, changed or removed outside the API.
+pub async fn audit_job_queues(records: &dyn RecordStore, via: Via, plan: &JobQueuePlan, outcome: &JobQueuesWritten) {
+    let was_written = |id: &JobQueueId| outcome.written.iter().any(|settings| settings.id == *id);
+    for JobQueueChange { settings, replaces, changes } in plan.changed.iter().filter(|it| was_written(&it.settings.id))
+    {
+        let verb = if *replaces == 0 { "create" } else { "update" };
+        let changes = changes.iter().cloned().map(cut).collect();
+        let event = AuditEvent { changes, revision: Some(replaces + 1), ..of_job_queue(settings, verb, via) };
+        append(records, &LogName::Audit, &event).await;
+    }
+    for StoredJobQueue { settings, .. } in plan.removed.iter().filter(|it| outcome.removed.contains(&it.settings.id)) {
+        append(records, &LogName::Audit, &of_job_queue(settings, "remove", via)).await;
+    }
+}
+
+fn of_job_queue(settings: &JobQueueSettings, verb: &str, via: Via) -> AuditEvent {
+    let (tenant, subject) = (Some(settings.tenant.clone()), Some(settings.id.to_string()));
+    AuditEvent { tenant, subject, via, ..blank(&format!("job_queue.{verb}"), "") }
 }
 
 async fn beside(

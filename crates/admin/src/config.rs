@@ -114,6 +114,7 @@ impl AdminConfig {
             require_totp: self.require_totp,
             streams: false,
             sale_keys: self.sale_keys,
+            jobs: None,
         })
     }
 }

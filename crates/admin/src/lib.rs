@@ -55,7 +55,7 @@ use axum::routing::get;
 
 pub use access::RequireTotp;
 pub use api::settings::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
-pub use audit::{Via, audit_queue, audit_tenant};
+pub use audit::{Via, audit_job_queues, audit_queue, audit_tenant};
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
 pub use dashboard::has_dashboard;

@@ -69,6 +69,7 @@ fn tags() -> Vec<Tag> {
         ("actions", "Controls during a sale"),
         ("sessions", "Visitor sessions"),
         ("stats", "Statistics"),
+        ("job queues", "Job queues and the jobs in them"),
         ("operators", "Operators"),
         ("tokens", "API tokens"),
         ("audit", "Audit log"),

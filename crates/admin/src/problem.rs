@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use vestibule_core::settings::{FieldError, Settings};
 use vestibule_core::{Message, StoreError, Timestamp};
 
+use crate::api::job_queues::JobRefusal;
 use crate::codes::Code;
 use crate::message;
 use crate::message::MessageView;
@@ -78,6 +79,8 @@ pub(crate) enum Problem {
     AlreadyExists(Code),
     /// The queues that a tenant still has.
     NotEmpty(String),
+    /// The job queues that a tenant still has.
+    NotEmptyOfJobs(String),
     /// The queues that use a theme.
     ThemeInUse(String),
     LastSuperuser(String),
@@ -94,6 +97,8 @@ pub(crate) enum Problem {
     ThemeInvalid(Vec<FieldError>),
     ThemeStorageUnavailable(String),
     Store(StoreError),
+    /// A request for jobs.
+    Job(JobRefusal),
     /// The store stopped responding during a write, which may have been applied.
     OutcomeUnknown(StoreError),
 }
@@ -248,6 +253,7 @@ impl Problem {
             Self::QueuesOutside(_) => (StatusCode::CONFLICT, Code::QueuesOutside.into()),
             Self::AlreadyExists(what) => (StatusCode::CONFLICT, Code::AlreadyExists.with("what", *what)),
             Self::NotEmpty(queues) => (StatusCode::CONFLICT, Code::NotEmpty.with("queues", queues.as_str())),
+            Self::NotEmptyOfJobs(ids) => (StatusCode::CONFLICT, Code::HasJobQueues.with("job_queues", ids.as_str())),
             Self::ThemeInUse(queues) => (StatusCode::CONFLICT, Code::ThemeInUse.with("queues", queues.as_str())),
             Self::LastSuperuser(name) => (StatusCode::CONFLICT, Code::LastSuperuser.with("name", name.as_str())),
             Self::LimitReached(most) => (StatusCode::CONFLICT, Code::LimitReached.with("most", *most)),
@@ -269,6 +275,7 @@ impl Problem {
             Self::ThemeInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ThemeInvalid.into()),
             Self::ThemeStorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::ThemeStorageUnavailable.into()),
             Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::StoreUnavailable.into()),
+            Self::Job(refusal) => refusal.response(),
             // Not 503, after which clients repeat a request by themselves.
             Self::OutcomeUnknown(_) => (StatusCode::GATEWAY_TIMEOUT, Code::OutcomeUnknown.into()),
         }
@@ -290,6 +297,7 @@ impl Problem {
         match self {
             Self::RateLimited(seconds) => Some(*seconds),
             Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams => Some(STORE_RETRY),
+            Self::Job(refusal) if refusal.response().0 == StatusCode::SERVICE_UNAVAILABLE => Some(STORE_RETRY),
             _ => None,
         }
     }
@@ -321,6 +329,11 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
             warn!(%error, "the store is unavailable");
+        }
+        if let Self::Job(refusal) = &self
+            && let Some(error) = refusal.cause()
+        {
+            warn!(%error, "the backend of the job queues is unavailable");
         }
         if let Self::OutcomeUnknown(error) = &self {
             warn!(%error, "the store did not respond to a write; it may or may not have been applied");

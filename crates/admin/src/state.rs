@@ -7,7 +7,7 @@ use http::request::Parts;
 use tracing::warn;
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
 use vestibule_records::RecordStore;
-use vestibule_runtime::Directory;
+use vestibule_runtime::{Directory, JobQueues};
 use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, Principal, RequireTotp};
@@ -39,6 +39,8 @@ pub struct AdminParts {
     pub streams: bool,
     /// The sale keys of the gates, from which draws derive.
     pub sale_keys: SaleKeys,
+    /// The job queues; `None` in a function, where no worker runs their jobs.
+    pub jobs: Option<Arc<JobQueues>>,
 }
 
 /// The state that all requests share. A clone is cheap and is the same state.
@@ -54,6 +56,7 @@ pub(crate) struct Admin {
     pub(crate) require_totp: RequireTotp,
     pub(crate) streams: bool,
     pub(crate) sale_keys: Arc<SaleKeys>,
+    pub(crate) jobs: Option<Arc<JobQueues>>,
     pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) stats: StatsSources,
     pub(crate) stats_stream: Arc<StatsStream>,
@@ -73,6 +76,7 @@ impl Admin {
             require_totp,
             streams,
             sale_keys,
+            jobs,
         } = parts;
         let stats = StatsSources { store: store.clone(), records: records.clone(), directory: directory.clone() };
         Self {
@@ -86,6 +90,7 @@ impl Admin {
             require_totp,
             streams,
             sale_keys: Arc::new(sale_keys),
+            jobs,
             passwords: Arc::default(),
             stats_stream: Arc::new(StatsStream::new(stats.clone())),
             stats,

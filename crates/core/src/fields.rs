@@ -13,8 +13,8 @@ use serde_json::{Map, Value as Json, json};
 
 pub use field::{Field, FieldError, Member, Object, ObjectReader, ObjectSchema, Reader, Reading, Usage};
 pub use kinds::{
-    Bounded, Flag, Flatten, List, NeverIgnored, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped, StringMap,
-    Text,
+    AnyJson, Bounded, Flag, Flatten, List, NeverIgnored, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped,
+    StringMap, Text,
 };
 pub use wording::FieldWording;
 

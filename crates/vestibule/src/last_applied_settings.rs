@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tracing::{debug, error, info, warn};
-use vestibule_admin::{Via, audit_queue, audit_tenant};
+use vestibule_admin::{Via, audit_job_queues, audit_queue, audit_tenant};
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
 use vestibule_core::settings::{
     Document, FieldChange, FieldError, KeptReason, Plan, Settings, StoredSettings, Tenant, differences,
 };
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_core::{Micros, QueueId};
 use vestibule_records::{DocumentKind, DocumentOutcome, RecordStore};
+use vestibule_runtime::JobQueuesWritten;
 
 /// The last applied settings of a settings file, kept in the store.
 pub(crate) struct LastAppliedSettings {
@@ -32,11 +34,14 @@ impl LastAppliedSettings {
     pub(crate) async fn read(&self) -> Result<Document, StoreError> {
         let queues = self.records.list_documents(DocumentKind::FileQueues).await?;
         let tenants = self.records.list_documents(DocumentKind::FileTenants).await?;
+        let job_queues = self.records.list_documents(DocumentKind::FileJobQueues).await?;
         // Parsed before they are compared, so that queues of another version have the defaults of this one.
         let queue = |text: &str| Settings::from_stored(&serde_json::from_str::<Value>(text).ok()?).ok();
+        let job_queue = |text: &str| JobQueueSettings::from_stored(&serde_json::from_str::<Value>(text).ok()?).ok();
         Ok(Document {
             queues: queues.iter().filter_map(|(_, record)| queue(&record.text)).collect(),
             tenants: tenants.iter().filter_map(|(_, record)| serde_json::from_str(&record.text).ok()).collect(),
+            job_queues: job_queues.iter().filter_map(|(_, record)| job_queue(&record.text)).collect(),
         })
     }
 
@@ -66,6 +71,11 @@ impl LastAppliedSettings {
         }
     }
 
+    /// Writes the audit events of job queues.
+    pub(crate) async fn audit_job_queues(&self, plan: &Plan, written: &JobQueuesWritten) {
+        audit_job_queues(&*self.records, Via::SettingsFile, &plan.job_queues, written).await;
+    }
+
     /// The store's clock.
     ///
     /// # Errors
@@ -87,6 +97,9 @@ impl LastAppliedSettings {
         for tenant in &file.tenants {
             self.put(DocumentKind::FileTenants, &tenant.id.to_string(), &text_of(tenant)).await?;
         }
+        for job_queue in &file.job_queues {
+            self.put(DocumentKind::FileJobQueues, job_queue.id.as_str(), &job_queue.to_value().to_string()).await?;
+        }
         Ok(())
     }
 
@@ -96,6 +109,17 @@ impl LastAppliedSettings {
     /// The store's.
     pub(crate) async fn forget(&self, queue: &QueueId) -> Result<(), StoreError> {
         self.records.remove_document(DocumentKind::FileQueues, queue.as_str()).await.map(drop)
+    }
+
+    /// Forgets job queues that were removed because the file no longer has them.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn forget_job_queues(&self, removed: &[JobQueueId]) -> Result<(), StoreError> {
+        for id in removed {
+            self.records.remove_document(DocumentKind::FileJobQueues, id.as_str()).await?;
+        }
+        Ok(())
     }
 
     async fn put(&self, kind: DocumentKind, id: &str, text: &str) -> Result<(), StoreError> {

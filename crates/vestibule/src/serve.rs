@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
+use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{
     Document, HOST_GAP, Plan, PlanOptions, StoredSettings, Unlisted, parse_settings_document,
 };
@@ -22,10 +23,10 @@ use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
 use vestibule_runtime::{
-    ClientAddressSource, ClientRules, Directory, NetworkLists, Stores, init_telemetry, log_requests,
+    ClientAddressSource, ClientRules, Directory, JobQueues, NetworkLists, Stores, init_telemetry, log_requests,
     open_store_and_records, stored_settings,
 };
-use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
 
 use crate::admin;
@@ -52,6 +53,9 @@ const DEFAULT_QUEUE: &str = "default";
 /// Quota of the queue that `--origin` creates.
 const DEFAULT_QUOTA: u64 = 100;
 
+/// Why a settings file with job queues is rejected.
+const NO_JOBS: &str = "job queues need --jobs memory";
+
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     // Registered first: a SIGHUP during startup must not end the program.
@@ -65,6 +69,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         None => open_store_and_records("--store", &options.store, timeout)?,
     };
     let recovery = recovery_data(&options, memory)?;
+    let jobs = jobs(&options, &records, &store, &document)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let sale_keys = sale_keys(&options)?;
@@ -91,6 +96,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         require_totp: options.require_totp,
         streams: true,
         sale_keys: sale_keys.clone(),
+        jobs: jobs.clone(),
     };
     let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
 
@@ -104,7 +110,15 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
 
     // Before the first request: a gate must not treat a queue that is about to be written as lost.
     let last_applied = LastAppliedSettings::new(records.clone());
-    let writer = SettingsWriter::new(store.clone(), directory, last_applied, recovery.known, sale_keys);
+    let writer = SettingsWriter {
+        store: store.clone(),
+        directory,
+        jobs: jobs.clone(),
+        last_applied,
+        known: recovery.known,
+        sale_keys,
+        previous: Mutex::default(),
+    };
     if let Err(error) = writer.write(&document, &[]).await {
         if let WriteError::Rejected(_) = error {
             return Err(error.into());
@@ -171,6 +185,24 @@ fn store_kind(address: &str) -> &str {
 fn themes_config(options: &ServeOptions) -> ThemesConfig {
     let recheck = options.themes_recheck.map(Duration::from_secs);
     ThemesConfig { address: options.themes.clone(), recheck }
+}
+
+/// The job queues: their settings are in the store, and their jobs where `--jobs` says.
+fn jobs(
+    options: &ServeOptions,
+    records: &Arc<dyn RecordStore>,
+    store: &Arc<dyn Store>,
+    document: &Document,
+) -> anyhow::Result<Option<Arc<JobQueues>>> {
+    let address = options.jobs.as_deref().unwrap_or(&options.store);
+    if address != "memory" {
+        if !document.job_queues.is_empty() {
+            bail!(NO_JOBS);
+        }
+        return Ok(None);
+    }
+    let backend = Arc::new(MemoryJobs::new(SystemClock::new()));
+    Ok(Some(Arc::new(JobQueues::new(records.clone(), store.clone(), backend))))
 }
 
 /// The sale keys: those given, or generated ones in the state folder if there is one.
@@ -312,12 +344,15 @@ enum WriteError {
     Rejected(String),
     #[error("queue {0} was changed by someone else at the same time")]
     Conflict(QueueId),
+    #[error("job queue {0} was changed by someone else at the same time")]
+    JobQueueConflict(JobQueueId),
 }
 
 /// Writes the settings file to the store.
 struct SettingsWriter {
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
+    jobs: Option<Arc<JobQueues>>,
     last_applied: LastAppliedSettings,
     known: Option<KnownQueues>,
     sale_keys: SaleKeys,
@@ -326,23 +361,18 @@ struct SettingsWriter {
 }
 
 impl SettingsWriter {
-    fn new(
-        store: Arc<dyn Store>,
-        directory: Arc<Directory>,
-        last_applied: LastAppliedSettings,
-        known: Option<KnownQueues>,
-        sale_keys: SaleKeys,
-    ) -> Self {
-        Self { store, directory, last_applied, known, sale_keys, previous: Mutex::default() }
-    }
-
     /// Returns those of the `removed` queues that stay because they have sessions.
     async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, WriteError> {
         if let Some(known) = &self.known {
             known.restore(&*self.store, &file.queues).await?;
         }
         let unlisted = Unlisted::RemoveOnly(removed);
-        let stored = stored_settings(&*self.store, file, unlisted).await?;
+        let mut stored = stored_settings(&*self.store, file, unlisted).await?;
+        if let Some(jobs) = &self.jobs {
+            stored.job_queues = jobs.stored().await?;
+        } else if !file.job_queues.is_empty() {
+            return Err(WriteError::Rejected(NO_JOBS.to_owned()));
+        }
         let last = self.last_applied.read().await?;
         let now = self.last_applied.now().await?;
         let options = PlanOptions {
@@ -379,7 +409,25 @@ impl SettingsWriter {
         for id in removed.iter().filter(|id| !left.contains(id)) {
             self.last_applied.forget(id).await?;
         }
+        self.write_job_queues(&plan).await?;
         Ok(left)
+    }
+
+    async fn write_job_queues(&self, plan: &Plan) -> Result<(), WriteError> {
+        let Some(jobs) = &self.jobs else { return Ok(()) };
+        let written = jobs.execute(&plan.job_queues).await?;
+        for settings in &written.written {
+            info!(job_queue = %settings.id, "settings written");
+        }
+        for id in &written.not_empty {
+            warn!(job_queue = %id, "the settings no longer name this job queue; it stays, as it has jobs or dead letters");
+        }
+        self.last_applied.audit_job_queues(plan, &written).await;
+        self.last_applied.forget_job_queues(&written.removed).await?;
+        match written.skipped.into_iter().next() {
+            Some(job_queue) => Err(WriteError::JobQueueConflict(job_queue)),
+            None => Ok(()),
+        }
     }
 
     async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, WriteError> {

@@ -49,6 +49,10 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
     pub(crate) store: String,
 
+    /// Where the jobs of job queues are: memory, which loses them when the process ends [default: the store]
+    #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) jobs: Option<String>,
+
     /// Timeout of a store operation, in milliseconds (10 to 10000)
     #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,

@@ -116,7 +116,7 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::CredentialInvalid);
     };
-    if token.only == Some(TokenLimit::Settings) && !is_one_of(&SETTINGS_PATHS, parts.uri.path()) {
+    if !token.only.is_none_or(|limit| is_within(limit, parts.uri.path())) {
         return Err(Problem::PermissionDenied(Code::UnlimitedToken));
     }
     let (role, tenants) = token.scope.within(&owner.scope);
@@ -127,6 +127,17 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
 }
 
 /// Whether a request is for one of these paths below [`PREFIX`], which a nested router does not see.
+/// Whether a token with this limit may use this endpoint.
+fn is_within(limit: TokenLimit, path: &str) -> bool {
+    match limit {
+        TokenLimit::Settings => is_one_of(&SETTINGS_PATHS, path),
+        TokenLimit::Jobs => {
+            let mut segments = path.strip_prefix(PREFIX).unwrap_or(path).split('/').skip(1);
+            segments.next() == Some("job-queues") && segments.nth(1) == Some("jobs")
+        }
+    }
+}
+
 fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }

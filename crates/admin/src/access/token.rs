@@ -23,9 +23,11 @@ const ID_BYTES: usize = 8;
 pub(crate) enum TokenLimit {
     /// Export and import of settings, as needed by `vestibule apply`.
     Settings,
+    /// Enqueuing and reading jobs, as needed by the shop.
+    Jobs,
 }
 
-vestibule_core::word_field!(TokenLimit { Settings = "settings" });
+vestibule_core::word_field!(TokenLimit { Settings = "settings", Jobs = "jobs" });
 
 /// A token as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]

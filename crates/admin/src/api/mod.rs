@@ -3,6 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod actions;
 pub(crate) mod audit;
+pub(crate) mod job_queues;
 pub(crate) mod operators;
 pub(crate) mod queues;
 pub(crate) mod sessions;
@@ -25,6 +26,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .merge(actions::routes())
         .merge(sessions::routes())
         .merge(stats::routes())
+        .merge(job_queues::routes())
         .merge(operators::routes())
         .merge(tokens::routes())
         .merge(audit::routes())

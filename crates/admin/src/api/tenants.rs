@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::settings::{Tenant, differences, values_outside};
+use vestibule_core::settings::{Tenant, differences, job_queues_outside, values_outside};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{Principal, Role};
@@ -154,7 +154,11 @@ pub(crate) async fn update_tenant(
 async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
     admin.directory.refresh().await?;
     let queues = admin.directory.queues();
-    let found = values_outside(tenant, queues.iter().map(|queue| &queue.settings));
+    let mut found = values_outside(tenant, queues.iter().map(|queue| &queue.settings));
+    if let Some(job_queues) = &admin.jobs {
+        let job_queues = job_queues.stored().await?;
+        found.extend(job_queues_outside(tenant, job_queues.iter().map(|it| &it.settings)));
+    }
     if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
 }
 
@@ -182,6 +186,15 @@ pub(crate) async fn remove_tenant(
     let mut own: Vec<_> =
         queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| &it.settings.id).collect();
     own.sort();
+    let job_queues = match &admin.jobs {
+        Some(job_queues) => job_queues.stored().await?,
+        None => Vec::new(),
+    };
+    let job_queues: Vec<_> =
+        job_queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| it.settings.id.as_str()).collect();
+    if !job_queues.is_empty() {
+        return Err(Problem::NotEmptyOfJobs(job_queues.join(", ")));
+    }
     if !own.is_empty() {
         let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
         return Err(Problem::NotEmpty(names.join(", ")));

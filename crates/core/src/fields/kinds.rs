@@ -81,6 +81,29 @@ impl<const MAX: usize> Field for Text<MAX> {
     }
 }
 
+/// Any JSON value, `null` included.
+pub struct AnyJson;
+
+impl Field for AnyJson {
+    type Value = Value;
+
+    fn expected() -> Message {
+        W::AnyJson.into()
+    }
+
+    fn schema() -> Value {
+        json!({ "description": "Any JSON value." })
+    }
+
+    fn parse(value: &Value, _: &mut Reader) -> Option<Value> {
+        Some(value.clone())
+    }
+
+    fn to_json(value: &Value) -> Value {
+        value.clone()
+    }
+}
+
 /// A list of `MIN` to `MAX` items. A single text counts as a list of one.
 pub struct List<F, const MIN: usize, const MAX: usize>(PhantomData<F>);
 

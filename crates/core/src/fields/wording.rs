@@ -93,6 +93,7 @@ wordings! {
         Signature("signature", "a signature of 1 to 96 bytes in hexadecimal digits"),
         Hex32("hex_32", "64 hexadecimal digits"),
         KeyId("key_id", "1 to 32 characters A-Z, a-z, 0-9, ., _ and -"),
+        AnyJson("any_json", "a JSON value"),
         JobQueueId("job_queue_id", "1 to 40 characters A-Z, a-z, 0-9, _ and -, followed by \".fifo\" for a FIFO job queue"),
         HandlerUrl("handler_url", "an address such as \"https://crm.example.com/jobs\""),
         SigningSecret("signing_secret", "\"whsec_\" and 24 to 64 random bytes in base64"),

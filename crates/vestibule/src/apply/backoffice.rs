@@ -8,7 +8,8 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http::{Request, Uri, header};
 use serde_json::{Value, json};
-use vestibule_admin::ImportPlan;
+use vestibule_admin::{ImportPlan, PlannedChange};
+use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::settings::{Document, Settings};
 use vestibule_http_client::{HttpClient, Options};
 
@@ -35,6 +36,7 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
     let document = json!({
         "tenants": document.tenants,
         "queues": document.queues.iter().map(Settings::to_value).collect::<Vec<_>>(),
+        "job_queues": document.job_queues.iter().map(JobQueueSettings::to_value).collect::<Vec<_>>(),
     });
     let plan = backoffice.plan(&document).await?;
     print!("{}", text_of(&plan));
@@ -48,20 +50,24 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
         bail!(CONCURRENT_CHANGE);
     }
     let done = backoffice.import(&document, Step::Confirmed(token)).await?;
-    let skipped = items(&done, "skipped").iter().map(text).collect::<Vec<_>>();
-    Ok(report(&plan, &skipped))
+    let not_written = |name| items(&done, name).iter().map(text).collect::<Vec<_>>();
+    let queues = report("queue", &plan.queues, &plan.removed, &not_written("skipped"));
+    let skipped = not_written("skipped_job_queues");
+    let job_queues = report("job queue", &plan.job_queues, &plan.removed_job_queues, &skipped);
+    Ok(if queues && job_queues { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints what was written and what was not.
-fn report(plan: &ImportPlan, skipped: &[&str]) -> ExitCode {
-    let ids = plan.queues.iter().map(|change| &change.id).chain(&plan.removed);
+/// Prints what was written and what was not. Returns whether everything was.
+fn report(kind: &str, changed: &[PlannedChange], removed: &[String], skipped: &[&str]) -> bool {
+    let ids = changed.iter().map(|change| &change.id).chain(removed);
     for id in ids.filter(|id| !skipped.contains(&id.as_str())) {
-        println!("queue {id}: written");
+        println!("{kind} {id}: written");
     }
     for id in skipped {
-        println!("queue {id}: not written: changed by someone else; run apply again");
+        let why = if removed.iter().any(|removed| removed == id) { "it has jobs, or it was" } else { "it was" };
+        println!("{kind} {id}: not written: {why} changed by someone else; run apply again");
     }
-    if skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    skipped.is_empty()
 }
 
 /// The steps of an import.

@@ -32,6 +32,9 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     if backoffice::is_backoffice(&options.to) {
         return backoffice::apply(&options, &document).await;
     }
+    if !document.job_queues.is_empty() {
+        bail!("--to must be the URL of a backoffice, such as https://admin.example.com: the file has job queues");
+    }
     let (store, records) = open_store_and_records("--to", &options.to, STORE_TIMEOUT)?;
     let unlisted = if options.remove { Unlisted::Remove } else { Unlisted::Keep };
     let stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;

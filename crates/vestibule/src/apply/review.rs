@@ -28,7 +28,7 @@ pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<O
 /// A plan as lines for a terminal.
 pub(super) fn text_of(plan: &ImportPlan) -> String {
     let mut text = String::new();
-    for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues)] {
+    for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues), ("job queue", &plan.job_queues)] {
         for PlannedChange { id, created, changes } in changes {
             let sign = if *created { '+' } else { '~' };
             let _ = writeln!(text, "  {sign} {kind} {id}");
@@ -39,6 +39,9 @@ pub(super) fn text_of(plan: &ImportPlan) -> String {
     }
     for id in &plan.removed {
         let _ = writeln!(text, "  - queue {id}, with all its visitors");
+    }
+    for id in &plan.removed_job_queues {
+        let _ = writeln!(text, "  - job queue {id}, if it has no jobs");
     }
     for PlannedLobby { queue, consequence, .. } in &plan.lobbies {
         let _ = writeln!(text, "  ! queue {queue}: {consequence}");

@@ -131,6 +131,7 @@ impl Demo {
             require_totp: vestibule_admin::RequireTotp::Nobody,
             streams: true,
             sale_keys,
+            jobs: None,
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })
     }

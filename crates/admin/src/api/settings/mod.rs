@@ -13,8 +13,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Flag;
+use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::settings::{
-    Document, Plan, QueueChange, StoredSettings, Tenant, TenantChange, parse_settings_document,
+    Document, JobQueueChange, JobQueuePlan, Plan, QueueChange, StoredJobQueue, StoredSettings, Tenant, TenantChange,
+    parse_settings_document,
 };
 use vestibule_core::{PutMode, PutOutcome, StoreError, fields, word_field};
 
@@ -22,6 +24,7 @@ pub use self::plan::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 
 use self::plan::{PlannedImport, plan_import};
 use crate::access::{Principal, Role};
+use crate::api::job_queues::{JobQueueDraft, settings_without_secret};
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
 use crate::body::{DOCUMENT_MAX, JsonBody, Query};
@@ -45,11 +48,16 @@ pub(crate) struct SettingsDocument {
     tenants: Vec<Tenant>,
     /// The queues by id.
     queues: Vec<QueueSettings>,
+    /// The job queues by id, without their signing secrets. An import keeps the secrets of job queues that exist, and
+    /// generates others.
+    #[schema(value_type = Vec<JobQueueDraft>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    job_queues: Vec<Value>,
 }
 
 /// Export all settings
 ///
-/// Returns all tenants and queues that you have access to as one JSON or TOML document, in the format of `POST
+/// Returns all tenants, queues and job queues that you have access to as one JSON or TOML document, in the format of `POST
 /// /settings` and `vestibule serve --settings`.
 #[utoipa::path(get, path = "/settings", tag = "settings",
     params(ExportQuery),
@@ -65,9 +73,15 @@ pub(crate) async fn export_settings(
     queues.retain(|queue| principal.can_view(&queue.settings.tenant));
     queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
     let tenants = tenants.into_iter().filter(|tenant| principal.can_view(&tenant.id));
+    let job_queues = match &admin.jobs {
+        Some(job_queues) => job_queues.stored().await?,
+        None => Vec::new(),
+    };
+    let job_queues = job_queues.iter().filter(|it| principal.can_view(&it.settings.tenant));
     let document = SettingsDocument {
         tenants: tenants.collect(),
         queues: queues.iter().map(|it| QueueSettings(it.settings.clone())).collect(),
+        job_queues: job_queues.map(|it| settings_without_secret(&it.settings)).collect(),
     };
     if format == SettingsFormat::Toml {
         let head =
@@ -120,13 +134,15 @@ pub(crate) struct ImportResult {
     applied: bool,
     /// Queues that were skipped because someone else changed them.
     skipped: Vec<String>,
+    /// Job queues that were skipped because someone else changed them, or that were not removed because they have jobs.
+    skipped_job_queues: Vec<String>,
 }
 
 /// Import settings
 ///
-/// Creates and updates tenants and queues from a document. With `validate=true` the response is the plan and nothing is
-/// written; otherwise a confirmation is needed. With `remove=true`, queues that the document does not contain are
-/// removed.
+/// Creates and updates tenants, queues and job queues from a document. With `validate=true` the response is the plan and
+/// nothing is written; otherwise a confirmation is needed. With `remove=true`, queues and job queues that the document does not
+/// contain are removed, except job queues with jobs or dead letters.
 #[utoipa::path(post, path = "/settings", tag = "settings", request_body = SettingsDraft,
     params(ImportQuery,
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
@@ -146,13 +162,38 @@ pub(crate) async fn import_settings(
     let document = parse_settings_document(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     let PlannedImport { stored, mut plan, shown, consequences } = plan_import(&admin, document, remove).await?;
     if validate || plan.is_empty() {
-        return Ok(Json(ImportResult { plan: shown, applied: false, skipped: Vec::new() }));
+        return Ok(Json(ImportResult {
+            plan: shown,
+            applied: false,
+            skipped: Vec::new(),
+            skipped_job_queues: Vec::new(),
+        }));
     }
     let subject = format!("settings.import {}", hash(&shown.subject()));
     confirmed(&admin, &principal, &headers, &subject, || shown.effect(consequences)).await?;
     plan.settle_removed_beacons(&stored, admin.now().await?);
+    let job_queues = std::mem::take(&mut plan.job_queues);
     let skipped = execute(&admin, &principal, &stored, plan).await?;
-    Ok(Json(ImportResult { plan: shown, applied: true, skipped }))
+    let skipped_job_queues = execute_job_queues(&admin, &principal, &job_queues).await?;
+    Ok(Json(ImportResult { plan: shown, applied: true, skipped, skipped_job_queues }))
+}
+
+/// Writes and audits the job queues of a plan. Returns those that were not written.
+async fn execute_job_queues(admin: &Admin, principal: &Principal, plan: &JobQueuePlan) -> Result<Vec<String>, Problem> {
+    let Some(job_queues) = admin.jobs.as_ref().filter(|_| !plan.is_empty()) else { return Ok(Vec::new()) };
+    let written = job_queues.execute(plan).await.map_err(Problem::of_write)?;
+    let event = |action, settings: &JobQueueSettings| {
+        AuditEventBuilder::of(principal, action).tenant(&settings.tenant).subject(&settings.id)
+    };
+    for JobQueueChange { settings, changes, .. } in &plan.changed {
+        if written.written.iter().any(|it| it.id == settings.id) {
+            event("settings.import", settings).changes(changes.clone()).log(admin).await;
+        }
+    }
+    for StoredJobQueue { settings, .. } in plan.removed.iter().filter(|it| written.removed.contains(&it.settings.id)) {
+        event("job_queue.remove", settings).log(admin).await;
+    }
+    Ok(written.skipped.iter().chain(&written.not_empty).map(ToString::to_string).collect())
 }
 
 /// Writes and audits a plan. Returns the queues that were changed since it was made.

@@ -9,6 +9,7 @@ use vestibule_core::settings::{
 use vestibule_core::{Message, Micros, Store, StoreError};
 
 use crate::api::queues::events::{consequence, joined};
+use crate::body::wrong;
 use crate::codes::Code;
 use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
@@ -30,6 +31,12 @@ pub struct ImportPlan {
     /// What happens to visitors of a lobby.
     #[serde(default)]
     pub lobbies: Vec<PlannedLobby>,
+    /// New and changed job queues.
+    #[serde(default)]
+    pub job_queues: Vec<PlannedChange>,
+    /// Job queues that are removed because the document does not contain them, unless they have jobs or dead letters.
+    #[serde(default)]
+    pub removed_job_queues: Vec<String>,
 }
 
 /// A lobby that a plan affects: its event is removed or suspended, or loses its beacon.
@@ -68,6 +75,13 @@ impl From<&Plan> for ImportPlan {
             removed: plan.removed.iter().map(ToString::to_string).collect(),
             kept: plan.kept_because(KeptReason::NotListed).map(ToString::to_string).collect(),
             lobbies: Vec::new(),
+            job_queues: plan
+                .job_queues
+                .changed
+                .iter()
+                .map(|it| change(&it.settings.id, it.replaces == 0, &it.changes))
+                .collect(),
+            removed_job_queues: plan.job_queues.removed.iter().map(|it| it.settings.id.to_string()).collect(),
         }
     }
 }
@@ -76,7 +90,11 @@ impl ImportPlan {
     /// Whether nothing is changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
+        self.tenants.is_empty()
+            && self.queues.is_empty()
+            && self.removed.is_empty()
+            && self.job_queues.is_empty()
+            && self.removed_job_queues.is_empty()
     }
 
     /// Whether both make the same changes. New queues get an epoch by the time of the plan, which does not count.
@@ -113,7 +131,13 @@ impl ImportPlan {
         let (tenants, queues) = (created(&self.tenants), created(&self.queues));
         let created = Code::WillImport.with("new_tenants", tenants).with("new_queues", queues);
         let changed = created.with("tenants", self.tenants.len() - tenants).with("queues", self.queues.len() - queues);
-        changed.with("removed", self.removed.len())
+        let changed = changed.with("removed", self.removed.len());
+        if self.job_queues.is_empty() && self.removed_job_queues.is_empty() {
+            return changed;
+        }
+        let job_queues = Code::WillImportJobQueues.with("job_queues", self.job_queues.len());
+        let job_queues = job_queues.with("removed", self.removed_job_queues.len());
+        Code::Both.with("first", changed).with("then", job_queues)
     }
 }
 
@@ -136,7 +160,13 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
     let now = admin.now().await?;
     let first_epoch = now.seconds();
     let unlisted = if remove { Unlisted::Remove } else { Unlisted::Keep };
+    let job_queues = match &admin.jobs {
+        Some(job_queues) => job_queues.stored().await?,
+        None if document.job_queues.is_empty() => Vec::new(),
+        None => return Err(wrong("job_queues", Code::NoJobQueues)),
+    };
     let stored = StoredSettings {
+        job_queues,
         tenants: admin.store.tenants().await?,
         queues: admin.directory.queues().iter().map(|queue| queue.settings.clone()).collect(),
         ..StoredSettings::default()
@@ -223,6 +253,8 @@ mod tests {
             removed: Vec::new(),
             kept: Vec::new(),
             lobbies: Vec::new(),
+            job_queues: Vec::new(),
+            removed_job_queues: Vec::new(),
         }
     }
 

@@ -1,0 +1,322 @@
+//! The jobs of a job queue: enqueuing them, and what became of one.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::fields;
+use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
+use vestibule_core::jobs::{
+    DeduplicationId, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobGroupId, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX,
+    Payload,
+};
+use vestibule_runtime::JobQueues;
+
+use super::refusal::JobRefusal;
+use super::views::{EnqueuedJob, Job};
+use super::{find_editable, find_visible};
+use crate::access::{Principal, Role};
+use crate::body::{Body, DOCUMENT_MAX, Query, Segments};
+use crate::describe::describe;
+use crate::idempotency::IDEMPOTENCY_HEADER;
+use crate::prefix::PREFIX;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// Maximum delay of a job in seconds.
+const DELAY_MAX: u64 = 900;
+/// Maximum number of jobs in a request.
+const JOBS_MAX: usize = 100;
+/// Maximum length of a content type.
+const CONTENT_TYPE_MAX: usize = 255;
+/// Maximum length of a user ID.
+const USER_ID_MAX: usize = 255;
+/// Content type of a payload without one.
+const UNKNOWN_CONTENT: &str = "application/octet-stream";
+const JSON: &str = "application/json";
+const USER_ID: HeaderName = HeaderName::from_static("vestibule-user-id");
+const JOB_ID: HeaderName = HeaderName::from_static("x-job-id");
+const DUPLICATE: HeaderName = HeaderName::from_static("x-job-duplicate");
+
+pub(super) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(enqueue_job)).routes(routes!(enqueue_jobs)).routes(routes!(get_job))
+}
+
+fields! {
+    /// How a job is enqueued.
+    pub(crate) struct EnqueueQuery {
+        /// The group; required in a FIFO job queue, which runs the jobs of a group one at a time, in order.
+        group_id: Omissible<Text<JOB_KEY_MAX>>,
+        /// A job with the ID of an earlier one is a duplicate and is not queued. By default the header `Idempotency-Key`, and
+        /// without it, in a FIFO job queue, the content.
+        deduplication_id: Omissible<Text<JOB_KEY_MAX>>,
+        /// Seconds until the job is due. Standard job queues only.
+        delay: Bounded<0, DELAY_MAX> = 0,
+    }
+}
+
+describe!(query EnqueueQuery);
+
+/// The body of a request, whatever it is.
+pub(crate) struct PayloadBody(Payload);
+
+impl<S: Send + Sync> FromRequest<S> for PayloadBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let content_type = request.headers().get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or(UNKNOWN_CONTENT).to_owned();
+        if content_type.len() > CONTENT_TYPE_MAX {
+            return Err(Problem::Job(JobRefusal::InvalidId("Content-Type")));
+        }
+        let body = axum::body::to_bytes(request.into_body(), PAYLOAD_MAX).await;
+        let bytes: Bytes = body.map_err(|_| Problem::Job(JobRefusal::PayloadTooLarge))?;
+        payload(content_type, bytes.into()).map(Self).map_err(Problem::Job)
+    }
+}
+
+fn payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, JobRefusal> {
+    let payload = Payload { content_type, bytes };
+    if payload.bytes.is_empty() {
+        return Err(JobRefusal::EmptyPayload);
+    }
+    if payload.bytes.len() > PAYLOAD_MAX {
+        return Err(JobRefusal::PayloadTooLarge);
+    }
+    if payload.is_json()
+        && let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload.bytes)
+    {
+        return Err(JobRefusal::InvalidJson(error.to_string()));
+    }
+    Ok(payload)
+}
+
+/// What a producer says about a job, not checked yet.
+struct JobRequest {
+    group_id: Option<String>,
+    deduplication_id: Option<String>,
+    user_id: Option<String>,
+    delay_seconds: u64,
+    payload: Payload,
+}
+
+impl JobRequest {
+    fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
+        let is_fifo = settings.id.is_fifo();
+        let group = self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRefusal::InvalidId("group_id")));
+        let group = match group.transpose()? {
+            None if is_fifo => return Err(JobRefusal::GroupRequired),
+            Some(_) if !is_fifo => return Err(JobRefusal::GroupNotSupported),
+            group => group,
+        };
+        let deduplication_id = self.deduplication_id.map(|id| id.parse::<DeduplicationId>());
+        let deduplication_id = deduplication_id.transpose().map_err(|_| JobRefusal::InvalidId("deduplication_id"))?;
+        if is_fifo && self.delay_seconds > 0 {
+            return Err(JobRefusal::DelayNotSupported);
+        }
+        let is_user_id =
+            |id: &String| (1..=USER_ID_MAX).contains(&id.len()) && id.bytes().all(|b| (b' '..0x7f).contains(&b));
+        if self.user_id.as_ref().is_some_and(|id| !is_user_id(id)) {
+            return Err(JobRefusal::InvalidId("user_id"));
+        }
+        let id = match &deduplication_id {
+            Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, deduplication_id),
+            _ => JobId::random(),
+        };
+        let JobRequest { user_id, delay_seconds, payload, .. } = self;
+        Ok(NewJob { id, group, deduplication_id, delay_seconds, user_id, payload })
+    }
+}
+
+fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    // What is not text is refused as an invalid ID.
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// Enqueue a job
+///
+/// The body is the payload, of any content type, at most 256 KiB. The response follows when the job is stored, before a handler
+/// is called. After 503 `enqueue_unconfirmed` the job may or may not be queued: repeat the request with the same
+/// `Idempotency-Key`.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/jobs", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), EnqueueQuery,
+        ("Idempotency-Key" = Option<String>, Header, description = "The deduplication ID, if the query has none"),
+        ("Vestibule-User-Id" = Option<String>, Header, description = "The user of your site for whom the job runs")),
+    request_body(content(("application/json"), (String = "text/plain"), ("application/octet-stream")),
+        description = "The payload, of any content type"),
+    responses(
+        (status = 202, description = "Queued, or a duplicate of an earlier job", body = EnqueuedJob,
+            headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"),
+                ("X-Job-Duplicate" = Option<String>, description = "`true` for a duplicate"))),
+        (status = 400, description = "`group_required`, `group_not_supported`, `delay_not_supported`, `invalid_id` or `invalid_json`"),
+        (status = 404, description = "`unknown_job_queue`"),
+        (status = 413, description = "`payload_too_large`"),
+        (status = 422, description = "`empty_payload`, or an invalid parameter"),
+        (status = 503, description = "`job_queue_full`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+    ))]
+pub(crate) async fn enqueue_job(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    Query(query): Query<EnqueueQuery>,
+    headers: HeaderMap,
+    PayloadBody(payload): PayloadBody,
+) -> Result<Response, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let EnqueueQuery { group_id, deduplication_id, delay } = query;
+    let key = HeaderName::from_static(IDEMPOTENCY_HEADER);
+    let deduplication_id = deduplication_id.or_else(|| text_of(&headers, &key));
+    let user_id = text_of(&headers, &USER_ID);
+    let request = JobRequest { group_id, deduplication_id, user_id, delay_seconds: delay, payload };
+    let settings = &cached.settings;
+    let job = request.checked(settings).map_err(Problem::Job)?;
+    let results = enqueue(job_queues, settings, vec![job]).await;
+    let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
+    let location = format!("{PREFIX}/job-queues/{}/jobs/{}", settings.id, enqueued.job_id);
+    let mut response = (StatusCode::ACCEPTED, Json(&enqueued)).into_response();
+    let text = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""));
+    response.headers_mut().insert(JOB_ID, text(&enqueued.job_id));
+    response.headers_mut().insert(header::LOCATION, text(&location));
+    if enqueued.duplicate {
+        response.headers_mut().insert(DUPLICATE, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// Enqueues jobs in the batches of the backend, each with its own result.
+async fn enqueue(
+    job_queues: &JobQueues,
+    settings: &JobQueueSettings,
+    jobs: Vec<NewJob>,
+) -> Vec<Result<EnqueuedJob, JobRefusal>> {
+    let mut results = Vec::with_capacity(jobs.len());
+    for batch in jobs.chunks(JOB_BATCH) {
+        match job_queues.enqueue(settings, batch.to_vec()).await {
+            Ok(enqueued) => {
+                results.extend(batch.iter().zip(enqueued).map(|(job, enqueued)| result(settings, job.id, enqueued)));
+            }
+            Err(error) => results.extend(batch.iter().map(|job| Err(JobRefusal::Unconfirmed(job.id, error.clone())))),
+        }
+    }
+    results
+}
+
+fn result(settings: &JobQueueSettings, id: JobId, enqueued: Enqueued) -> Result<EnqueuedJob, JobRefusal> {
+    let (job, duplicate) = match enqueued {
+        Enqueued::Accepted => (id, false),
+        Enqueued::Duplicate(first) => (first, true),
+        Enqueued::Full => return Err(JobRefusal::JobQueueFull),
+    };
+    Ok(EnqueuedJob { job_id: job.to_string(), job_queue: settings.id.to_string(), state: "queued", duplicate })
+}
+
+fields! {
+    /// A job to enqueue.
+    pub(crate) struct JobDraft {
+        /// The payload, any JSON value. It reaches the handler as JSON.
+        payload: AnyJson,
+        /// The group; required in a FIFO job queue.
+        group_id: Omissible<Text<JOB_KEY_MAX>>,
+        /// A job with the ID of an earlier one is a duplicate and is not queued.
+        deduplication_id: Omissible<Text<JOB_KEY_MAX>>,
+        /// The user of your site for whom the job runs.
+        user_id: Omissible<Text<USER_ID_MAX>>,
+        /// Seconds until the job is due. Standard job queues only.
+        delay: Bounded<0, DELAY_MAX> = 0,
+    }
+}
+
+fields! {
+    /// Jobs to enqueue.
+    pub(crate) struct JobsDraft {
+        /// The jobs, in order.
+        jobs: List<JobDraft, 1, JOBS_MAX>,
+    }
+}
+
+describe!(request JobDraft, JobsDraft);
+
+/// What became of one job of several.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum JobResult {
+    /// It is queued, or a duplicate.
+    Enqueued(EnqueuedJob),
+    /// It is not queued, or may not be.
+    Refused {
+        /// `job_queue_full`, `enqueue_unconfirmed`, or another code of a single job.
+        code: &'static str,
+        /// What happened, in English.
+        detail: String,
+    },
+}
+
+/// What became of several jobs.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct JobResults {
+    /// One result for each job, in their order.
+    jobs: Vec<JobResult>,
+}
+
+/// Enqueue several jobs
+///
+/// Enqueues 1 to 100 jobs with JSON payloads, in order. Each has a result of its own; the others are queued even if one is refused.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/jobs/batch", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = JobsDraft,
+    responses((status = 202, description = "The results", body = JobResults), (status = 404, description = "`unknown_job_queue`")))]
+pub(crate) async fn enqueue_jobs(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    Body(JobsDraft { jobs }): Body<JobsDraft, DOCUMENT_MAX>,
+) -> Result<(StatusCode, Json<JobResults>), Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let checked: Vec<Result<NewJob, JobRefusal>> = jobs.into_iter().map(|job| job.checked(&cached.settings)).collect();
+    let valid = checked.iter().flatten().cloned().collect();
+    let mut enqueued = enqueue(job_queues, &cached.settings, valid).await.into_iter();
+    let outcome = |checked: Result<NewJob, JobRefusal>| match checked {
+        Ok(_) => enqueued.next().unwrap_or(Err(JobRefusal::JobQueueFull)),
+        Err(refusal) => Err(refusal),
+    };
+    let results = checked.into_iter().map(outcome).map(|outcome| match outcome {
+        Ok(enqueued) => JobResult::Enqueued(enqueued),
+        Err(refusal) => {
+            let (_, message) = refusal.response();
+            JobResult::Refused { code: message.code(), detail: message.to_string() }
+        }
+    });
+    Ok((StatusCode::ACCEPTED, Json(JobResults { jobs: results.collect() })))
+}
+
+impl JobDraft {
+    fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
+        let Self { payload: content, group_id, deduplication_id, user_id, delay } = self;
+        let payload = payload(JSON.to_owned(), content.to_string().into_bytes())?;
+        JobRequest { group_id, deduplication_id, user_id, delay_seconds: delay, payload }.checked(settings)
+    }
+}
+
+/// Get a job
+///
+/// Its state, its last attempts and its payload. The result of a completed job is kept for `result_ttl`.
+#[utoipa::path(get, path = "/job-queues/{job_queue}/jobs/{job}", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
+    responses((status = 200, description = "The job", body = Job),
+        (status = 404, description = "`unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired")))]
+pub(crate) async fn get_job(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments((job_queue, job)): Segments<(String, String)>,
+) -> Result<Json<Job>, Problem> {
+    let (job_queues, cached) = find_visible(&admin, &principal, &job_queue).await?;
+    principal.at_least(Role::Operator)?;
+    let unknown = || Problem::Job(JobRefusal::UnknownJob);
+    let job: JobId = job.parse().map_err(|_| unknown())?;
+    let found = job_queues.backend().get(&cached.settings, job).await.map_err(JobRefusal::of_read)?;
+    Ok(Json(Job::of(&cached.settings.id, found.ok_or_else(unknown)?)))
+}

@@ -1,0 +1,66 @@
+//! Why a request for jobs failed.
+
+use http::StatusCode;
+use vestibule_core::Message;
+use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
+
+use crate::codes::Code;
+use crate::problem::Problem;
+
+/// Why a request for jobs failed.
+#[derive(Debug)]
+pub(crate) enum JobRefusal {
+    UnknownJobQueue,
+    UnknownJob,
+    GroupRequired,
+    GroupNotSupported,
+    DelayNotSupported,
+    /// The name of an invalid group ID, deduplication ID or user ID.
+    InvalidId(&'static str),
+    /// Why the payload is not JSON.
+    InvalidJson(String),
+    EmptyPayload,
+    PayloadTooLarge,
+    JobQueueFull,
+    /// The backend did not respond: the job with this ID may or may not be queued.
+    Unconfirmed(JobId, JobBackendError),
+    /// The backend did not respond to a read.
+    Unavailable(JobBackendError),
+}
+
+impl JobRefusal {
+    /// The problem of a read that failed.
+    pub(crate) fn of_read(error: JobBackendError) -> Problem {
+        Problem::Job(Self::Unavailable(error))
+    }
+
+    /// The status and the message.
+    pub(crate) fn response(&self) -> (StatusCode, Message) {
+        match self {
+            Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
+            Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
+            Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
+            Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
+            Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),
+            Self::InvalidId(name) => (StatusCode::BAD_REQUEST, Code::InvalidId.with("name", *name)),
+            Self::InvalidJson(cause) => (StatusCode::BAD_REQUEST, Code::InvalidJson.with("cause", cause.as_str())),
+            Self::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, Code::EmptyPayload.into()),
+            Self::PayloadTooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, Code::PayloadTooLarge.with("most", PAYLOAD_MAX as u64))
+            }
+            Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, Code::JobQueueFull.into()),
+            Self::Unconfirmed(job, _) => {
+                (StatusCode::SERVICE_UNAVAILABLE, Code::EnqueueUnconfirmed.with("job_id", job.to_string()))
+            }
+            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::StoreUnavailable.into()),
+        }
+    }
+
+    /// The error of the backend, for the log.
+    pub(crate) const fn cause(&self) -> Option<&JobBackendError> {
+        match self {
+            Self::Unconfirmed(_, error) | Self::Unavailable(error) => Some(error),
+            _ => None,
+        }
+    }
+}

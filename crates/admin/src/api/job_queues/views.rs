@@ -1,0 +1,217 @@
+//! Job queues and jobs in responses.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
+use serde_json::Value;
+use tracing::warn;
+use utoipa::ToSchema;
+use vestibule_core::Micros;
+use vestibule_core::jobs::{
+    Attempt, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload,
+};
+use vestibule_runtime::{CachedJobQueue, JobQueues};
+
+use crate::describe::describe;
+
+/// The settings of a job queue, without its signing secret.
+pub(crate) struct JobQueueSettingsView;
+
+describe!(JobQueueSettingsView = JobQueueSettings, Response);
+
+/// The settings without the signing secret, for responses and exports.
+pub(crate) fn settings_without_secret(settings: &JobQueueSettings) -> Value {
+    let mut value = settings.to_value();
+    if let Some(target) = value["target"].as_object_mut() {
+        target.remove("secret");
+    }
+    value
+}
+
+/// A job queue.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct JobQueueView {
+    /// The settings, without the signing secret.
+    #[schema(value_type = JobQueueSettingsView)]
+    settings: Value,
+    /// Revision of the settings.
+    revision: u64,
+    /// The statistics; `null` if they can't be read now.
+    stats: Option<JobQueueStats>,
+}
+
+impl JobQueueView {
+    pub(super) async fn of(job_queues: &JobQueues, cached: &CachedJobQueue) -> Self {
+        let CachedJobQueue { settings, revision, .. } = cached;
+        let stats = job_queues.backend().stats(settings).await;
+        let stats =
+            stats.inspect_err(|error| warn!(%error, job_queue = %settings.id, "cannot read the statistics")).ok();
+        Self {
+            settings: settings_without_secret(settings),
+            revision: *revision,
+            stats: stats.as_ref().map(JobQueueStats::of),
+        }
+    }
+}
+
+/// The statistics of a job queue.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct JobQueueStats {
+    /// Jobs that wait, for their turn or for a retry.
+    waiting: u64,
+    /// Jobs that run.
+    running: u64,
+    /// Dead letters.
+    dead: u64,
+    /// Size of all payloads together, in bytes.
+    bytes: u64,
+    /// Seconds since the oldest job that is not finished was accepted; `null` if there is none.
+    oldest_age: Option<u64>,
+    /// Until when a handler's `Retry-After` pauses the job queue, in seconds since 1970; `null` if it does not.
+    paused_until: Option<u64>,
+    /// Jobs accepted since the job queue was created.
+    enqueued: u64,
+    /// Jobs that equaled an earlier one.
+    duplicate: u64,
+    /// Completed jobs.
+    acknowledged: u64,
+    /// Failed attempts.
+    failed: u64,
+    /// Jobs that were returned without an attempt.
+    requeued: u64,
+    /// Jobs that became dead letters.
+    dead_lettered: u64,
+}
+
+impl JobQueueStats {
+    pub(super) fn of(stats: &JobStats) -> Self {
+        let JobStats { waiting, running, dead, bytes, oldest_age, paused_until, counters } = *stats;
+        Self {
+            waiting,
+            running,
+            dead,
+            bytes,
+            oldest_age,
+            paused_until: paused_until.map(Micros::seconds),
+            enqueued: counters.enqueued,
+            duplicate: counters.duplicate,
+            acknowledged: counters.acknowledged,
+            failed: counters.failed,
+            requeued: counters.requeued,
+            dead_lettered: counters.dead,
+        }
+    }
+}
+
+/// A job that was enqueued.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct EnqueuedJob {
+    /// ID of the job; of the earlier one if this is a duplicate.
+    pub(super) job_id: String,
+    /// ID of the job queue.
+    pub(super) job_queue: String,
+    /// Always `queued`.
+    pub(super) state: &'static str,
+    /// Whether the job equals an earlier one and was not queued.
+    pub(super) duplicate: bool,
+}
+
+/// A job.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Job {
+    /// ID of the job.
+    job_id: String,
+    /// ID of the job queue.
+    job_queue: String,
+    /// `queued`, `running`, `retrying`, `completed`, or `failed` for a dead letter.
+    #[schema(value_type = String)]
+    state: JobState,
+    /// The group, in a FIFO job queue.
+    group_id: Option<String>,
+    /// Number of the job in the order of acceptance.
+    sequence_number: u64,
+    /// How many times the job was received.
+    receive_count: u64,
+    /// How many attempts failed.
+    failed_attempts: u64,
+    /// When the job was accepted, in seconds since 1970.
+    enqueued_at: u64,
+    /// When the next attempt is due, in seconds since 1970; `null` unless the job waits.
+    due_at: Option<u64>,
+    /// The user for whom the job runs.
+    user_id: Option<String>,
+    /// The last attempts, the oldest first.
+    attempts: Vec<JobAttempt>,
+    /// Why the job is a dead letter.
+    #[schema(value_type = Option<String>)]
+    reason: Option<FailureReason>,
+    /// The start of the last response that reported a failure.
+    response: Option<String>,
+    /// Media type of the payload; `null` once the job is completed.
+    content_type: Option<String>,
+    /// The payload: JSON, or text.
+    payload: Option<Value>,
+    /// The payload in base64 if it is neither JSON nor text.
+    payload_base64: Option<String>,
+}
+
+/// An attempt that ended.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct JobAttempt {
+    /// Number of the receive.
+    receive_count: u64,
+    /// When it began, in seconds since 1970.
+    started_at: u64,
+    /// When it ended, in seconds since 1970.
+    ended_at: u64,
+    /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired` or `expired`; `null` if
+    /// it succeeded.
+    #[schema(value_type = Option<String>)]
+    reason: Option<FailureReason>,
+    /// Status of the response.
+    status: Option<u16>,
+}
+
+impl Job {
+    pub(super) fn of(job_queue: &JobQueueId, view: JobView) -> Self {
+        let (payload, payload_base64) = view.payload.as_ref().map_or((None, None), shown);
+        let attempt = |it: Attempt| JobAttempt {
+            receive_count: it.receive_count,
+            started_at: it.started_at.seconds(),
+            ended_at: it.ended_at.seconds(),
+            reason: it.reason,
+            status: it.status,
+        };
+        Self {
+            job_id: view.id.to_string(),
+            job_queue: job_queue.to_string(),
+            state: view.state,
+            group_id: view.group.map(String::from),
+            sequence_number: view.sequence,
+            receive_count: view.receive_count,
+            failed_attempts: view.failed_attempts,
+            enqueued_at: view.enqueued_at.seconds(),
+            due_at: view.due_at.map(Micros::seconds),
+            user_id: view.user_id,
+            attempts: view.attempts.into_iter().map(attempt).collect(),
+            reason: view.reason,
+            response: (!view.response.is_empty()).then(|| String::from_utf8_lossy(&view.response).into_owned()),
+            content_type: view.payload.map(|payload| payload.content_type),
+            payload,
+            payload_base64,
+        }
+    }
+}
+
+/// A payload as JSON or text, otherwise in base64.
+fn shown(payload: &Payload) -> (Option<Value>, Option<String>) {
+    if payload.is_json()
+        && let Ok(value) = serde_json::from_slice(&payload.bytes)
+    {
+        return (Some(value), None);
+    }
+    match std::str::from_utf8(&payload.bytes) {
+        Ok(text) => (Some(text.into()), None),
+        Err(_) => (None, Some(BASE64_STANDARD.encode(&payload.bytes))),
+    }
+}

@@ -10,6 +10,7 @@ mod function;
 mod fuzz;
 mod history;
 mod invitations;
+mod job_queues;
 mod openapi;
 mod outcomes;
 mod protection;

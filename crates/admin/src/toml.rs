@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// The order of tables and their members, as in the docs. Others follow by name.
-const ORDER: [&str; 56] = [
+const ORDER: [&str; 58] = [
     "tenants",
     "queues",
+    "job_queues",
     "id",
     "tenant",
     "name",
@@ -41,6 +42,7 @@ const ORDER: [&str; 56] = [
     "networks",
     "handover",
     "kind",
+    "url",
     "origin",
     "preflights",
     "theme",

@@ -83,6 +83,15 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("get_queue_forecast", Viewers, None),
         ("get_queue_history", Viewers, None),
         ("stream_stats", Known, None),
+        ("list_job_queues", Known, None),
+        ("get_job_queue", Viewers, None),
+        ("get_job_queue_stats", Viewers, None),
+        ("get_job_queue_secret", Operators, None),
+        ("pause_job_queue", Operators, None),
+        ("resume_job_queue", Operators, None),
+        ("enqueue_job", Operators, Some(json!({ "number": 1 }))),
+        ("enqueue_jobs", Operators, Some(json!({ "jobs": [{ "payload": 1 }] }))),
+        ("get_job", Operators, None),
         ("list_operators", Superusers, None),
         (
             "create_operator",
@@ -250,7 +259,15 @@ async fn role_matrix_covers_every_operation() {
     let version = root.create("/themes/acme/versions", theme()).await;
     let version = version["id"].as_str().unwrap();
     root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[("if-match", "*")], None).await;
+    let target = json!({ "kind": "http", "url": "https://crm.example.com/jobs" });
+    let mails = json!({ "id": "mails", "tenant": "acme", "target": target });
+    let job_queues =
+        json!({ "tenants": [{ "id": "acme", "name": "acme", "domains": ["example.com"] }], "job_queues": [mails] });
+    assert_eq!(root.confirmed(Method::POST, "/settings", Some(job_queues)).await.status, 200);
+    let job = root.post("/job-queues/mails/jobs", json!({})).await.json();
     let variables = [
+        ("job_queue", "mails"),
+        ("job", job["job_id"].as_str().unwrap()),
         ("queue", "tour"),
         ("tenant", "acme"),
         ("session", &session),

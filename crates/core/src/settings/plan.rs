@@ -458,7 +458,7 @@ mod tests {
             parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues }))
                 .unwrap()
         };
-        let Document { tenants, queues } = document("2027-03-04T09:30:00Z", 1);
+        let Document { tenants, queues, .. } = document("2027-03-04T09:30:00Z", 1);
         let stored = StoredSettings { tenants, queues, ..StoredSettings::default() };
         let lobby = "2027-03-04T09:35:00Z".parse::<crate::Timestamp>().unwrap().micros();
         let mut plan = Plan::of(&stored, document("2027-03-04T09:40:00Z", 2), &PlanOptions::default());

@@ -104,7 +104,11 @@ async fn a_change_under_load_is_loaded_once() {
 async fn plan_does_not_overwrite_a_later_change() {
     let keeper = Keeper::with_queues(2).await;
     let directory = keeper.directory();
-    let mut document = Document { tenants: keeper.tenants().await.unwrap(), queues: vec![settings(0), settings(1)] };
+    let mut document = Document {
+        tenants: keeper.tenants().await.unwrap(),
+        queues: vec![settings(0), settings(1)],
+        ..Document::default()
+    };
     document.queues.iter_mut().for_each(|queue| queue.line.quota = 5);
     let options = PlanOptions::default();
     let stored = stored_settings(&*keeper, &document, options.unlisted).await.unwrap();
@@ -123,7 +127,7 @@ async fn unreadable_queue_of_others_does_not_stop_a_plan() {
     let keeper = Keeper::with_queues(2).await;
     keeper.corrupt.store(true, Ordering::Relaxed);
     keeper.break_queue(1, true);
-    let with = |number| Document { tenants: Vec::new(), queues: vec![settings(number)] };
+    let with = |number| Document { tenants: Vec::new(), queues: vec![settings(number)], ..Document::default() };
     let stored = stored_settings(&*keeper, &with(0), Unlisted::Keep).await.unwrap();
     assert_eq!((stored.queues.len(), stored.unreadable), (1, vec![id(1)]));
     assert!(stored_settings(&*keeper, &with(1), Unlisted::Keep).await.is_err());

@@ -1,0 +1,281 @@
+//! Job queues in the API: enqueuing jobs, what became of them, and who may.
+
+use http::request::Builder;
+use http::{Method, header};
+use serde_json::{Value, json};
+use vestibule_core::jobs::{Outcome, PAYLOAD_MAX, Settlement};
+use vestibule_tests::{AdminClient, TestResponse};
+
+use super::backoffice::{Backoffice, on_memory_and_redis};
+
+on_memory_and_redis! {
+    job_is_enqueued_and_shown,
+    enqueue_errors,
+    repeated_enqueue_is_a_duplicate,
+    batch_reports_each_job,
+    roles_and_tenants_limit_access_to_jobs,
+    jobs_token_only_handles_jobs,
+    job_queue_is_paused_and_resumed,
+    secret_is_revealed_to_operators_only,
+    exported_job_queues_can_be_imported,
+    tenant_lists_cover_job_queues,
+}
+
+fn job_queue(id: &str, more: &Value) -> Value {
+    let mut job_queue = json!({
+        "id": id, "tenant": "acme", "target": { "kind": "http", "url": "https://crm.acme.example/jobs" },
+    });
+    job_queue.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    job_queue
+}
+
+/// Imports job queues of the tenant acme.
+async fn import(backoffice: &Backoffice, job_queues: &[Value]) {
+    let document = json!({ "tenants": [{ "id": "acme", "name": "acme" }], "job_queues": job_queues });
+    let imported = backoffice.root().confirmed(Method::POST, "/settings", Some(document)).await;
+    assert_eq!(imported.json()["applied"], true, "{}", imported.text());
+}
+
+async fn enqueue(client: &mut AdminClient, path: &str, content_type: &str, body: &[u8]) -> TestResponse {
+    let request = Builder::new().method(Method::POST).uri(format!("/api/v1/job-queues/{path}"));
+    client.visitor().request(request.header(header::CONTENT_TYPE, content_type), body.to_vec()).await
+}
+
+async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({ "concurrency": 3 }))])
+        .await;
+    let mut root = backoffice.root().with_header("vestibule-user-id", "ada");
+    let body = br#"{"email": "ada@example.com"}"#;
+    let response = enqueue(&mut root, "updates.fifo/jobs?group_id=user-17", "application/json", body).await;
+    assert_eq!(response.status, 202, "{}", response.text());
+    let id = response.json()["job_id"].as_str().unwrap().to_owned();
+    let expected = json!({ "job_id": id, "job_queue": "updates.fifo", "state": "queued", "duplicate": false });
+    assert_eq!(response.json(), expected);
+    assert_eq!(response.headers["x-job-id"], id);
+    assert_eq!(response.headers["location"], format!("/api/v1/job-queues/updates.fifo/jobs/{id}"));
+
+    let job = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await.json();
+    for (field, value) in [
+        ("state", json!("queued")),
+        ("group_id", json!("user-17")),
+        ("user_id", json!("ada")),
+        ("sequence_number", json!(1)),
+        ("receive_count", json!(0)),
+        ("attempts", json!([])),
+        ("content_type", json!("application/json")),
+        ("payload", json!({ "email": "ada@example.com" })),
+    ] {
+        assert_eq!(job[field], value, "{field}");
+    }
+    let binary = enqueue(&mut root, "mails/jobs?delay=60", "image/png", &[0xff, 0, 1]).await.json();
+    let job = root.get(&format!("/job-queues/mails/jobs/{}", binary["job_id"].as_str().unwrap())).await.json();
+    assert_eq!((&job["payload"], &job["payload_base64"]), (&Value::Null, &json!("/wAB")));
+
+    let list = root.get("/job-queues").await.json();
+    let list = list["job_queues"].as_array().unwrap();
+    assert_eq!(
+        list.iter().map(|it| it["settings"]["id"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["mails", "updates.fifo"]
+    );
+    assert_eq!((&list[0]["settings"]["concurrency"], &list[0]["stats"]["waiting"]), (&json!(3), &json!(1)));
+    let stats = root.get("/job-queues/updates.fifo/stats").await.json();
+    assert_eq!((&stats["waiting"], &stats["running"], &stats["enqueued"]), (&json!(1), &json!(0), &json!(1)));
+
+    // What a worker does.
+    let jobs = backoffice.admin.jobs();
+    let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
+    let settlement = Settlement { lease, outcome: Outcome::Acknowledged { status: Some(204) } };
+    jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
+    let job = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await.json();
+    assert_eq!((&job["state"], &job["payload"], &job["receive_count"]), (&json!("completed"), &Value::Null, &json!(1)));
+    assert_eq!(job["attempts"][0]["status"], 204);
+}
+
+async fn enqueue_errors(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({ "max_jobs": 1 }))]).await;
+    let mut root = backoffice.root();
+    let large = vec![b'x'; PAYLOAD_MAX + 1];
+    let long = "x".repeat(101);
+    for (path, content_type, body, status, code) in [
+        ("updates.fifo/jobs", "text/plain", &b"hello"[..], 400, "group_required"),
+        ("mails/jobs?group_id=a", "text/plain", b"hello", 400, "group_not_supported"),
+        ("updates.fifo/jobs?group_id=a&delay=1", "text/plain", b"hello", 400, "delay_not_supported"),
+        ("updates.fifo/jobs?group_id=a%20b", "text/plain", b"hello", 400, "invalid_id"),
+        ("mails/jobs?deduplication_id=%C3%A4", "text/plain", b"hello", 400, "invalid_id"),
+        (&format!("mails/jobs?deduplication_id={long}"), "text/plain", b"hello", 422, "validation_failed"),
+        ("mails/jobs?delay=901", "text/plain", b"hello", 422, "validation_failed"),
+        ("mails/jobs?group=a", "text/plain", b"hello", 422, "validation_failed"),
+        ("mails/jobs", "application/json; charset=utf-8", b"{\"a\":", 400, "invalid_json"),
+        ("mails/jobs", "text/plain", b"", 422, "empty_payload"),
+        ("mails/jobs", "text/plain", &large, 413, "payload_too_large"),
+        ("unknown/jobs", "text/plain", b"hello", 404, "unknown_job_queue"),
+        ("un known/jobs", "text/plain", b"hello", 404, "unknown_job_queue"),
+    ] {
+        let response = enqueue(&mut root, &path.replace("un known", "un%20known"), content_type, body).await;
+        assert_eq!((response.status.as_u16(), response.code().as_str()), (status, code), "{path}: {}", response.text());
+    }
+    assert_eq!(enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await.status, 202);
+    let full = enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await;
+    assert_eq!((full.status.as_u16(), full.code().as_str()), (503, "job_queue_full"));
+    assert!(full.headers.contains_key("retry-after"));
+    for path in ["/job-queues/mails/jobs/0NPWV1MDQB2XKF3Y0T5DWZQ", "/job-queues/mails/jobs/x"] {
+        root.get(path).await.assert_code("unknown_job");
+    }
+}
+
+async fn repeated_enqueue_is_a_duplicate(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({}))]).await;
+    for path in ["updates.fifo/jobs?group_id=a", "mails/jobs"] {
+        let mut root = backoffice.root().with_header("idempotency-key", "change-4711");
+        let first = enqueue(&mut root, path, "text/plain", b"one").await;
+        let second = enqueue(&mut root, path, "text/plain", b"two").await;
+        assert_eq!(first.json()["job_id"], second.json()["job_id"], "{path}");
+        assert!(!first.headers.contains_key("x-job-duplicate"));
+        assert_eq!((second.status.as_u16(), &second.headers["x-job-duplicate"]), (202, &"true".parse().unwrap()));
+        assert_eq!(second.json()["duplicate"], true);
+    }
+    let mut root = backoffice.root();
+    let [first, second] = [r#"{"a":1,"b":2}"#, r#"{ "b": 2, "a": 1 }"#].map(str::as_bytes);
+    let path = "updates.fifo/jobs?group_id=b";
+    let first = enqueue(&mut root, path, "application/json", first).await.json();
+    let second = enqueue(&mut root, path, "application/json", second).await.json();
+    assert_eq!((&second["job_id"], &second["duplicate"]), (&first["job_id"], &json!(true)), "equal content");
+}
+
+async fn batch_reports_each_job(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("updates.fifo", &json!({ "max_jobs": 99 }))]).await;
+    let mut root = backoffice.root();
+    let job = |number: u64| json!({ "payload": number, "group_id": format!("user-{number}") });
+    let mut jobs: Vec<Value> = (0..100).map(job).collect();
+    jobs[70] = json!({ "payload": {} });
+    jobs[71] = jobs[0].clone();
+    let response = root.post("/job-queues/updates.fifo/jobs/batch", json!({ "jobs": jobs })).await;
+    assert_eq!(response.status, 202, "{}", response.text());
+    let results = response.json()["jobs"].as_array().unwrap().clone();
+    assert_eq!(results.len(), 100);
+    assert_eq!(results[70]["code"], "group_required");
+    assert_eq!((&results[71]["job_id"], &results[71]["duplicate"]), (&results[0]["job_id"], &json!(true)));
+    assert_eq!(results.iter().filter(|it| it["duplicate"] == false).count(), 98);
+    let another = json!({ "jobs": [job(200), job(201)] });
+    let another = root.post("/job-queues/updates.fifo/jobs/batch", another).await.json();
+    assert_eq!(
+        (&another["jobs"][0]["duplicate"], &another["jobs"][1]["code"]),
+        (&json!(false), &json!("job_queue_full"))
+    );
+    for bad in [json!({ "jobs": [] }), json!({ "jobs": [{ "group_id": "a" }] }), json!({ "jobs": vec![job(1); 101] })] {
+        root.post("/job-queues/updates.fifo/jobs/batch", bad).await.assert_code("validation_failed");
+    }
+}
+
+async fn roles_and_tenants_limit_access_to_jobs(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    backoffice.tenant("blue").await;
+    let id = enqueue(&mut backoffice.root(), "mails/jobs", "text/plain", b"hello").await.json();
+    let job = format!("/job-queues/mails/jobs/{}", id["job_id"].as_str().unwrap());
+    let mut viewer = backoffice.operator("vera", "viewer", &["acme"]).await;
+    assert_eq!(viewer.get("/job-queues").await.json()["job_queues"].as_array().unwrap().len(), 1);
+    assert_eq!(viewer.get("/job-queues/mails/stats").await.status, 200);
+    viewer.get(&job).await.assert_code("permission_denied");
+    enqueue(&mut viewer, "mails/jobs", "text/plain", b"hello").await.assert_code("permission_denied");
+    viewer.post("/job-queues/mails/pause", json!({})).await.assert_code("permission_denied");
+    let mut operator = backoffice.operator("olaf", "operator", &["acme"]).await;
+    assert_eq!(operator.get(&job).await.status, 200);
+    let mut other = backoffice.operator("otto", "operator", &["blue"]).await;
+    assert_eq!(other.get("/job-queues").await.json(), json!({ "job_queues": [] }));
+    for path in ["/job-queues/mails", "/job-queues/mails/stats", "/job-queues/mails/secret", &job] {
+        other.get(path).await.assert_code("unknown_job_queue");
+    }
+    enqueue(&mut other, "mails/jobs", "text/plain", b"hello").await.assert_code("unknown_job_queue");
+}
+
+async fn jobs_token_only_handles_jobs(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let token =
+        json!({ "name": "shop", "role": "operator", "tenants": ["acme"], "only": "jobs", "expires_in": 86_400 });
+    let token = backoffice.root().create("/tokens", token).await;
+    let mut shop = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
+    let enqueued = enqueue(&mut shop, "mails/jobs", "text/plain", b"hello").await;
+    assert_eq!(enqueued.status, 202, "{}", enqueued.text());
+    let location = enqueued.headers["location"].to_str().unwrap().strip_prefix("/api/v1").unwrap().to_owned();
+    assert_eq!(shop.get(&location).await.status, 200);
+    for path in ["/job-queues", "/job-queues/mails", "/job-queues/mails/secret", "/queues", "/tenants", "/settings"] {
+        shop.get(path).await.assert_code("permission_denied");
+    }
+    shop.post("/job-queues/mails/pause", json!({})).await.assert_code("permission_denied");
+}
+
+async fn job_queue_is_paused_and_resumed(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    for (action, paused) in [("pause", true), ("pause", true), ("resume", false)] {
+        let view = root.post(&format!("/job-queues/mails/{action}"), json!({})).await;
+        assert_eq!(view.json()["settings"]["paused"], paused, "{}", view.text());
+    }
+    assert_eq!(root.get("/job-queues/mails").await.json()["revision"], 3, "a second pause changes nothing");
+    let events = root.get("/audit").await.json();
+    let events = events["events"].as_array().unwrap();
+    let actions: Vec<_> = events.iter().filter_map(|it| it["action"].as_str()).take(2).collect();
+    assert_eq!(actions, ["job_queue.resume", "job_queue.pause"]);
+    assert_eq!((&events[1]["subject"], &events[1]["changes"][0]["to"]), (&json!("mails"), &json!(true)));
+}
+
+async fn secret_is_revealed_to_operators_only(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let secret = root.get("/job-queues/mails/secret").await.json()["secret"].as_str().unwrap().to_owned();
+    assert!(secret.starts_with("whsec_") && secret.len() > 40, "{secret}");
+    backoffice
+        .operator("vera", "viewer", &["acme"])
+        .await
+        .get("/job-queues/mails/secret")
+        .await
+        .assert_code("permission_denied");
+    for path in ["/job-queues", "/job-queues/mails", "/settings", "/audit"] {
+        let text = root.get(path).await.text().to_owned();
+        assert!(!text.contains("whsec_") && !text.contains(&secret[6..]), "{path}: {text}");
+    }
+    assert_eq!(root.get("/audit").await.json()["events"][0]["action"], "job_queue.read_secret");
+}
+
+async fn exported_job_queues_can_be_imported(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({})), job_queue("updates.fifo", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let secret = root.get("/job-queues/mails/secret").await.json();
+    let exported = root.get("/settings").await.json();
+    let plan = root.post("/settings?validate=true", exported.clone()).await.json();
+    assert_eq!((&plan["plan"]["job_queues"], &plan["plan"]["tenants"]), (&json!([]), &json!([])), "{plan}");
+    let toml = root.get("/settings?format=toml").await.text().to_owned();
+    assert!(toml.contains("[[job_queues]]\nid = \"mails\"") && toml.contains("[job_queues.target]"), "{toml}");
+
+    let mut changed = exported;
+    changed["job_queues"].as_array_mut().unwrap().remove(1);
+    changed["job_queues"][0]["concurrency"] = json!(4);
+    let imported = root.confirmed(Method::POST, "/settings?remove=true", Some(changed)).await.json();
+    assert_eq!(imported["plan"]["job_queues"][0]["changes"], json!([{ "field": "concurrency", "from": 10, "to": 4 }]));
+    assert_eq!(imported["plan"]["removed_job_queues"], json!(["updates.fifo"]));
+    assert_eq!(root.get("/job-queues/mails/secret").await.json(), secret, "the secret stays");
+    root.get("/job-queues/updates.fifo").await.assert_code("unknown_job_queue");
+
+    let unknown_tenant = json!({ "job_queues": [job_queue("mails", &json!({ "tenant": "blue" }))] });
+    let refused = root.post("/settings", unknown_tenant).await.wrong_fields();
+    assert_eq!(refused, ["job_queues[0].tenant: is not a tenant of this document: \"blue\""]);
+    let tenants = json!([{ "id": "acme", "name": "acme" }]);
+    let twice =
+        json!({ "tenants": tenants, "job_queues": [job_queue("mails", &json!({})), job_queue("mails", &json!({}))] });
+    let refused = root.post("/settings", twice).await.wrong_fields();
+    assert_eq!(refused, ["job_queues[1].id: is already used in this document: \"mails\""]);
+}
+
+async fn tenant_lists_cover_job_queues(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let outside = root.patch("/tenants/acme", json!({ "origins": ["https://shop.acme.example"] })).await;
+    outside.assert_code("queues_outside");
+    assert!(outside.wrong_fields()[0].starts_with("mails.target.url: "), "{:?}", outside.wrong_fields());
+    assert_eq!(root.patch("/tenants/acme", json!({ "origins": ["https://*.acme.example"] })).await.status, 200);
+    let tenants = json!([{ "id": "acme", "name": "acme", "origins": ["https://shop.acme.example"] }]);
+    let document = json!({ "tenants": tenants, "job_queues": [job_queue("mails", &json!({}))] });
+    assert!(root.post("/settings", document).await.wrong_fields()[0].starts_with("job_queues[0].target.url: "));
+    root.send(Method::DELETE, "/tenants/acme", &[], None).await.assert_code("has_job_queues");
+}

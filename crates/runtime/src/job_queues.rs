@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, watch};
 use tracing::warn;
 use vestibule_core::jobs::{
     Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, NewJob, SigningSecret,
@@ -64,7 +64,7 @@ pub struct JobQueues {
     backend: Arc<dyn JobBackend>,
     snapshot: ArcSwap<Snapshot>,
     reading: Mutex<()>,
-    enqueued: Notify,
+    enqueued: watch::Sender<()>,
 }
 
 impl JobQueues {
@@ -77,7 +77,7 @@ impl JobQueues {
             backend,
             snapshot: ArcSwap::default(),
             reading: Mutex::default(),
-            enqueued: Notify::new(),
+            enqueued: watch::Sender::new(()),
         }
     }
 
@@ -137,14 +137,15 @@ impl JobQueues {
     ) -> Result<Vec<Enqueued>, JobBackendError> {
         let enqueued = self.backend.enqueue(settings, jobs).await?;
         if enqueued.contains(&Enqueued::Accepted) {
-            self.enqueued.notify_waiters();
+            self.enqueued.send_replace(());
         }
         Ok(enqueued)
     }
 
-    /// Waits until a job is enqueued in this process.
-    pub async fn job_enqueued(&self) {
-        self.enqueued.notified().await;
+    /// Changes whenever jobs are enqueued in this process.
+    #[must_use]
+    pub fn watch_enqueued(&self) -> watch::Receiver<()> {
+        self.enqueued.subscribe()
     }
 
     /// Writes and removes job queues as planned. A job queue with jobs or dead letters is not removed.
@@ -289,8 +290,12 @@ mod tests {
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
         let id = JobId::random();
         let job = NewJob { id, group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload };
-        let (enqueued, ()) = tokio::join!(job_queues.enqueue(&mails, vec![job]), job_queues.job_enqueued());
-        assert_eq!(enqueued.unwrap(), [Enqueued::Accepted]);
+        let watch = job_queues.watch_enqueued();
+        assert_eq!(job_queues.enqueue(&mails, vec![job.clone()]).await.unwrap(), [Enqueued::Accepted]);
+        assert!(watch.has_changed().unwrap(), "the worker wakes up");
+        let watch = job_queues.watch_enqueued();
+        assert_eq!(job_queues.enqueue(&mails, vec![job]).await.unwrap(), [Enqueued::Duplicate(id)]);
+        assert!(!watch.has_changed().unwrap());
         let outcome = job_queues.execute(&plan(&job_queues, &[]).await).await.unwrap();
         assert_eq!((outcome.not_empty, outcome.removed), (vec![mails.id.clone()], vec!["empty".parse().unwrap()]));
         assert_eq!(job_queues.all().await.unwrap().len(), 1);

@@ -235,7 +235,9 @@ async fn secret_is_revealed_to_operators_only(backoffice: Backoffice) {
         let text = root.get(path).await.text().to_owned();
         assert!(!text.contains("whsec_") && !text.contains(&secret[6..]), "{path}: {text}");
     }
-    assert_eq!(root.get("/audit").await.json()["events"][0]["action"], "job_queue.read_secret");
+    let events = root.get("/audit").await.json();
+    let reads = events["events"].as_array().unwrap().iter().filter(|it| it["action"] == "job_queue.read_secret");
+    assert_eq!(reads.count(), 1);
 }
 
 async fn exported_job_queues_can_be_imported(backoffice: Backoffice) {
@@ -246,7 +248,10 @@ async fn exported_job_queues_can_be_imported(backoffice: Backoffice) {
     let plan = root.post("/settings?validate=true", exported.clone()).await.json();
     assert_eq!((&plan["plan"]["job_queues"], &plan["plan"]["tenants"]), (&json!([]), &json!([])), "{plan}");
     let toml = root.get("/settings?format=toml").await.text().to_owned();
-    assert!(toml.contains("[[job_queues]]\nid = \"mails\"") && toml.contains("[job_queues.target]"), "{toml}");
+    assert!(
+        toml.contains("[[job_queues]]\nid = \"mails\"") && toml.contains("\ntarget = { kind = \"http\", url = "),
+        "{toml}"
+    );
 
     let mut changed = exported;
     changed["job_queues"].as_array_mut().unwrap().remove(1);

@@ -14,6 +14,7 @@ use utoipa::openapi::{
 use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
+use vestibule_core::jobs::JobTarget;
 use vestibule_core::settings::{
     BeaconValue, Event, Handover, Identity, InvitationBatch, NamedValue, NetworkListNames, ProofOfWork, Protection,
     Rule, Settings, Tenant,
@@ -21,6 +22,7 @@ use vestibule_core::settings::{
 
 use crate::access::COOKIE;
 use crate::api;
+use crate::api::job_queues::JobDraft;
 use crate::api::themes::DraftTemplate;
 use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
@@ -115,7 +117,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 13] {
+fn parts() -> [(&'static str, Value); 15] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
@@ -131,6 +133,8 @@ fn parts() -> [(&'static str, Value); 13] {
         part::<Rule>(Usage::Part),
         part::<NamedValue>(Usage::Part),
         part::<DraftTemplate>(Usage::Part),
+        part::<JobTarget>(Usage::Part),
+        part::<JobDraft>(Usage::Part),
         part::<Tenant>(Usage::Request),
         part::<Settings>(Usage::Request),
     ]

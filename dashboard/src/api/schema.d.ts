@@ -41,6 +41,183 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/job-queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List job queues
+         * @description Returns the job queues that you have access to, with their settings and statistics. The list is empty where job queues are
+         *     not available.
+         */
+        get: operations["list_job_queues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a job queue */
+        get: operations["get_job_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enqueue a job
+         * @description The body is the payload, of any content type, at most 256 KiB. The response follows when the job is stored, before a handler
+         *     is called. After 503 `enqueue_unconfirmed` the job may or may not be queued: repeat the request with the same
+         *     `Idempotency-Key`.
+         */
+        post: operations["enqueue_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/jobs/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enqueue several jobs
+         * @description Enqueues 1 to 100 jobs with JSON payloads, in order. Each has a result of its own; the others are queued even if one is refused.
+         */
+        post: operations["enqueue_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a job
+         * @description Its state, its last attempts and its payload. The result of a completed job is kept for `result_ttl`.
+         */
+        get: operations["get_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a job queue
+         * @description It accepts jobs and starts none. Jobs that run are finished. Nothing changes if it is paused already.
+         */
+        post: operations["pause_job_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a job queue
+         * @description Nothing changes if it is not paused.
+         */
+        post: operations["resume_job_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the signing secret
+         * @description Handlers verify calls with it. The audit log records who read it.
+         */
+        get: operations["get_job_queue_secret"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get job queue stats */
+        get: operations["get_job_queue_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/operators": {
         parameters: {
             query?: never;
@@ -595,16 +772,16 @@ export interface paths {
         };
         /**
          * Export all settings
-         * @description Returns all tenants and queues that you have access to as one JSON or TOML document, in the format of `POST
+         * @description Returns all tenants, queues and job queues that you have access to as one JSON or TOML document, in the format of `POST
          *     /settings` and `vestibule serve --settings`.
          */
         get: operations["export_settings"];
         put?: never;
         /**
          * Import settings
-         * @description Creates and updates tenants and queues from a document. With `validate=true` the response is the plan and nothing is
-         *     written; otherwise a confirmation is needed. With `remove=true`, queues that the document does not contain are
-         *     removed.
+         * @description Creates and updates tenants, queues and job queues from a document. With `validate=true` the response is the plan and
+         *     nothing is written; otherwise a confirmation is needed. With `remove=true`, queues and job queues that the document does not
+         *     contain are removed, except job queues with jobs or dead letters.
          */
         post: operations["import_settings"];
         delete?: never;
@@ -1158,7 +1335,7 @@ export interface components {
              * @description Revision of the queue settings, or of the theme, after the change.
              */
             revision?: number | null;
-            /** @description Another affected object: a session, operator, token or theme. */
+            /** @description Another affected object: a session, operator, token, theme or job queue. */
             subject?: string | null;
             /** @description The affected tenant. */
             tenant?: string | null;
@@ -1376,11 +1553,22 @@ export interface components {
             /** @description State before the end. */
             previous_state: components["schemas"]["PreviousState"];
         };
+        /** @description A job that was enqueued. */
+        EnqueuedJob: {
+            /** @description Whether the job equals an earlier one and was not queued. */
+            duplicate: boolean;
+            /** @description ID of the job; of the earlier one if this is a duplicate. */
+            job_id: string;
+            /** @description ID of the job queue. */
+            job_queue: string;
+            /** @description Always `queued`. */
+            state: string;
+        };
         /**
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             /** @description The matching host of the queue. */
@@ -1592,6 +1780,8 @@ export interface components {
             plan: components["schemas"]["Plan"];
             /** @description Queues that were skipped because someone else changed them. */
             skipped: string[];
+            /** @description Job queues that were skipped because someone else changed them, or that were not removed because they have jobs. */
+            skipped_job_queues: string[];
         };
         /** @description A batch of invitation codes. Times are in RFC 3339 with an offset, in whole seconds. */
         InvitationBatch: {
@@ -1628,6 +1818,355 @@ export interface components {
              * @description When the codes expire. By default never.
              */
             until?: string;
+        };
+        /** @description A job. */
+        Job: {
+            /** @description The last attempts, the oldest first. */
+            attempts: components["schemas"]["JobAttempt"][];
+            /** @description Media type of the payload; `null` once the job is completed. */
+            content_type?: string | null;
+            /**
+             * Format: int64
+             * @description When the next attempt is due, in seconds since 1970; `null` unless the job waits.
+             */
+            due_at?: number | null;
+            /**
+             * Format: int64
+             * @description When the job was accepted, in seconds since 1970.
+             */
+            enqueued_at: number;
+            /**
+             * Format: int64
+             * @description How many attempts failed.
+             */
+            failed_attempts: number;
+            /** @description The group, in a FIFO job queue. */
+            group_id?: string | null;
+            /** @description ID of the job. */
+            job_id: string;
+            /** @description ID of the job queue. */
+            job_queue: string;
+            /** @description The payload: JSON, or text. */
+            payload?: unknown;
+            /** @description The payload in base64 if it is neither JSON nor text. */
+            payload_base64?: string | null;
+            /** @description Why the job is a dead letter. */
+            reason?: string | null;
+            /**
+             * Format: int64
+             * @description How many times the job was received.
+             */
+            receive_count: number;
+            /** @description The start of the last response that reported a failure. */
+            response?: string | null;
+            /**
+             * Format: int64
+             * @description Number of the job in the order of acceptance.
+             */
+            sequence_number: number;
+            /** @description `queued`, `running`, `retrying`, `completed`, or `failed` for a dead letter. */
+            state: string;
+            /** @description The user for whom the job runs. */
+            user_id?: string | null;
+        };
+        /** @description An attempt that ended. */
+        JobAttempt: {
+            /**
+             * Format: int64
+             * @description When it ended, in seconds since 1970.
+             */
+            ended_at: number;
+            /**
+             * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired` or `expired`; `null` if
+             *     it succeeded.
+             */
+            reason?: string | null;
+            /**
+             * Format: int64
+             * @description Number of the receive.
+             */
+            receive_count: number;
+            /**
+             * Format: int64
+             * @description When it began, in seconds since 1970.
+             */
+            started_at: number;
+            /**
+             * Format: int32
+             * @description Status of the response.
+             */
+            status?: number | null;
+        };
+        /** @description A job to enqueue. */
+        JobDraft: {
+            /** @description A job with the ID of an earlier one is a duplicate and is not queued. */
+            deduplication_id?: string;
+            /**
+             * Format: int64
+             * @description Seconds until the job is due. Standard job queues only. Default: 0.
+             */
+            delay?: number;
+            /** @description The group; required in a FIFO job queue. */
+            group_id?: string;
+            /** @description The payload, any JSON value. It reaches the handler as JSON. */
+            payload: Record<string, never> | unknown[] | string | number | boolean | null;
+            /** @description The user of your site for whom the job runs. */
+            user_id?: string;
+        };
+        /** @description The settings of a job queue. Times are in seconds. */
+        JobQueueDraft: {
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that run at a time. Default: 10.
+             */
+            concurrency?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds for which dead letters are kept. Default: 1209600.
+             */
+            dead_letter_retention?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds after acceptance during which an equal job of a FIFO job queue is a duplicate. Default: 300.
+             */
+            deduplication_interval?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that start per minute; no limit if it is absent.
+             */
+            dispatches_per_minute?: number | null;
+            /** @description ID of the job queue. A FIFO job queue ends with `.fifo`. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Failed attempts after which a job becomes a dead letter. Default: 8.
+             */
+            max_attempts?: number | null;
+            /**
+             * Format: int64
+             * @description The most seconds between two attempts. Default: 900.
+             */
+            max_backoff?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum size of all payloads together in bytes, dead letters included. Default: 67108864.
+             */
+            max_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs, dead letters included. Default: 1000000.
+             */
+            max_jobs?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds until the second attempt. Each further attempt doubles them. Default: 5.
+             */
+            min_backoff?: number | null;
+            /** @description Whether jobs are accepted but none is started. */
+            paused?: boolean | null;
+            /**
+             * Format: int64
+             * @description Seconds for which the result of a completed job is kept. Default: 3600.
+             */
+            result_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds after which a job that is not finished becomes a dead letter. Default: 345600.
+             */
+            retention?: number | null;
+            /** @description Where jobs go. */
+            target: components["schemas"]["JobTarget"];
+            /** @description ID of the tenant. */
+            tenant: string;
+            /**
+             * Format: int64
+             * @description Seconds after which a call of the handler has failed. Default: 300.
+             */
+            timeout?: number | null;
+        };
+        /** @description A list of job queues. */
+        JobQueueList: {
+            /** @description The job queues by ID. */
+            job_queues: components["schemas"]["JobQueueView"][];
+        };
+        /** @description The secret that signs calls of handlers. */
+        JobQueueSecret: {
+            /** @description `whsec_` and the key in base64, as the libraries of Standard Webhooks take it. */
+            secret: string;
+        };
+        /** @description The settings of a job queue. Times are in seconds. */
+        JobQueueSettingsView: {
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that run at a time.
+             */
+            concurrency: number;
+            /**
+             * Format: int64
+             * @description Seconds for which dead letters are kept.
+             */
+            dead_letter_retention: number;
+            /**
+             * Format: int64
+             * @description Seconds after acceptance during which an equal job of a FIFO job queue is a duplicate.
+             */
+            deduplication_interval: number;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that start per minute; no limit if it is absent.
+             */
+            dispatches_per_minute?: number;
+            /** @description ID of the job queue. A FIFO job queue ends with `.fifo`. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Failed attempts after which a job becomes a dead letter.
+             */
+            max_attempts: number;
+            /**
+             * Format: int64
+             * @description The most seconds between two attempts.
+             */
+            max_backoff: number;
+            /**
+             * Format: int64
+             * @description Maximum size of all payloads together in bytes, dead letters included.
+             */
+            max_bytes: number;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs, dead letters included.
+             */
+            max_jobs: number;
+            /**
+             * Format: int64
+             * @description Seconds until the second attempt. Each further attempt doubles them.
+             */
+            min_backoff: number;
+            /** @description Whether jobs are accepted but none is started. */
+            paused: boolean;
+            /**
+             * Format: int64
+             * @description Seconds for which the result of a completed job is kept.
+             */
+            result_ttl: number;
+            /**
+             * Format: int64
+             * @description Seconds after which a job that is not finished becomes a dead letter.
+             */
+            retention: number;
+            /** @description Where jobs go. */
+            target: components["schemas"]["JobTarget"];
+            /** @description ID of the tenant. */
+            tenant: string;
+            /**
+             * Format: int64
+             * @description Seconds after which a call of the handler has failed.
+             */
+            timeout: number;
+        };
+        /** @description The statistics of a job queue. */
+        JobQueueStats: {
+            /**
+             * Format: int64
+             * @description Completed jobs.
+             */
+            acknowledged: number;
+            /**
+             * Format: int64
+             * @description Size of all payloads together, in bytes.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Dead letters.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Jobs that became dead letters.
+             */
+            dead_lettered: number;
+            /**
+             * Format: int64
+             * @description Jobs that equaled an earlier one.
+             */
+            duplicate: number;
+            /**
+             * Format: int64
+             * @description Jobs accepted since the job queue was created.
+             */
+            enqueued: number;
+            /**
+             * Format: int64
+             * @description Failed attempts.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Seconds since the oldest job that is not finished was accepted; `null` if there is none.
+             */
+            oldest_age?: number | null;
+            /**
+             * Format: int64
+             * @description Until when a handler's `Retry-After` pauses the job queue, in seconds since 1970; `null` if it does not.
+             */
+            paused_until?: number | null;
+            /**
+             * Format: int64
+             * @description Jobs that were returned without an attempt.
+             */
+            requeued: number;
+            /**
+             * Format: int64
+             * @description Jobs that run.
+             */
+            running: number;
+            /**
+             * Format: int64
+             * @description Jobs that wait, for their turn or for a retry.
+             */
+            waiting: number;
+        };
+        /** @description A job queue. */
+        JobQueueView: {
+            /**
+             * Format: int64
+             * @description Revision of the settings.
+             */
+            revision: number;
+            /** @description The settings, without the signing secret. */
+            settings: components["schemas"]["JobQueueSettingsView"];
+            stats?: components["schemas"]["JobQueueStats"] | null;
+        };
+        /** @description What became of one job of several. */
+        JobResult: components["schemas"]["EnqueuedJob"] | {
+            /** @description `job_queue_full`, `enqueue_unconfirmed`, or another code of a single job. */
+            code: string;
+            /** @description What happened, in English. */
+            detail: string;
+        };
+        /** @description What became of several jobs. */
+        JobResults: {
+            /** @description One result for each job, in their order. */
+            jobs: components["schemas"]["JobResult"][];
+        };
+        /** @description Where jobs go. */
+        JobTarget: {
+            /**
+             * @description `http`: a handler is called.
+             * @enum {string}
+             */
+            kind: "http";
+            /** @description Secret that signs calls, as Standard Webhooks says. Generated if it is absent. */
+            secret?: string;
+            /** @description Address of the handler; its origin must be one of the tenant's. */
+            url: string;
+        };
+        /** @description Jobs to enqueue. */
+        JobsDraft: {
+            /** @description The jobs, in order. */
+            jobs: components["schemas"]["JobDraft"][];
         };
         /** @description Joins in both windows. */
         JoinCounts: {
@@ -1794,6 +2333,8 @@ export interface components {
         };
         /** @description The plan of an import. */
         Plan: {
+            /** @description New and changed job queues. */
+            job_queues?: components["schemas"]["PlannedChange"][];
             /** @description Queues that the document does not contain and that stay. */
             kept: string[];
             /** @description What happens to visitors of a lobby. */
@@ -1802,6 +2343,8 @@ export interface components {
             queues: components["schemas"]["PlannedChange"][];
             /** @description Queues that are removed because the document does not contain them. */
             removed: string[];
+            /** @description Job queues that are removed because the document does not contain them, unless they have jobs or dead letters. */
+            removed_job_queues?: string[];
             /** @description New and changed tenants. */
             tenants: components["schemas"]["PlannedChange"][];
         };
@@ -2816,13 +3359,20 @@ export interface components {
         };
         /** @description A settings document. */
         SettingsDocument: {
+            /**
+             * @description The job queues by id, without their signing secrets. An import keeps the secrets of job queues that exist, and
+             *     generates others.
+             */
+            job_queues?: components["schemas"]["JobQueueDraft"][];
             /** @description The queues by id. */
             queues: components["schemas"]["QueueSettings"][];
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
-        /** @description Tenants and queues, as in a settings file. */
+        /** @description Tenants, queues and job queues, as in a settings file. */
         SettingsDraft: {
+            /** @description The job queues; their tenants must be in `tenants`. */
+            job_queues?: components["schemas"]["JobQueueDraft"][] | null;
             /** @description The queues; their tenants must be in `tenants`. */
             queues?: components["schemas"]["QueueDraft"][] | null;
             /** @description The tenants. */
@@ -2985,10 +3535,10 @@ export interface components {
             /** @description Purpose of the token. */
             name: string;
             /**
-             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`. Without it the token has all permissions of its role except managing operators.
+             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`; `jobs` for one that only enqueues and reads jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
              * @enum {string|null}
              */
-            only?: "settings" | null;
+            only?: "settings" | "jobs" | null;
             /**
              * @description The role, at most that of its owner.
              * @enum {string}
@@ -3001,7 +3551,7 @@ export interface components {
          * @description What a token is limited to, beside its scope.
          * @enum {string}
          */
-        TokenLimit: "settings";
+        TokenLimit: "settings" | "jobs";
         /** @description An API token, without its secret. */
         TokenView: {
             /**
@@ -3162,6 +3712,24 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description `unknown_job_queue` */
+        UnknownJobQueue: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The store did not respond; the job queue may or may not be paused */
+        TheStoreDidNotRespond: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description Confirmation required */
         ConfirmationRequired: {
             headers: {
@@ -3191,15 +3759,6 @@ export interface components {
         };
         /** @description Changed by someone else */
         ChangedBySomeoneElse: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description The store did not respond; attack mode may or may not be on */
-        TheStoreDidNotRespond: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3272,6 +3831,8 @@ export interface components {
         QueryBefore: string;
         /** @description Maximum number of results. Default: 50. */
         QueryLimit: number;
+        /** @description ID of the job queue */
+        PathJobQueue: string;
         /** @description Name of the operator */
         PathOperator: string;
         /** @description The confirmation token of the first response */
@@ -3377,6 +3938,299 @@ export interface operations {
                 content: {
                     "application/x-ndjson": string;
                     "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    list_job_queues: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job queues */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_job_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Settings and statistics */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    enqueue_job: {
+        parameters: {
+            query?: {
+                /** @description The group; required in a FIFO job queue, which runs the jobs of a group one at a time, in order. */
+                group_id?: string;
+                /** @description A job with the ID of an earlier one is a duplicate and is not queued. By default the header `Idempotency-Key`, and without it, in a FIFO job queue, the content. */
+                deduplication_id?: string;
+                /** @description Seconds until the job is due. Standard job queues only. Default: 0. */
+                delay?: number;
+            };
+            header?: {
+                /** @description The deduplication ID, if the query has none */
+                "Idempotency-Key"?: string | null;
+                /** @description The user of your site for whom the job runs */
+                "Vestibule-User-Id"?: string | null;
+            };
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        /** @description The payload, of any content type */
+        requestBody: {
+            content: {
+                "application/json": unknown;
+                "application/octet-stream": unknown;
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description Queued, or a duplicate of an earlier job */
+            202: {
+                headers: {
+                    /** @description Path of the job */
+                    Location?: string;
+                    /** @description `true` for a duplicate */
+                    "X-Job-Duplicate"?: string | null;
+                    /** @description ID of the job */
+                    "X-Job-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnqueuedJob"];
+                };
+            };
+            /** @description `group_required`, `group_not_supported`, `delay_not_supported`, `invalid_id` or `invalid_json` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `empty_payload`, or an invalid parameter */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `job_queue_full`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    enqueue_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsDraft"];
+            };
+        };
+        responses: {
+            /** @description The results */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobResults"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+                /** @description ID of the job */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    pause_job_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job queue */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            504: components["responses"]["TheStoreDidNotRespond"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    resume_job_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job queue */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            504: components["responses"]["TheStoreDidNotRespond"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_job_queue_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueSecret"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_job_queue_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueStats"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3757,7 +4611,15 @@ export interface operations {
                     "application/json": components["schemas"]["AttackModeState"];
                 };
             };
-            504: components["responses"]["TheStoreDidNotRespond"];
+            /** @description The store did not respond; attack mode may or may not be on */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -3780,7 +4642,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            504: components["responses"]["TheStoreDidNotRespond"];
+            /** @description The store did not respond; attack mode may or may not be on */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };

@@ -92,7 +92,7 @@ impl Field for AnyJson {
     }
 
     fn schema() -> Value {
-        json!({ "description": "Any JSON value." })
+        json!({ "type": ["object", "array", "string", "number", "boolean", "null"] })
     }
 
     fn parse(value: &Value, _: &mut Reader) -> Option<Value> {

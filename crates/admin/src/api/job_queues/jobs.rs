@@ -239,7 +239,7 @@ fields! {
     }
 }
 
-describe!(request JobDraft, JobsDraft);
+describe!(request JobsDraft);
 
 /// What became of one job of several.
 #[derive(Serialize, ToSchema)]

@@ -24,6 +24,7 @@ use crate::describe::describe;
 use crate::problem::Problem;
 use crate::state::Admin;
 
+pub(crate) use self::jobs::JobDraft;
 pub(crate) use self::refusal::JobRefusal;
 pub(crate) use self::views::settings_without_secret;
 

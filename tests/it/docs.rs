@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use vestibule_core::fields::Object as _;
+use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::settings::{Settings, Tenant, beacon_randomness};
 
 use crate::program::run;
@@ -100,6 +102,12 @@ fn every_setting_is_documented() {
     let keys = std::iter::once("keys".to_owned());
     assert_eq!(names("### Identity"), fields(&settings["protection"]["identity"]).into_iter().chain(keys).collect());
     assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
+    let target =
+        json!({ "kind": "http", "url": "https://crm.acme.example/", "secret": format!("whsec_{}", "A".repeat(32)) });
+    let job_queue = json!({ "id": "mails", "tenant": "acme", "target": target, "dispatches_per_minute": 1 });
+    let job_queue = JobQueueSettings::from_json(&job_queue).unwrap().to_value();
+    assert_eq!(names("### Job queues"), fields(&job_queue));
+    assert_eq!(names("### Targets"), fields(&job_queue["target"]));
     let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
     assert_eq!(names("### Tenants"), fields(&serde_json::to_value(tenant).unwrap()));
 }

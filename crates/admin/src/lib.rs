@@ -31,6 +31,7 @@ mod dashboard;
 mod describe;
 mod docs;
 mod idempotency;
+mod job_refusal;
 mod merge_patch;
 mod message;
 mod oidc;

@@ -9,11 +9,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
+use vestibule_core::jobs::JobBackendError;
 use vestibule_core::settings::{FieldError, Settings};
 use vestibule_core::{Message, StoreError, Timestamp};
 
-use crate::api::job_queues::JobRefusal;
 use crate::codes::Code;
+use crate::job_refusal::JobRefusal;
 use crate::message;
 use crate::message::MessageView;
 use crate::queue_settings::QueueSettings;
@@ -210,6 +211,11 @@ impl Problem {
             StoreError::Unavailable(_) => Self::OutcomeUnknown(error),
             other => other.into(),
         }
+    }
+
+    /// The problem of a read of jobs that failed.
+    pub(crate) const fn of_job_read(error: JobBackendError) -> Self {
+        Self::Job(JobRefusal::Unavailable(error))
     }
 
     /// The status and the message; its code is that of the problem.

@@ -9,6 +9,7 @@ use chrono::{DateTime, Local};
 use clap::Args;
 use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
+use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
     Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin,
@@ -79,7 +80,14 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             code = ExitCode::FAILURE;
         }
     }
-    let counts = [count_noun(document.tenants.len(), "tenant"), count_noun(document.queues.len(), "queue")].join(", ");
+    for job_queue in &document.job_queues {
+        println!("{}", job_queue_summary(job_queue));
+    }
+    let mut counts = vec![count_noun(document.tenants.len(), "tenant"), count_noun(document.queues.len(), "queue")];
+    if !document.job_queues.is_empty() {
+        counts.push(count_noun(document.job_queues.len(), "job queue"));
+    }
+    let counts = counts.join(", ");
     let result = if code == ExitCode::SUCCESS { "is valid" } else { "has errors" };
     println!("{} {result}: {counts}", options.file.display());
     Ok(code)
@@ -120,6 +128,17 @@ fn summary(queue: &Settings) -> String {
     let rate = queue.line.admissions_per_minute.map(|rate| format!(", {rate} admissions per minute{every}"));
     let rate = rate.unwrap_or_default();
     format!("{}: {}: {rules}; quota {}{rate}{origin}", queue.id, hosts.join(", "), queue.line.quota)
+}
+
+fn job_queue_summary(job_queue: &JobQueueSettings) -> String {
+    let JobQueueSettings { id, target, concurrency, max_attempts, .. } = job_queue;
+    let rate = job_queue.dispatches_per_minute.map(|rate| format!(", {rate} per minute")).unwrap_or_default();
+    let order = if id.is_fifo() { "in order per group" } else { "in parallel" };
+    let paused = if job_queue.paused { ", paused" } else { "" };
+    format!(
+        "job queue {id}: {order}, up to {concurrency} at a time{rate}, {max_attempts} attempts, to {}{paused}",
+        target.url
+    )
 }
 
 /// The times of an event in UTC and in the time zone of this machine.

@@ -17,13 +17,13 @@ use vestibule_core::jobs::{
 };
 use vestibule_runtime::JobQueues;
 
-use super::refusal::JobRefusal;
+use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
-use super::{find_editable, find_visible};
 use crate::access::{Principal, Role};
 use crate::body::{Body, DOCUMENT_MAX, Query, Segments};
 use crate::describe::describe;
 use crate::idempotency::IDEMPOTENCY_HEADER;
+use crate::job_refusal::JobRefusal;
 use crate::prefix::PREFIX;
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -317,6 +317,6 @@ pub(crate) async fn get_job(
     principal.at_least(Role::Operator)?;
     let unknown = || Problem::Job(JobRefusal::UnknownJob);
     let job: JobId = job.parse().map_err(|_| unknown())?;
-    let found = job_queues.backend().get(&cached.settings, job).await.map_err(JobRefusal::of_read)?;
+    let found = job_queues.backend().get(&cached.settings, job).await.map_err(Problem::of_job_read)?;
     Ok(Json(Job::of(&cached.settings.id, found.ok_or_else(unknown)?)))
 }

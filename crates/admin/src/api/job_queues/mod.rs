@@ -1,10 +1,8 @@
 //! Job queues: their settings and statistics. [`jobs`] has the jobs in them.
 
 mod jobs;
-mod refusal;
+mod service;
 mod views;
-
-use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -12,20 +10,20 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::jobs::{JobQueueId, JobQueueSettings, SigningSecret};
+use vestibule_core::jobs::{JobQueueSettings, SigningSecret};
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, differences};
-use vestibule_runtime::{CachedJobQueue, JobQueues};
 
+use self::service::{find_editable, find_visible};
 use self::views::{JobQueueStats, JobQueueView};
-use crate::access::{Principal, Role};
+use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::body::Segments;
 use crate::describe::describe;
+use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
 use crate::state::Admin;
 
 pub(crate) use self::jobs::JobDraft;
-pub(crate) use self::refusal::JobRefusal;
 pub(crate) use self::views::settings_without_secret;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
@@ -43,29 +41,6 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 pub(crate) struct JobQueueDraft;
 
 describe!(JobQueueDraft = JobQueueSettings, Request);
-
-/// The job queues of this deployment, and one that the principal may see.
-async fn find_visible<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
-    let unknown = || Problem::Job(JobRefusal::UnknownJobQueue);
-    let job_queues = admin.jobs.as_ref().ok_or_else(unknown)?;
-    let id: JobQueueId = id.parse().map_err(|_| unknown())?;
-    let found = job_queues.get(&id).await?.filter(|found| principal.can_view(&found.settings.tenant));
-    Ok((job_queues, found.ok_or_else(unknown)?))
-}
-
-async fn find_editable<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
-    let found = find_visible(admin, principal, id).await?;
-    principal.at_least(Role::Operator)?;
-    Ok(found)
-}
 
 /// A list of job queues.
 #[derive(Serialize, ToSchema)]
@@ -115,7 +90,7 @@ pub(crate) async fn get_job_queue_stats(
     Segments(id): Segments<String>,
 ) -> Result<Json<JobQueueStats>, Problem> {
     let (job_queues, cached) = find_visible(&admin, &principal, &id).await?;
-    let stats = job_queues.backend().stats(&cached.settings).await.map_err(JobRefusal::of_read)?;
+    let stats = job_queues.backend().stats(&cached.settings).await.map_err(Problem::of_job_read)?;
     Ok(Json(JobQueueStats::of(&stats)))
 }
 

@@ -5,7 +5,6 @@ use vestibule_core::Message;
 use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
 
 use crate::codes::Code;
-use crate::problem::Problem;
 
 /// Why a request for jobs failed.
 #[derive(Debug)]
@@ -29,11 +28,6 @@ pub(crate) enum JobRefusal {
 }
 
 impl JobRefusal {
-    /// The problem of a read that failed.
-    pub(crate) fn of_read(error: JobBackendError) -> Problem {
-        Problem::Job(Self::Unavailable(error))
-    }
-
     /// The status and the message.
     pub(crate) fn response(&self) -> (StatusCode, Message) {
         match self {

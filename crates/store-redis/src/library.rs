@@ -145,6 +145,7 @@ pub(crate) static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     let shared = [
         &header_as_lua(),
         include_str!("lua/clock.lua"),
+        include_str!("lua/rate.lua"),
         include_str!("lua/queue.lua"),
         include_str!("lua/limits.lua"),
         include_str!("lua/presence.lua"),

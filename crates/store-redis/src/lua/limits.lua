@@ -243,7 +243,7 @@ local function check_work(record, enforced, needed, is_delayed)
   return LIMITS.NEEDS_PROOF, needed
 end
 
--- The content of the bucket of joins_per_second now; see read_bucket.
+-- The content of the bucket of joins_per_second now; see rule 4.
 local function join_credit(rate)
   local credit, at = string.match(call('HGET', STATE, 'join_bucket') or '0 0', '(%d+) (%d+)')
   credit, at = tonumber(credit), math.min(tonumber(at), now)

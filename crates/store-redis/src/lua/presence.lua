@@ -25,7 +25,7 @@ local function note_use()
       attack_until = math.max(attack_until + idle, 0)
       call('HSET', STATE, 'attack_until', attack_until)
     end
-    if rules.admissions_per_minute then read_bucket() end
+    if rules.admissions_per_minute then buckets.read_line() end
     local empty_since = tonumber(call('HGET', STATE, 'empty_since'))
     if empty_since and empty_since > now then call('HSET', STATE, 'empty_since', now) end
     find_recovery()

@@ -54,7 +54,7 @@ else
 end
 
 -- Units earned until now were earned at the old rate.
-if given.epoch == before.epoch and before.admissions_per_minute then save_credit(credit_now()) end
+if given.epoch == before.epoch and before.admissions_per_minute then buckets.save_credit(buckets.credit_now()) end
 write_settings()
 if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')

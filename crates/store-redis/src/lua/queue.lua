@@ -236,28 +236,23 @@ end
 
 -- Rule 4: the content of the rate's bucket and its time. Reading needs no write, unless the clock
 -- stepped back: the bucket is then re-anchored to now. O(1).
-local function read_bucket()
-  local credit, at = string.match(call('HGET', STATE, 'rate_bucket') or '0 0', '(%d+) (%d+)')
-  if WRITES and tonumber(at) > now then
+function buckets.read_line()
+  local credit, at = buckets.read(call('HGET', STATE, 'rate_bucket'))
+  if WRITES and at > now then
     at = now
-    call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, now))
+    call('HSET', STATE, 'rate_bucket', buckets.text(credit, now))
   end
   return credit, at
 end
 
--- Rules 4 and 21: the content of the bucket now, and the time until which its units were earned: now, or the last whole
--- multiple of the step.
-local function credit_now()
-  local credit, at = read_bucket()
-  local rate, step = rules.admissions_per_minute, rules.admissions_every
-  local earned_until = step and now - now % (step * SECOND) or now
-  local elapsed = math.min(math.max(earned_until - at, 0), math.max(step or 0, ELAPSED_MAX) * SECOND)
-  local capacity = math.min(math.max(rate * (step or 1) * SECOND, ADMISSION_COST), CREDIT_MAX)
-  return math.min(credit + elapsed * rate, capacity), math.max(tonumber(at), earned_until)
+-- Rules 4 and 21: the content of the bucket now, and the time until which its units were earned.
+function buckets.credit_now()
+  local credit, at = buckets.read_line()
+  return buckets.refill(credit, at, rules.admissions_per_minute, rules.admissions_every, now)
 end
 
-local function save_credit(credit, at)
-  call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, at))
+function buckets.save_credit(credit, at)
+  call('HSET', STATE, 'rate_bucket', buckets.text(credit, at))
 end
 
 local function admits()
@@ -272,7 +267,7 @@ local function stands_still()
   local free = free_slots()
   local limited = free <= 0 or rules.admissions_per_minute
   if pace == '' and limited then return false end
-  return free <= 0 or (rules.admissions_per_minute and (credit_now()) < ADMISSION_COST)
+  return free <= 0 or (rules.admissions_per_minute and (buckets.credit_now()) < ADMISSION_COST)
 end
 
 -- Counts events in the state. The server adds 64-bit integers.
@@ -563,12 +558,12 @@ local function admit_next(own, confirmed)
   if not admits() or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
   local credit, earned_until
   if rules.admissions_per_minute then
-    credit, earned_until = credit_now()
+    credit, earned_until = buckets.credit_now()
     most = math.min(most, math.floor(credit / ADMISSION_COST))
   end
   local admitted, seen, own_expiry = admit_from_head(most, ADVANCE_BATCH, own, confirmed)
   if admitted > 0 then
-    if credit then save_credit(credit - admitted * ADMISSION_COST, earned_until) end
+    if credit then buckets.save_credit(credit - admitted * ADMISSION_COST, earned_until) end
     count('admitted', admitted)
   end
   return admitted, seen, own_expiry

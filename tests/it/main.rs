@@ -31,6 +31,8 @@ mod handover;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod layering;
 #[cfg(test)]
 mod line_fixture;

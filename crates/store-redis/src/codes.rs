@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vestibule_core::jobs::{
+    ATTEMPTS_KEPT, CONCURRENCY_MAX, JOB_BATCH, JOB_REAP_BATCH, JobId, LEASE_SECONDS, RESPONSE_KEPT, RETRY_AFTER_MAX,
+};
 use vestibule_core::line::{
     ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, BLOCKED_RETRY,
     CHECKPOINTS_EXACT, CLOCK_GRAIN, CREDIT_MAX, Counters, DELAY_MAX, DELAY_PER_DIFFICULTY, DELAYED_MIN, DELAYED_SHARE,
@@ -175,6 +178,27 @@ fn limit_constants() -> Vec<String> {
     .into()
 }
 
+/// What became of a job to enqueue that is no duplicate. They are fields of the table of jobs.
+pub(crate) const JOB_ACCEPTED: i64 = 1;
+pub(crate) const JOB_FULL: i64 = 0;
+const _: () = assert!(JOB_REAP_BATCH + CONCURRENCY_MAX as usize <= 2000 && 2 * JOB_BATCH <= 1000);
+
+/// The constants of job queues, as fields of one table.
+fn job_constants() -> String {
+    let constants = [
+        ("ACCEPTED", JOB_ACCEPTED as u64),
+        ("FULL", JOB_FULL as u64),
+        ("ID_SIZE", JobId::SIZE as u64),
+        ("BATCH", JOB_BATCH as u64),
+        ("REAP_BATCH", JOB_REAP_BATCH as u64),
+        ("LEASE", LEASE_SECONDS),
+        ("RETRY_AFTER_MAX", RETRY_AFTER_MAX),
+        ("ATTEMPTS_KEPT", ATTEMPTS_KEPT as u64),
+        ("RESPONSE_KEPT", RESPONSE_KEPT as u64),
+    ];
+    constants.map(|(name, value)| format!("{name} = {value}")).join(", ")
+}
+
 /// Definitions of the constants that are prepended to the library.
 pub(crate) fn header_as_lua() -> String {
     let limits = [
@@ -223,6 +247,7 @@ pub(crate) fn header_as_lua() -> String {
         "local ACCOUNTS = {{ FORMAT = '{ACCOUNTS_FORMAT}', SIZE = {ACCOUNTS_SIZE}, VERIFIED = {VERIFIED}, OF_TICKET = {OF_TICKET}, \
          BY_ACCOUNT = {BY_ACCOUNT} }}"
     );
+    let _ = writeln!(lua, "local jobs = {{ {} }}", job_constants());
     // The protection of rules that were stored by a version without it.
     let Protection { pre_ticket_from, pre_ticket_max_age, per_address, per_network, .. } = Protection::default();
     let [from, per_address, per_network] = [pre_ticket_from, per_address, per_network]

@@ -34,6 +34,14 @@
 //! one process share a call, up to 64 of them, in the order in which they came. A lone visit is sent at once; while two calls
 //! for a queue are under way, visits collect for the next. Within a call each visit is complete before the next begins.
 //!
+//! # Job queues
+//!
+//! [`RedisJobs`] keeps the jobs of job queues by the rules of [`vestibule_core::jobs`], with the same clients, limits of time and
+//! library. The keys of a job queue share a hash tag of their own: see [`JobKeys`]. The functions are in `src/lua/jobs`.
+//!
+//! A repeated `enqueue` answers as the first one did. `receive` is never repeated: jobs of a lost reply stay leased until their
+//! leases expire. A repeated settlement finds its lease gone.
+//!
 //! # When Redis is unavailable
 //!
 //! [`RedisStore::connect`] succeeds without a server, and connects in the background and keeps reconnecting. Every operation
@@ -75,6 +83,7 @@ mod client;
 mod codes;
 mod command;
 mod connection;
+mod jobs;
 mod keys;
 mod library;
 mod records;
@@ -82,5 +91,6 @@ mod reply;
 mod store;
 
 pub use address::AddressError;
+pub use jobs::{JobKeys, RedisJobs};
 pub use keys::Keys;
 pub use store::{RedisOptions, RedisStore};

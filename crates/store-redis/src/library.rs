@@ -50,6 +50,8 @@ enum Subject {
     Index,
     /// A document, a log or an ephemeral key.
     Record,
+    /// The keys of one job queue, which are created as they are needed.
+    JobQueue,
 }
 
 /// A function before it is named.
@@ -72,6 +74,7 @@ impl Definition {
                 format!("begin_call(KEYS, ARGV, {writes}, {creates})\n{refuse}")
             }
             Subject::Record => "begin_record(KEYS, ARGV)\n".to_owned(),
+            Subject::JobQueue => "jobs.begin(KEYS, ARGV)\n".to_owned(),
             Subject::Index => String::new(),
         };
         format!(
@@ -132,6 +135,12 @@ functions! {
     decrement: Record, Write, "records/decrement.lua";
     get_ephemeral: Record, Read, "records/get_ephemeral.lua";
     take_ephemeral: Record, Write, "records/take_ephemeral.lua";
+    enqueue_jobs: JobQueue, Write, "jobs/enqueue.lua";
+    receive_jobs: JobQueue, Free, "jobs/receive.lua";
+    extend_leases: JobQueue, Free, "jobs/extend.lua";
+    settle_jobs: JobQueue, Free, "jobs/settle.lua";
+    get_job: JobQueue, Free, "jobs/get.lua";
+    job_stats: JobQueue, Free, "jobs/stats.lua";
 }
 
 /// The source of the library and the names of its functions.
@@ -146,6 +155,7 @@ pub(crate) static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
         &header_as_lua(),
         include_str!("lua/clock.lua"),
         include_str!("lua/rate.lua"),
+        include_str!("lua/jobs/queue.lua"),
         include_str!("lua/queue.lua"),
         include_str!("lua/limits.lua"),
         include_str!("lua/presence.lua"),

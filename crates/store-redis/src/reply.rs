@@ -16,7 +16,7 @@ use vestibule_core::{
 
 use crate::codes;
 
-fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
+pub(crate) fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
 }
 
@@ -75,17 +75,17 @@ impl Reply {
     }
 
     /// The values of a reply to a command.
-    fn of(value: Value) -> Result<Self, StoreError> {
+    pub(crate) fn of(value: Value) -> Result<Self, StoreError> {
         let Value::Array(values) = value else { return Err(corrupt("an array", value.kind())) };
         Ok(Self(values.into_iter()))
     }
 
-    fn value(&mut self) -> Result<Value, StoreError> {
+    pub(crate) fn value(&mut self) -> Result<Value, StoreError> {
         self.0.next().ok_or_else(|| corrupt("one more value", "the end"))
     }
 
     /// A number from a script, or from text stored by the server.
-    fn number(&mut self) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn number(&mut self) -> Result<Option<u64>, StoreError> {
         let value = self.value()?;
         let number = match &value {
             Value::Integer(-1) | Value::Null => return Ok(None),
@@ -107,7 +107,7 @@ impl Reply {
         self.value()?.as_i64().ok_or_else(|| corrupt("a code", "another value"))
     }
 
-    fn flag(&mut self) -> Result<bool, StoreError> {
+    pub(crate) fn flag(&mut self) -> Result<bool, StoreError> {
         match self.code()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -115,16 +115,22 @@ impl Reply {
         }
     }
 
-    fn bytes(&mut self) -> Result<Bytes, StoreError> {
-        match self.value()? {
-            Value::Bytes(bytes) => Ok(bytes),
-            Value::String(text) => Ok(text.into_inner()),
-            other => Err(corrupt("bytes", other.kind())),
+    pub(crate) fn bytes(&mut self) -> Result<Bytes, StoreError> {
+        self.next_bytes()?.ok_or_else(|| corrupt("one more value", "the end"))
+    }
+
+    /// The next bytes; `None` at the end of the reply.
+    pub(crate) fn next_bytes(&mut self) -> Result<Option<Bytes>, StoreError> {
+        match self.0.next() {
+            None => Ok(None),
+            Some(Value::Bytes(bytes)) => Ok(Some(bytes)),
+            Some(Value::String(text)) => Ok(Some(text.into_inner())),
+            Some(other) => Err(corrupt("bytes", other.kind())),
         }
     }
 
     /// A text; `None` for nil.
-    fn text(&mut self) -> Result<Option<String>, StoreError> {
+    pub(crate) fn text(&mut self) -> Result<Option<String>, StoreError> {
         match self.value()? {
             Value::Null => Ok(None),
             value => value.as_string().map(Some).ok_or_else(|| corrupt("a text", "another value")),

@@ -65,7 +65,7 @@ fn sorted(value: Value) -> Option<Value> {
 
 /// What identifies equal jobs of a FIFO job queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct DeduplicationKey {
+pub struct DeduplicationKey {
     group: JobGroupId,
     content: DeduplicationContent,
 }
@@ -82,6 +82,17 @@ impl DeduplicationKey {
     pub(super) fn of(group: JobGroupId, id: Option<DeduplicationId>, payload: &Payload) -> Self {
         let content = id.map_or_else(|| DeduplicationContent::Hash(payload.hash()), DeduplicationContent::Id);
         Self { group, content }
+    }
+
+    /// A hash of the key, for backends that store keys of one size.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        // A group ID contains no zero byte, and the byte after it tells the kinds apart.
+        let (kind, content) = match &self.content {
+            DeduplicationContent::Id(id) => (1, id.as_str().as_bytes()),
+            DeduplicationContent::Hash(hash) => (2, hash.as_slice()),
+        };
+        Sha256::new().chain_update(self.group.as_str()).chain_update([0, kind]).chain_update(content).finalize().into()
     }
 }
 
@@ -118,6 +129,19 @@ mod tests {
         ] {
             assert_ne!(json(a), json(b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn digests_tell_keys_apart() {
+        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"a".to_vec() };
+        let key = |group: &str, id: Option<&str>| {
+            DeduplicationKey::of(group.parse().unwrap(), id.map(|id| id.parse().unwrap()), &payload).digest()
+        };
+        let digests = [key("a", None), key("b", None), key("a", Some("b")), key("b", Some("b")), key("ab", Some("b"))];
+        for (at, digest) in digests.iter().enumerate() {
+            assert!(!digests[..at].contains(digest), "{at}");
+        }
+        assert_eq!(key("a", None), digests[0]);
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

@@ -11,7 +11,7 @@ mod target;
 mod types;
 
 pub use backend::{JobBackend, JobBackendError};
-pub use content::Payload;
+pub use content::{DeduplicationKey, Payload};
 pub use id::{
     DeduplicationId, JOB_KEY_MAX, JOB_QUEUE_ID_MAX, JobGroupId, JobId, JobIdError, JobKeyError, JobQueueId,
     JobQueueIdError,

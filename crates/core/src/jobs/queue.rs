@@ -88,8 +88,8 @@ impl JobQueue {
     }
 
     fn enqueue_one(&mut self, now: Micros, settings: &JobQueueSettings, job: NewJob) -> Enqueued {
-        let NewJob { id, group, deduplication_id, delay_seconds, user_id, payload } = job;
-        let key = group.clone().map(|group| DeduplicationKey::of(group, deduplication_id, &payload));
+        let key = job.deduplication_key();
+        let NewJob { id, group, delay_seconds, user_id, payload, .. } = job;
         let earlier = key.as_ref().and_then(|key| self.duplicates.get(key));
         let is_recent = |at: Micros| now < at.add_seconds(settings.deduplication_interval);
         let first = earlier.filter(|(_, at)| is_recent(*at)).map(|(first, _)| *first);

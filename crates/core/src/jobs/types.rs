@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::content::Payload;
+use super::content::{DeduplicationKey, Payload};
 use super::id::{DeduplicationId, JobGroupId, JobId};
 use crate::time::Micros;
 
@@ -21,6 +21,15 @@ pub struct NewJob {
     pub user_id: Option<String>,
     /// Its content.
     pub payload: Payload,
+}
+
+impl NewJob {
+    /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).
+    #[must_use]
+    pub fn deduplication_key(&self) -> Option<DeduplicationKey> {
+        let group = self.group.clone()?;
+        Some(DeduplicationKey::of(group, self.deduplication_id.clone(), &self.payload))
+    }
 }
 
 /// What became of a job to enqueue.

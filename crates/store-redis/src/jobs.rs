@@ -1,0 +1,147 @@
+//! The jobs of job queues in Redis: each operation is one function call over the keys of one job queue.
+
+mod keys;
+mod packing;
+mod reply;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fred::types::{Key, Value};
+use tokio::time::Instant;
+use vestibule_core::jobs::{
+    Enqueued, JOB_BATCH, JobBackend, JobBackendError, JobId, JobQueueSettings, JobStats, JobView, Lease, NewJob,
+    Received, Settled, Settlement,
+};
+use vestibule_core::{Clock, StoreError};
+
+use crate::address::{self, AddressError};
+use crate::client::Client;
+use crate::command::{Command, Retry, nothing, text};
+use crate::library::{Function, functions};
+use crate::reply::Reply;
+use crate::store::{RedisOptions, RedisStore};
+
+pub use keys::JobKeys;
+use packing::{id, pack_outcome, pack_settings};
+
+/// A backend that keeps the jobs in Redis.
+pub struct RedisJobs {
+    client: Arc<Client>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl RedisJobs {
+    /// A backend at this address; `batch_max` of the options concerns visits only. It connects in the background; operations
+    /// fail until the server is reachable. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid address, unreadable TLS certificates, or a client that can't be created.
+    pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
+        let config = address::parse(url)?;
+        let client = Client::open(config, options.timeout);
+        let client = client.map_err(|error| AddressError::Client(error.details().to_owned()))?;
+        Ok(Self { client: Arc::new(client), clock: options.clock })
+    }
+
+    async fn run(
+        &self,
+        settings: &JobQueueSettings,
+        function: &Function,
+        keys: impl IntoIterator<Item = Key>,
+        arguments: impl IntoIterator<Item = Value>,
+        retry: Retry,
+    ) -> Result<Reply, JobBackendError> {
+        let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
+        let arguments = [now, pack_settings(settings)?].into_iter().chain(arguments);
+        let keys = JobKeys::of(&settings.id).all().into_iter().chain(keys);
+        let command = Command::call(function, keys, arguments, retry);
+        self.client.execute(command, Instant::now()).await.and_then(Reply::of).map_err(error)
+    }
+}
+
+impl RedisStore {
+    /// The backend of job queues on the same server. It shares the connections of the store.
+    #[must_use]
+    pub fn jobs(&self) -> RedisJobs {
+        RedisJobs { client: self.client.clone(), clock: self.clock.clone() }
+    }
+}
+
+/// A random number that tells calls of `enqueue` apart.
+fn token() -> u32 {
+    let [a, b, c, d, ..] = *JobId::random().as_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}
+
+fn error(error: StoreError) -> JobBackendError {
+    match error {
+        StoreError::Unavailable(reason) => JobBackendError::Unavailable(reason),
+        other => JobBackendError::Corrupt(other.to_string()),
+    }
+}
+
+#[async_trait]
+impl JobBackend for RedisJobs {
+    async fn enqueue(
+        &self,
+        settings: &JobQueueSettings,
+        mut jobs: Vec<NewJob>,
+    ) -> Result<Vec<Enqueued>, JobBackendError> {
+        let count = jobs.len();
+        jobs.truncate(JOB_BATCH);
+        let names = JobKeys::of(&settings.id);
+        let (mut keys, mut arguments) = (Vec::new(), vec![text(token())]);
+        for job in jobs {
+            let key = job.deduplication_key().map(|key| {
+                keys.push(Key::from(names.deduplication(&key)));
+                keys.len()
+            });
+            arguments.extend(packing::new_job(job, key)?);
+        }
+        // A repeated call answers as the first one did.
+        let mut reply = self.run(settings, &functions().enqueue_jobs, keys, arguments, Retry::Safe).await?;
+        let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
+        let mut answers = answers.map_err(error)?;
+        answers.resize(count, Enqueued::Full);
+        Ok(answers)
+    }
+
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+        // Jobs of a lost reply would stay leased until their leases expire, so it is never repeated.
+        let arguments = [text(max.min(JOB_BATCH))];
+        let reply = self.run(settings, &functions().receive_jobs, [], arguments, Retry::Never).await?;
+        reply.received().map_err(error)
+    }
+
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError> {
+        let arguments = leases.iter().flat_map(|lease| [id(lease.job), text(lease.receive_count)]);
+        let mut reply = self.run(settings, &functions().extend_leases, [], arguments, Retry::Safe).await?;
+        leases.iter().map(|_| reply.flag().map_err(error)).collect()
+    }
+
+    async fn settle(
+        &self,
+        settings: &JobQueueSettings,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<Settled>, JobBackendError> {
+        let count = settlements.len();
+        let mut arguments = Vec::with_capacity(3 * count);
+        for Settlement { lease, outcome } in settlements {
+            let (details, response) = pack_outcome(lease.receive_count, outcome)?;
+            arguments.extend([id(lease.job), details, response]);
+        }
+        let mut reply = self.run(settings, &functions().settle_jobs, [], arguments, Retry::Safe).await?;
+        (0..count).map(|_| reply.settled().map_err(error)).collect()
+    }
+
+    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError> {
+        let reply = self.run(settings, &functions().get_job, [], [id(job)], Retry::Safe).await?;
+        reply.job_view(job).map_err(error)
+    }
+
+    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+        let reply = self.run(settings, &functions().job_stats, [], [], Retry::Safe).await?;
+        reply.job_stats().map_err(error)
+    }
+}

@@ -1,0 +1,8 @@
+-- Returns the statistics of a job queue.
+--
+-- KEYS[1..9] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state
+-- ARGV[1]    now in us, or ''
+-- ARGV[2]    the settings, packed as a map
+-- Returns    { waiting, running, dead, bytes, age of the oldest unfinished job in us or -1, end of the pause or -1, state }
+-- Cost       O(log n)
+return jobs.stats()

@@ -1,0 +1,3 @@
+//! Job queues.
+
+mod backends;

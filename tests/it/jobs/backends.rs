@@ -1,0 +1,82 @@
+//! The contract of every backend of job queues: one function per behavior, run against each backend.
+
+mod attempts;
+mod dispatch;
+mod enqueueing;
+mod fixture;
+mod groups;
+
+macro_rules! suite {
+    ($($module:ident { $($behavior:ident,)+ })+) => {
+        mod memory {
+            $($(
+                #[tokio::test]
+                async fn $behavior() {
+                    super::$module::$behavior(&super::fixture::JobsFixture::memory()).await;
+                }
+            )+)+
+        }
+
+        mod redis {
+            $($(
+                #[tokio::test]
+                async fn $behavior() {
+                    super::$module::$behavior(&super::fixture::JobsFixture::redis().await).await;
+                }
+            )+)+
+        }
+
+        // One test: a runner with one process per test starts a cluster for each.
+        #[tokio::test]
+        async fn cluster() {
+            $($(
+                println!(stringify!($behavior));
+                $module::$behavior(&fixture::JobsFixture::cluster().await).await;
+            )+)+
+        }
+    };
+}
+
+suite! {
+    enqueueing {
+        j01_name_decides_type,
+        j02_job_ids_are_unique,
+        j03_accepted_job_is_stored,
+        j04_sequence_numbers_increase,
+        j07_duplicate_is_not_queued,
+        j07_id_replaces_hash,
+        j15_full_job_queue_refuses,
+        j17_job_queues_are_separate,
+    }
+    groups {
+        j05_group_runs_in_order,
+        j05_next_waits_for_acknowledgement,
+        j05_groups_take_turns,
+        j06_groups_run_in_parallel,
+        j06_failing_group_blocks_itself,
+    }
+    dispatch {
+        j08_standard_runs_in_parallel,
+        j08_longest_due_starts_first,
+        j08_receive_count_never_decreases,
+        j08_rate_limits_starts,
+        j08_next_due_is_exact,
+        j13_paused_job_queue_starts_nothing,
+        j17_clock_stepping_back_stops_nothing,
+    }
+    attempts {
+        j09_expired_lease_is_a_failed_attempt,
+        j09_old_lease_is_refused,
+        j09_extension_keeps_the_lease,
+        j10_failed_job_is_retried,
+        j10_backoff_doubles_and_spreads,
+        j10_permanent_failure_is_not_retried,
+        j10_retry_after_is_not_an_attempt,
+        j12_requeued_job_is_next,
+        j14_dead_letter_keeps_payload_and_response,
+        j16_unfinished_job_expires,
+        j18_result_is_kept_for_result_ttl,
+        j18_last_attempts_are_kept,
+        expired_leases_end_in_batches,
+    }
+}

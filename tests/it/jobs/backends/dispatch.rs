@@ -1,0 +1,102 @@
+//! Which jobs start, and when: J8, J13, J17.
+
+use serde_json::json;
+use vestibule_core::jobs::{JOB_BATCH, NewJob, Outcome};
+
+use super::fixture::{JobsFixture, job};
+
+pub(super) async fn j08_standard_runs_in_parallel(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "concurrency": 3 }));
+    queue.enqueue_numbers(1..=5, None).await;
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1", "job 2", "job 3"]);
+    assert!(queue.start().await.0.is_empty());
+    assert_eq!((queue.stats().await.waiting, queue.stats().await.running), (2, 3));
+    queue.acknowledge(leases[1]).await;
+    assert_eq!(queue.start().await.0, ["job 4"]);
+    let queue = fixture.standard(&json!({ "concurrency": 1000 }));
+    queue.enqueue_numbers(0..100, None).await;
+    assert_eq!(queue.receive(usize::MAX).await.len(), JOB_BATCH);
+    assert_eq!(queue.receive(usize::MAX).await.len(), 100 - JOB_BATCH);
+}
+
+pub(super) async fn j08_longest_due_starts_first(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({}));
+    queue.enqueue(NewJob { delay_seconds: 10, ..job(9, None) }).await;
+    queue.enqueue_numbers([3, 2, 1], None).await;
+    assert_eq!(queue.view(9).await.unwrap().due_at, Some(queue.now().add_seconds(10)));
+    assert_eq!(queue.start().await.0, ["job 3", "job 2", "job 1"], "in the order of acceptance");
+    queue.advance_micros(10_000_000 - 1);
+    assert!(queue.start().await.0.is_empty());
+    queue.enqueue(NewJob { delay_seconds: 1, ..job(5, None) }).await;
+    queue.advance_seconds(1);
+    assert_eq!(queue.start().await.0, ["job 9", "job 5"]);
+}
+
+pub(super) async fn j08_receive_count_never_decreases(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({}));
+    queue.enqueue(job(1, None)).await;
+    for count in 1..=6 {
+        let lease = queue.start_one().await;
+        assert_eq!(lease.receive_count, count);
+        match count {
+            1 | 4 => drop(queue.settle(lease, Outcome::Requeued).await),
+            2 | 5 => drop(queue.fail(lease).await),
+            _ => queue.advance_seconds(30),
+        }
+        assert_eq!(queue.view(1).await.unwrap().receive_count, count);
+        queue.advance_seconds(900);
+    }
+}
+
+pub(super) async fn j08_rate_limits_starts(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "dispatches_per_minute": 120, "concurrency": 100 }));
+    queue.enqueue_numbers(0..50, None).await;
+    let mut started = 0;
+    for _ in 0..100 {
+        started += queue.start().await.0.len();
+        queue.advance_micros(100_000);
+    }
+    assert_eq!(started, 21, "two at once, and two more per second for 9.9 seconds");
+}
+
+pub(super) async fn j08_next_due_is_exact(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "dispatches_per_minute": 60, "concurrency": 2 }));
+    assert_eq!(queue.next_due().await, None, "nothing waits or runs");
+    queue.enqueue(NewJob { delay_seconds: 3, ..job(1, None) }).await;
+    assert_eq!(queue.next_due().await, Some(queue.now().add_seconds(3)));
+    queue.advance_seconds(3);
+    queue.enqueue_numbers(2..=3, None).await;
+    let first = queue.start_one().await;
+    let earned = queue.now().add_seconds(1);
+    assert_eq!(queue.next_due().await, Some(earned), "the rate");
+    queue.advance_seconds(1);
+    queue.start_one().await;
+    let lease_ends = queue.now().add_seconds(29);
+    assert_eq!(queue.next_due().await, Some(lease_ends), "no slot is free before the first lease ends");
+    queue.settle(first, Outcome::Later { seconds: 20, pauses: true }).await;
+    assert_eq!(queue.next_due().await, Some(queue.now().add_seconds(20)), "the pause");
+}
+
+pub(super) async fn j13_paused_job_queue_starts_nothing(fixture: &JobsFixture) {
+    let mut queue = fixture.standard(&json!({ "paused": true }));
+    queue.enqueue_numbers(1..=1, None).await;
+    assert!(queue.start().await.0.is_empty());
+    assert_eq!(queue.next_due().await, None);
+    queue.settings.paused = false;
+    assert_eq!(queue.start().await.0, ["job 1"]);
+}
+
+pub(super) async fn j17_clock_stepping_back_stops_nothing(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "dispatches_per_minute": 60 }));
+    queue.enqueue_numbers(1..=2, None).await;
+    let lease = queue.start_one().await;
+    queue.step_back_seconds(3_600);
+    queue.acknowledge(lease).await;
+    queue.enqueue(job(3, None)).await;
+    assert!(queue.start().await.0.is_empty(), "the rate is earned again from now on");
+    queue.advance_seconds(1);
+    assert_eq!(queue.start().await.0, ["job 3"], "job 2 is due when the clock is back");
+    queue.advance_seconds(3_599);
+    assert_eq!(queue.start().await.0, ["job 2"]);
+}

@@ -1,0 +1,122 @@
+//! What becomes of a job to enqueue: J1 to J4, J7, J15.
+
+use serde_json::json;
+use vestibule_core::jobs::{Enqueued, JOB_BATCH, JobCounters, JobQueueId, JobState, NewJob, Payload};
+
+use super::fixture::{JobsFixture, job};
+
+pub(super) async fn j01_name_decides_type(fixture: &JobsFixture) {
+    assert!("orders.fifo".parse::<JobQueueId>().unwrap().is_fifo());
+    assert!(!"orders".parse::<JobQueueId>().unwrap().is_fifo());
+    let fifo = fixture.fifo(&json!({}));
+    fifo.enqueue_numbers(1..=2, Some("a")).await;
+    assert_eq!(fifo.start().await.0, ["job 1"], "the jobs of a group run one at a time");
+    let standard = fixture.standard(&json!({}));
+    standard.enqueue_numbers(1..=2, None).await;
+    assert_eq!(standard.start().await.0, ["job 1", "job 2"]);
+}
+
+pub(super) async fn j02_job_ids_are_unique(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({}));
+    assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted);
+    let again = Enqueued::Duplicate(job(1, None).id);
+    assert_eq!(queue.enqueue(job(1, None)).await, again);
+    assert_eq!(queue.enqueue_all(vec![job(2, None), job(2, None)]).await[0], Enqueued::Accepted);
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1", "job 2"]);
+    queue.acknowledge(leases[0]).await;
+    assert_eq!(queue.enqueue(job(1, None)).await, again, "its result is stored");
+    queue.advance_seconds(3_600);
+    assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted, "its result has expired");
+}
+
+pub(super) async fn j03_accepted_job_is_stored(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let bytes: Vec<u8> = (0..=255).collect();
+    let payload = Payload { content_type: "application/octet-stream; x=\"\u{e4}\"".to_owned(), bytes };
+    let user_id = Some("user 17 \u{1f3ab}".to_owned());
+    let new = NewJob { payload: payload.clone(), user_id: user_id.clone(), ..job(1, Some("a:b")) };
+    assert_eq!(queue.enqueue(new).await, Enqueued::Accepted);
+    let view = queue.view(1).await.unwrap();
+    assert_eq!((view.state, view.sequence, view.receive_count), (JobState::Queued, 1, 0));
+    assert_eq!((view.enqueued_at, view.due_at), (queue.now(), Some(queue.now())));
+    assert_eq!((view.payload.as_ref(), &view.user_id), (Some(&payload), &user_id));
+    let received = queue.receive(1).await.remove(0);
+    assert_eq!((received.payload, received.user_id), (payload, user_id));
+    assert_eq!((received.group, received.sequence), (Some("a:b".parse().unwrap()), 1));
+    assert_eq!(received.enqueued_at, queue.now());
+    assert_eq!(queue.view(2).await, None);
+    let empty = Payload { content_type: String::new(), bytes: Vec::new() };
+    queue.enqueue(NewJob { payload: empty.clone(), ..job(2, Some("b")) }).await;
+    assert_eq!(queue.receive(1).await[0].payload, empty, "a payload may be empty");
+}
+
+pub(super) async fn j04_sequence_numbers_increase(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let mut last = 0;
+    for number in 1..=40 {
+        let group = if number % 3 == 0 { "a" } else { "b" };
+        queue.enqueue(job(number, Some(group))).await;
+        queue.enqueue(job(number, Some(group))).await;
+        let sequence = queue.view(number).await.unwrap().sequence;
+        assert!(sequence > last);
+        last = sequence;
+    }
+    assert_eq!(last, 40, "duplicates take no number");
+}
+
+pub(super) async fn j07_duplicate_is_not_queued(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "deduplication_interval": 60 }));
+    let same = |number: u64, group: &str| NewJob { payload: job(1, None).payload, ..job(number, Some(group)) };
+    let first = Enqueued::Duplicate(job(1, None).id);
+    assert_eq!(queue.enqueue_all(vec![same(1, "a"), same(2, "a")]).await, [Enqueued::Accepted, first]);
+    assert_eq!(queue.enqueue(same(3, "b")).await, Enqueued::Accepted, "another group");
+    let leases = queue.start().await.1;
+    queue.acknowledge(leases[0]).await;
+    queue.advance_micros(60_000_000 - 1);
+    assert_eq!(queue.enqueue(same(4, "a")).await, first, "completion does not end the interval");
+    queue.advance_micros(1);
+    assert_eq!(queue.enqueue(same(5, "a")).await, Enqueued::Accepted);
+    assert_eq!(queue.enqueue(same(6, "a")).await, Enqueued::Duplicate(job(5, None).id));
+    let standard = fixture.standard(&json!({}));
+    let plain = |number| NewJob { payload: job(1, None).payload, ..job(number, None) };
+    assert_eq!(standard.enqueue_all(vec![plain(1), plain(2)]).await, [Enqueued::Accepted; 2], "FIFO only");
+}
+
+pub(super) async fn j07_id_replaces_hash(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let with = |number: u64, id: &str| NewJob { deduplication_id: Some(id.parse().unwrap()), ..job(number, Some("a")) };
+    assert_eq!(queue.enqueue(with(1, "order-1")).await, Enqueued::Accepted);
+    assert_eq!(queue.enqueue(with(2, "order-1")).await, Enqueued::Duplicate(job(1, None).id), "other content");
+    assert_eq!(queue.enqueue(with(3, "order-2")).await, Enqueued::Accepted);
+    assert_eq!(queue.enqueue(NewJob { payload: job(3, None).payload, ..job(4, Some("a")) }).await, Enqueued::Accepted);
+    assert_eq!(queue.stats().await.counters, JobCounters { enqueued: 3, duplicate: 1, ..JobCounters::default() });
+}
+
+pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "max_jobs": 2 }));
+    queue.enqueue_numbers(1..=2, Some("a")).await;
+    assert_eq!(queue.enqueue(job(3, Some("a"))).await, Enqueued::Full);
+    assert_eq!(queue.view(3).await, None);
+    let lease = queue.start_one().await;
+    queue.acknowledge(lease).await;
+    assert_eq!(queue.enqueue(job(3, Some("a"))).await, Enqueued::Accepted, "a refused job leaves no key behind");
+    let queue = fixture.standard(&json!({ "max_bytes": 10 }));
+    let answers = queue.enqueue_all((1..=3).map(|number| job(number, None)).collect()).await;
+    assert_eq!(answers, [Enqueued::Accepted, Enqueued::Accepted, Enqueued::Full]);
+    assert_eq!(queue.stats().await.bytes, 10);
+    let queue = fixture.standard(&json!({}));
+    let answers = queue.enqueue_all((0..=JOB_BATCH as u64).map(|number| job(number, None)).collect()).await;
+    assert_eq!(answers.iter().position(|answer| *answer == Enqueued::Full), Some(JOB_BATCH));
+}
+
+pub(super) async fn j17_job_queues_are_separate(fixture: &JobsFixture) {
+    let (one, other) = (fixture.standard(&json!({})), fixture.standard(&json!({})));
+    one.enqueue_numbers(1..=2, None).await;
+    assert!(other.start().await.0.is_empty());
+    assert_eq!((other.view(1).await, other.stats().await.waiting), (None, 0));
+    assert_eq!(other.enqueue(job(1, None)).await, Enqueued::Accepted);
+    one.advance_seconds(7);
+    let stats = one.stats().await;
+    assert_eq!((stats.waiting, stats.running, stats.dead, stats.bytes, stats.oldest_age), (2, 0, 0, 10, Some(7)));
+}

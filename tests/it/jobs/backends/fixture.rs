@@ -1,0 +1,189 @@
+//! A job queue in some backend whose time only moves when the test moves it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use vestibule_core::fields::Object as _;
+use vestibule_core::jobs::{
+    Enqueued, Failure, FailureReason, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobStats, JobView, Lease,
+    LeasedJob, NewJob, Outcome, Payload, Settled, Settlement,
+};
+use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
+use vestibule_store_memory::MemoryJobs;
+use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_tests::{Cluster, Redis};
+
+/// When the tests' time begins.
+pub(crate) const START: Micros = Micros(1_700_000_000_000_000);
+
+/// How long a backend may take: these tests are about what it answers, not how soon.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A backend and the clock that it goes by.
+pub(crate) struct JobsFixture {
+    pub(crate) backend: Arc<dyn JobBackend>,
+    pub(crate) clock: Arc<ManualClock>,
+}
+
+impl JobsFixture {
+    pub(crate) fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        Self { backend: Arc::new(MemoryJobs::new(clock.clone())), clock }
+    }
+
+    /// A backend on the shared Redis of this process.
+    pub(crate) async fn redis() -> Self {
+        Self::at(&Redis::shared().await.url())
+    }
+
+    /// A backend on the shared Redis Cluster of this process.
+    pub(crate) async fn cluster() -> Self {
+        static SHARED: OnceCell<Cluster> = OnceCell::const_new();
+        Self::at(&SHARED.get_or_init(Cluster::start).await.url())
+    }
+
+    fn at(url: &str) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
+        Self { backend: Arc::new(RedisJobs::connect(url, options).unwrap()), clock }
+    }
+
+    /// A new standard job queue with a random ID and these settings over the ordinary ones.
+    pub(crate) fn standard(&self, settings: &Value) -> JobQueueFixture<'_> {
+        self.with_id(&random_id(), settings)
+    }
+
+    /// The same as a FIFO job queue.
+    pub(crate) fn fifo(&self, settings: &Value) -> JobQueueFixture<'_> {
+        self.with_id(&format!("{}.fifo", random_id()), settings)
+    }
+
+    fn with_id(&self, id: &str, settings: &Value) -> JobQueueFixture<'_> {
+        JobQueueFixture { fixture: self, settings: settings_of(id, settings) }
+    }
+}
+
+pub(crate) fn random_id() -> String {
+    format!("j-{}", SessionId::random())
+}
+
+/// The ordinary settings of a job queue, with `changes` over them.
+pub(crate) fn settings_of(id: &str, changes: &Value) -> JobQueueSettings {
+    let mut document = json!({
+        "id": id, "tenant": "acme",
+        "target": {
+            "kind": "http", "url": "https://crm.acme.example/jobs",
+            "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+        },
+    });
+    document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    JobQueueSettings::from_json(&document).unwrap()
+}
+
+/// The job of this number, in a group or in none.
+pub(crate) fn job(number: u64, group: Option<&str>) -> NewJob {
+    let mut id = [7; JobId::SIZE];
+    id[..8].copy_from_slice(&number.to_be_bytes());
+    NewJob {
+        id: JobId::from_bytes(id),
+        group: group.map(|group| group.parse().unwrap()),
+        deduplication_id: None,
+        delay_seconds: 0,
+        user_id: None,
+        payload: Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() },
+    }
+}
+
+pub(crate) fn failure() -> Failure {
+    Failure { reason: FailureReason::Status, status: Some(500), response: b"broken".to_vec() }
+}
+
+/// One job queue.
+pub(crate) struct JobQueueFixture<'a> {
+    fixture: &'a JobsFixture,
+    pub(crate) settings: JobQueueSettings,
+}
+
+impl JobQueueFixture<'_> {
+    pub(crate) fn now(&self) -> Micros {
+        self.fixture.clock.now()
+    }
+
+    pub(crate) fn advance_seconds(&self, seconds: u64) {
+        self.advance_micros(seconds * 1_000_000);
+    }
+
+    pub(crate) fn advance_micros(&self, micros: u64) {
+        self.fixture.clock.advance(micros);
+    }
+
+    pub(crate) fn step_back_seconds(&self, seconds: u64) {
+        self.fixture.clock.step_back(seconds * 1_000_000);
+    }
+
+    pub(crate) async fn enqueue(&self, job: NewJob) -> Enqueued {
+        self.enqueue_all(vec![job]).await[0]
+    }
+
+    pub(crate) async fn enqueue_all(&self, jobs: Vec<NewJob>) -> Vec<Enqueued> {
+        self.fixture.backend.enqueue(&self.settings, jobs).await.unwrap()
+    }
+
+    /// Enqueues the jobs of these numbers in a group or in none.
+    pub(crate) async fn enqueue_numbers(&self, numbers: impl IntoIterator<Item = u64>, group: Option<&str>) {
+        let jobs: Vec<_> = numbers.into_iter().map(|number| job(number, group)).collect();
+        for batch in jobs.chunks(JOB_BATCH) {
+            let accepted = self.enqueue_all(batch.to_vec()).await;
+            assert!(accepted.iter().all(|answer| *answer == Enqueued::Accepted), "{accepted:?}");
+        }
+    }
+
+    pub(crate) async fn receive(&self, max: usize) -> Vec<LeasedJob> {
+        self.fixture.backend.receive(&self.settings, max).await.unwrap().jobs
+    }
+
+    /// The next instant at which a job can start.
+    pub(crate) async fn next_due(&self) -> Option<Micros> {
+        self.fixture.backend.receive(&self.settings, 0).await.unwrap().next_due
+    }
+
+    /// The payloads of the jobs that can start now, and their leases.
+    pub(crate) async fn start(&self) -> (Vec<String>, Vec<Lease>) {
+        let jobs = self.receive(JOB_BATCH).await;
+        jobs.into_iter().map(|job| (String::from_utf8(job.payload.bytes).unwrap(), job.lease)).unzip()
+    }
+
+    /// Starts the only job that can start.
+    pub(crate) async fn start_one(&self) -> Lease {
+        let (started, leases) = self.start().await;
+        assert_eq!(leases.len(), 1, "{started:?}");
+        leases[0]
+    }
+
+    pub(crate) async fn extend(&self, leases: &[Lease]) -> Vec<bool> {
+        self.fixture.backend.extend(&self.settings, leases).await.unwrap()
+    }
+
+    pub(crate) async fn settle(&self, lease: Lease, outcome: Outcome) -> Settled {
+        let settlement = Settlement { lease, outcome };
+        self.fixture.backend.settle(&self.settings, vec![settlement]).await.unwrap()[0]
+    }
+
+    pub(crate) async fn acknowledge(&self, lease: Lease) -> Settled {
+        self.settle(lease, Outcome::Acknowledged { status: Some(204) }).await
+    }
+
+    pub(crate) async fn fail(&self, lease: Lease) -> Settled {
+        self.settle(lease, Outcome::Failed(failure())).await
+    }
+
+    pub(crate) async fn view(&self, number: u64) -> Option<JobView> {
+        self.fixture.backend.get(&self.settings, job(number, None).id).await.unwrap()
+    }
+
+    pub(crate) async fn stats(&self) -> JobStats {
+        self.fixture.backend.stats(&self.settings).await.unwrap()
+    }
+}

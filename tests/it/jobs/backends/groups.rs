@@ -1,0 +1,77 @@
+//! Order within groups, and none between them: J5, J6.
+
+use serde_json::json;
+use vestibule_core::jobs::{JobState, Settled};
+
+use super::fixture::{JobsFixture, job};
+
+pub(super) async fn j05_group_runs_in_order(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    queue.enqueue_numbers(1..=12, Some("a")).await;
+    let mut order = Vec::new();
+    loop {
+        let (started, leases) = queue.start().await;
+        let Some(lease) = leases.first() else { break };
+        assert_eq!(leases.len(), 1);
+        order.extend(started);
+        queue.acknowledge(*lease).await;
+    }
+    assert_eq!(order, (1..=12).map(|number| format!("job {number}")).collect::<Vec<_>>());
+}
+
+pub(super) async fn j05_next_waits_for_acknowledgement(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "max_attempts": 1 }));
+    queue.enqueue_numbers(1..=3, Some("a")).await;
+    let lease = queue.start_one().await;
+    assert!(queue.start().await.0.is_empty());
+    assert_eq!(queue.acknowledge(lease).await, Settled::Now(JobState::Completed));
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 2"]);
+    assert_eq!(queue.fail(leases[0]).await, Settled::Now(JobState::Failed));
+    assert_eq!(queue.start().await.0, ["job 3"], "a dead letter frees its group");
+}
+
+pub(super) async fn j05_groups_take_turns(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "concurrency": 1 }));
+    for number in 0..6 {
+        queue.enqueue(job(number, Some(if number < 4 { "a" } else { "b" }))).await;
+        queue.advance_seconds(1);
+    }
+    let mut order = Vec::new();
+    while let (started, leases) = queue.start().await
+        && !leases.is_empty()
+    {
+        order.extend(started);
+        queue.advance_seconds(1);
+        queue.acknowledge(leases[0]).await;
+    }
+    assert_eq!(order, ["job 0", "job 4", "job 1", "job 5", "job 2", "job 3"]);
+}
+
+pub(super) async fn j06_groups_run_in_parallel(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    // One name begins with the other.
+    for (number, group) in (1..).zip(["a", "a!", "a", "a!", "~"]) {
+        queue.enqueue(job(number, Some(group))).await;
+    }
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1", "job 2", "job 5"]);
+    queue.acknowledge(leases[0]).await;
+    assert_eq!(queue.start().await.0, ["job 3"]);
+    queue.acknowledge(leases[1]).await;
+    assert_eq!(queue.start().await.0, ["job 4"]);
+}
+
+pub(super) async fn j06_failing_group_blocks_itself(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "max_attempts": 2 }));
+    queue.enqueue_numbers(1..=2, Some("a")).await;
+    let lease = queue.start_one().await;
+    assert_eq!(queue.fail(lease).await, Settled::Now(JobState::Retrying));
+    queue.enqueue(job(3, Some("b"))).await;
+    assert_eq!(queue.start().await.0, ["job 3"]);
+    queue.advance_seconds(7);
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1"], "the failed job comes again before the next one");
+    assert_eq!(queue.fail(leases[0]).await, Settled::Now(JobState::Failed));
+    assert_eq!(queue.start().await.0, ["job 2"]);
+}

@@ -5,6 +5,7 @@ mod dispatch;
 mod enqueueing;
 mod fixture;
 mod groups;
+mod property;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident,)+ })+) => {

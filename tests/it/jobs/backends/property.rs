@@ -1,0 +1,297 @@
+//! Random operations: Redis answers as memory does, after every step.
+//!
+//! `VESTIBULE_PROPERTY_RUNS` and `VESTIBULE_PROPERTY_OPS` make it longer, `VESTIBULE_PROPERTY_SEED` repeats one run.
+
+use std::collections::{BTreeMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::json;
+use vestibule_core::ManualClock;
+use vestibule_core::jobs::{
+    Enqueued, Failure, FailureReason, JobBackend, JobQueueSettings, JobStats, Lease, LeasedJob, NewJob, Outcome,
+    Payload, Settled, Settlement,
+};
+use vestibule_store_memory::MemoryJobs;
+
+use super::fixture::{JobsFixture, job, random_id, settings_of};
+
+/// Number of runs.
+const RUNS: u64 = 256;
+/// Number of operations per run.
+const OPERATIONS: usize = 200;
+/// Number of concurrent runs, which hides the latency of Redis.
+const SIDE_BY_SIDE: usize = 32;
+/// Groups of a FIFO job queue: few, so that jobs meet each other.
+const GROUPS: [&str; 4] = ["a", "a!", "b", "user-17"];
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number: {text:?}")))
+}
+
+struct Run {
+    memory: MemoryJobs,
+    redis: Arc<dyn JobBackend>,
+    clock: Arc<ManualClock>,
+    rng: SmallRng,
+    settings: JobQueueSettings,
+    is_fifo: bool,
+    /// It stays: which keys are still known after a change depends on when they are removed.
+    deduplication_interval: u64,
+    /// The number of the next job.
+    next: u64,
+    leases: Vec<Lease>,
+    given: HashSet<Lease>,
+    last_sequence: u64,
+    stats: JobStats,
+    happened: BTreeMap<&'static str, u64>,
+}
+
+/// Applies an operation to both backends; the answers must be equal.
+macro_rules! both {
+    ($run:expr, $($operation:tt)*) => {{
+        let memory = $run.memory.$($operation)*.await.unwrap();
+        let redis = $run.redis.$($operation)*.await.unwrap();
+        assert_eq!(memory, redis, "memory on the left, Redis on the right");
+        memory
+    }};
+}
+
+impl Run {
+    async fn new(seed: u64) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let JobsFixture { backend: redis, clock } = JobsFixture::redis().await;
+        let is_fifo = rng.random_bool(0.6);
+        let id = if is_fifo { format!("{}.fifo", random_id()) } else { random_id() };
+        let deduplication_interval = *[0, 30, 60, 300].choose(&mut rng).unwrap();
+        let mut run = Self {
+            memory: MemoryJobs::new(clock.clone()),
+            redis,
+            clock,
+            settings: settings_of(&id, &json!({})),
+            rng,
+            is_fifo,
+            deduplication_interval,
+            next: 0,
+            leases: Vec::new(),
+            given: HashSet::new(),
+            last_sequence: 0,
+            stats: JobStats::default(),
+            happened: BTreeMap::new(),
+        };
+        run.change_settings();
+        run
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        *from.choose(&mut self.rng).unwrap()
+    }
+
+    fn note(&mut self, what: &'static str) {
+        *self.happened.entry(what).or_default() += 1;
+    }
+
+    fn change_settings(&mut self) {
+        let min_backoff = self.pick(&[1, 5, 20]);
+        let mut changes = json!({
+            "concurrency": self.pick(&[1, 2, 5, 100]), "max_attempts": self.pick(&[1, 2, 3, 30]),
+            "min_backoff": min_backoff, "max_backoff": self.pick(&[20, 40, 3600]),
+            "retention": self.pick(&[60, 90, 86_400]), "dead_letter_retention": 86_400,
+            "deduplication_interval": self.deduplication_interval, "result_ttl": self.pick(&[60, 120]),
+            "max_jobs": self.pick(&[15, 1000, 1000]), "max_bytes": self.pick(&[60, 10_000, 10_000]),
+            "paused": self.rng.random_bool(0.1),
+        });
+        if self.rng.random_bool(0.3) {
+            changes["dispatches_per_minute"] = self.pick(&[1, 7, 60, 121, 600_000]).into();
+        }
+        self.settings = settings_of(self.settings.id.as_str(), &changes);
+    }
+
+    fn some_job(&mut self) -> NewJob {
+        let number = if self.next > 0 && self.rng.random_bool(0.1) {
+            self.rng.random_range(0..self.next)
+        } else {
+            self.next += 1;
+            self.next - 1
+        };
+        let group = self.is_fifo.then(|| self.pick(&GROUPS));
+        let size = self.pick(&[0, 1, 3, 3, 3, 10]);
+        let bytes = vec![self.rng.random_range(0..8) * 30; size];
+        let content_type = self.pick(&["text/plain", "application/json", ""]).to_owned();
+        let deduplication_id = self.rng.random_bool(0.2).then(|| self.pick(&["x", "y"]).parse().unwrap());
+        NewJob {
+            delay_seconds: if self.is_fifo { 0 } else { self.pick(&[0, 0, 0, 1, 10, 900]) },
+            user_id: self.rng.random_bool(0.3).then(|| format!("user {number}")),
+            payload: Payload { content_type, bytes },
+            deduplication_id,
+            ..job(number, group)
+        }
+    }
+
+    async fn step(&mut self) {
+        match self.rng.random_range(0..100) {
+            0..27 => self.enqueue().await,
+            27..50 => self.receive().await,
+            50..75 => self.settle().await,
+            75..80 => self.extend().await,
+            80..98 => self.pass_time(),
+            98 => self.change_settings(),
+            // Redis expires keys of deduplication by its own clock, which does not step back here.
+            _ if self.is_fifo && self.deduplication_interval > 0 => self.pass_time(),
+            _ => {
+                let most = self.pick(&[1, 1_000_000, 40_000_000]);
+                self.clock.step_back(self.rng.random_range(0..=most));
+            }
+        }
+    }
+
+    async fn enqueue(&mut self) {
+        let count = if self.rng.random_bool(0.01) { 70 } else { self.rng.random_range(1..4) };
+        let jobs: Vec<_> = (0..count).map(|_| self.some_job()).collect();
+        let answers = both!(self, enqueue(&self.settings, jobs.clone()));
+        assert_eq!(answers.len(), count);
+        for (job, answer) in jobs.into_iter().zip(answers) {
+            match answer {
+                Enqueued::Accepted => {
+                    self.note("accepted");
+                    // An ID can be used again once its result has expired.
+                    self.given.retain(|lease| lease.job != job.id);
+                    let view = self.memory.get(&self.settings, job.id).await.unwrap().unwrap();
+                    assert!(view.sequence > self.last_sequence, "J4");
+                    self.last_sequence = view.sequence;
+                }
+                Enqueued::Duplicate(first) => self.note(if first == job.id { "known" } else { "duplicate" }),
+                Enqueued::Full => self.note("full"),
+            }
+        }
+    }
+
+    async fn receive(&mut self) {
+        let max = self.pick(&[0, 1, 2, 3, 6, 1000]);
+        let received = both!(self, receive(&self.settings, max));
+        assert!(received.jobs.len() <= max);
+        let groups: Vec<_> = received.jobs.iter().filter_map(|job| job.group.clone()).collect();
+        assert_eq!(groups.iter().collect::<HashSet<_>>().len(), groups.len(), "J5");
+        for LeasedJob { lease, .. } in received.jobs {
+            assert!(self.given.insert(lease), "J9: a lease is never given twice");
+            self.leases.push(lease);
+            self.note("received");
+        }
+    }
+
+    fn some_lease(&mut self) -> Option<Lease> {
+        // Mostly a late one, so that most are current.
+        let late = self.leases.len().saturating_sub(6);
+        let from = if self.rng.random_bool(0.9) { late } else { 0 };
+        self.leases[from..].choose(&mut self.rng).copied()
+    }
+
+    fn some_outcome(&mut self) -> Outcome {
+        let reason = self.pick(&[FailureReason::Status, FailureReason::Timeout, FailureReason::AddressRefused]);
+        let status = self.pick(&[None, Some(500), Some(404)]);
+        let response = vec![self.rng.random(); self.pick(&[0, 7, 4_096, 5_000])];
+        let failure = Failure { reason, status, response };
+        match self.rng.random_range(0..9) {
+            0..3 => Outcome::Acknowledged { status: self.pick(&[None, Some(204)]) },
+            3..6 => Outcome::Failed(failure),
+            6 => Outcome::FailedForGood(failure),
+            7 => Outcome::Later { seconds: self.pick(&[0, 1, 20, 9_999]), pauses: self.rng.random_bool(0.2) },
+            _ => Outcome::Requeued,
+        }
+    }
+
+    async fn settle(&mut self) {
+        let mut settlements = Vec::new();
+        for _ in 0..self.rng.random_range(1..4) {
+            if let Some(lease) = self.some_lease() {
+                settlements.push(Settlement { lease, outcome: self.some_outcome() });
+                if self.rng.random_bool(0.8) {
+                    self.leases.retain(|other| *other != lease);
+                }
+            }
+        }
+        for settled in both!(self, settle(&self.settings, settlements.clone())) {
+            self.note(match settled {
+                Settled::Now(_) => "settled",
+                Settled::NotLeased => "refused",
+            });
+        }
+    }
+
+    async fn extend(&mut self) {
+        let leases: Vec<_> = (0..2).filter_map(|_| self.some_lease()).collect();
+        for extended in both!(self, extend(&self.settings, &leases)) {
+            self.note(if extended { "extended" } else { "refused" });
+        }
+    }
+
+    fn pass_time(&mut self) {
+        let most = self.pick(&[10_000, 1_000_000, 8_000_000]);
+        let micros = match self.rng.random_range(0..10) {
+            0..7 => self.rng.random_range(0..=most),
+            // To the very end of a time.
+            7 | 8 => self.pick(&[1, 5, 10, 30, 60]) * 1_000_000,
+            _ => self.pick(&[20, 61, 600, 90_000]) * 1_000_000,
+        };
+        self.clock.advance(micros);
+    }
+
+    /// Compares the statistics and one job, or all jobs.
+    async fn compare(&mut self, thoroughly: bool) {
+        let stats = both!(self, stats(&self.settings));
+        let counters = stats.counters;
+        assert!(
+            stats.waiting + stats.running + stats.dead + counters.acknowledged <= counters.enqueued + counters.dead
+        );
+        self.stats = stats;
+        let one = self.rng.random_range(0..=self.next);
+        for number in if thoroughly { 0..self.next } else { one..one + 1 } {
+            both!(self, get(&self.settings, job(number, None).id));
+        }
+    }
+
+    async fn go(mut self, operations: usize) -> BTreeMap<&'static str, u64> {
+        for _ in 0..operations {
+            self.step().await;
+            self.compare(false).await;
+        }
+        self.compare(true).await;
+        let JobStats { counters, .. } = self.stats;
+        for (name, count) in [("dead", counters.dead), ("failed", counters.failed), ("requeued", counters.requeued)] {
+            self.happened.insert(name, count);
+        }
+        self.happened
+    }
+}
+
+#[tokio::test]
+async fn redis_matches_memory() {
+    let seeds = match number("VESTIBULE_PROPERTY_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("VESTIBULE_PROPERTY_RUNS").unwrap_or(RUNS),
+    };
+    let operations = number("VESTIBULE_PROPERTY_OPS").map_or(OPERATIONS, |count| count as usize);
+    let count = seeds.end - seeds.start;
+    let runs = stream::iter(seeds).map(async |seed| {
+        let run = async { Run::new(seed).await.go(operations).await };
+        let outcome = AssertUnwindSafe(run).catch_unwind().await;
+        outcome
+            .unwrap_or_else(|_| panic!("again with VESTIBULE_PROPERTY_SEED={seed} VESTIBULE_PROPERTY_OPS={operations}"))
+    });
+    let mut runs = std::pin::pin!(runs.buffer_unordered(SIDE_BY_SIDE));
+    let mut happened = BTreeMap::<_, u64>::new();
+    while let Some(outcome) = runs.next().await {
+        for (name, count) in outcome {
+            *happened.entry(name).or_default() += count;
+        }
+    }
+    println!("{count} runs of {operations} operations: {happened:?}");
+    let rare = happened.iter().find(|(_, times)| **times < count);
+    assert!(count < RUNS || rare.is_none(), "hardly ever: {rare:?}");
+}

@@ -112,10 +112,15 @@ impl Redis {
         self.process().take();
     }
 
-    /// Kills the server if it runs, and starts it on the same port with nothing in it.
-    pub async fn restart_empty(&self) {
+    /// Kills the server if it runs, and starts it on the same port with what it has on disk.
+    pub async fn restart(&self) {
         self.kill();
         self.spawn().await;
+    }
+
+    /// The same for a server that keeps nothing on disk.
+    pub async fn restart_empty(&self) {
+        self.restart().await;
     }
 
     /// Stops the server in its tracks: connections are taken, nothing is answered.

@@ -3,6 +3,7 @@
 mod attempts;
 mod dispatch;
 mod enqueueing;
+mod faults;
 mod fixture;
 mod groups;
 mod property;

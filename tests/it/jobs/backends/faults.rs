@@ -1,0 +1,244 @@
+//! Job queues in a Redis that is killed, frozen or cut off, and with several consumers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+use vestibule_core::jobs::{
+    Enqueued, JobBackend as _, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, Lease, Outcome, Settled,
+    Settlement,
+};
+use vestibule_core::{Clock, ManualClock};
+use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_tests::{Redis, TcpProxy, wait_until};
+
+use super::fixture::{START, job, random_id, settings_of};
+
+/// The timeout of operations that are to fail.
+const TIMEOUT: Duration = Duration::from_millis(300);
+/// The timeout of operations that are to succeed.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Several times the timeout: an operation that waits without bounds takes longer.
+const SOON: Duration = Duration::from_secs(10);
+/// Groups of the job queues.
+const GROUPS: u64 = 8;
+
+fn backend(url: &str, timeout: Duration, clock: Option<Arc<dyn Clock>>) -> RedisJobs {
+    RedisJobs::connect(url, RedisOptions { timeout, clock, ..RedisOptions::default() }).unwrap()
+}
+
+fn fifo() -> JobQueueSettings {
+    settings_of(&format!("{}.fifo", random_id()), &json!({ "concurrency": 100 }))
+}
+
+fn group_of(number: u64) -> String {
+    format!("g{}", number % GROUPS)
+}
+
+fn number_of(job: JobId) -> u64 {
+    u64::from_be_bytes(*job.as_bytes().first_chunk().unwrap())
+}
+
+fn acknowledged(lease: Lease) -> Settlement {
+    Settlement { lease, outcome: Outcome::Acknowledged { status: None } }
+}
+
+/// Enqueues jobs and acknowledges some until the server is killed. Returns the accepted and the acknowledged ones.
+async fn work_until_killed(
+    redis: &Redis,
+    jobs: &RedisJobs,
+    settings: &JobQueueSettings,
+) -> (HashSet<u64>, HashSet<u64>) {
+    let (mut accepted, mut done) = (HashSet::new(), HashSet::new());
+    let (is_killed, count) = (AtomicBool::new(false), Mutex::new(0));
+    let producer = async {
+        for number in 0.. {
+            let Ok(answers) = jobs.enqueue(settings, vec![job(number, Some(&group_of(number)))]).await else { break };
+            assert_eq!(answers, [Enqueued::Accepted]);
+            accepted.insert(number);
+            *count.lock().unwrap() += 1;
+        }
+    };
+    let consumer = async {
+        while !is_killed.load(Ordering::Relaxed) {
+            let Ok(received) = jobs.receive(settings, 3).await else { break };
+            for received in received.jobs {
+                let lease = received.lease;
+                // Without a reply the settlement may or may not have been stored.
+                if let Ok(settled) = jobs.settle(settings, vec![acknowledged(lease)]).await {
+                    assert_eq!(settled, [Settled::Now(JobState::Completed)]);
+                    done.insert(number_of(lease.job));
+                }
+            }
+        }
+    };
+    let killer = async {
+        wait_until("jobs are enqueued", SOON, async || *count.lock().unwrap() >= 150).await;
+        redis.kill();
+        is_killed.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(producer, consumer, killer);
+    (accepted, done)
+}
+
+async fn until_back(jobs: &RedisJobs, settings: &JobQueueSettings) -> JobStats {
+    wait_until("Redis is used again", SOON, async || jobs.stats(settings).await.is_ok()).await;
+    jobs.stats(settings).await.unwrap()
+}
+
+/// Runs all jobs, and checks the order in each group. Returns their numbers.
+async fn drain(jobs: &RedisJobs, settings: &JobQueueSettings, clock: &ManualClock) -> HashSet<u64> {
+    let (mut last, mut seen) = (HashMap::new(), HashSet::new());
+    loop {
+        let received = jobs.receive(settings, 64).await.unwrap();
+        for job in &received.jobs {
+            let earlier = last.insert(job.group.clone(), job.sequence);
+            assert!(earlier.is_none_or(|earlier| earlier < job.sequence), "order in {:?}", job.group);
+            seen.insert(number_of(job.lease.job));
+        }
+        let settlements: Vec<_> = received.jobs.iter().map(|job| acknowledged(job.lease)).collect();
+        jobs.settle(settings, settlements).await.unwrap();
+        match received.next_due {
+            Some(due) => clock.advance(due.since(clock.now())),
+            None if received.jobs.is_empty() => return seen,
+            None => {}
+        }
+    }
+}
+
+/// F2, `appendfsync always`.
+#[tokio::test]
+async fn f02_append_only_file_keeps_accepted_jobs() {
+    let redis = Redis::start_with(&["--appendonly", "yes", "--appendfsync", "always"]).await;
+    let clock = Arc::new(ManualClock::at(START));
+    let (jobs, settings) = (backend(&redis.url(), Duration::from_secs(2), Some(clock.clone())), fifo());
+    let (accepted, done) = work_until_killed(&redis, &jobs, &settings).await;
+    redis.restart().await;
+    until_back(&jobs, &settings).await;
+    for number in &accepted {
+        let view = jobs.get(&settings, job(*number, None).id).await.unwrap();
+        let state = view.unwrap_or_else(|| panic!("job {number} is lost")).state;
+        assert!(!done.contains(number) || state == JobState::Completed, "job {number} is {state:?} again");
+    }
+    let drained = drain(&jobs, &settings, &clock).await;
+    assert!(drained.is_disjoint(&done), "acknowledged jobs run once");
+    let stats = jobs.stats(&settings).await.unwrap();
+    assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
+    assert!(stats.counters.enqueued >= accepted.len() as u64);
+    assert_eq!(stats.counters.acknowledged, stats.counters.enqueued);
+}
+
+/// F2, without persistence.
+#[tokio::test]
+async fn f02_without_persistence_all_jobs_are_lost() {
+    let redis = Redis::start().await;
+    let (jobs, settings) = (backend(&redis.url(), Duration::from_secs(2), None), fifo());
+    let (accepted, _) = work_until_killed(&redis, &jobs, &settings).await;
+    assert!(accepted.len() >= 150);
+    redis.restart().await;
+    assert_eq!(until_back(&jobs, &settings).await, JobStats::default());
+    let lease = Lease { job: job(0, None).id, receive_count: 1 };
+    assert_eq!(jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap(), [Settled::NotLeased]);
+    assert_eq!(jobs.enqueue(&settings, vec![job(0, Some("g0"))]).await.unwrap(), [Enqueued::Accepted]);
+    assert_eq!(jobs.get(&settings, job(0, None).id).await.unwrap().unwrap().sequence, 1);
+}
+
+#[tokio::test]
+async fn consumers_never_share_a_lease() {
+    const JOBS: u64 = 800;
+    let url = Redis::shared().await.url();
+    let settings = fifo();
+    let producer = backend(&url, PATIENCE, None);
+    let numbers: Vec<_> = (0..JOBS).collect();
+    for numbers in numbers.chunks(50) {
+        let new = numbers.iter().map(|number| job(*number, Some(&group_of(*number)))).collect();
+        producer.enqueue(&settings, new).await.unwrap();
+    }
+    // What runs now by group, and what has run.
+    let (running, leases) = (Mutex::new(HashMap::new()), Mutex::new(Vec::new()));
+    let consumers = [0, 1].map(|_| backend(&url, PATIENCE, None));
+    join_all(consumers.iter().chain(&consumers).map(async |jobs| {
+        loop {
+            let received = jobs.receive(&settings, 3).await.unwrap();
+            if received.jobs.is_empty() && jobs.stats(&settings).await.unwrap().waiting == 0 {
+                return;
+            }
+            for received in received.jobs {
+                let group = received.group.unwrap();
+                let other = running.lock().unwrap().insert(group.clone(), received.lease);
+                assert_eq!(other, None, "J5: one job of a group at a time");
+                leases.lock().unwrap().push((group.clone(), received.sequence));
+                assert_eq!(jobs.extend(&settings, &[received.lease]).await.unwrap(), [true]);
+                running.lock().unwrap().remove(&group);
+                jobs.settle(&settings, vec![acknowledged(received.lease)]).await.unwrap();
+            }
+        }
+    }))
+    .await;
+    let leases = leases.into_inner().unwrap();
+    assert_eq!(leases.len() as u64, JOBS, "each job runs once");
+    let mut last = HashMap::new();
+    for (group, sequence) in leases {
+        assert!(last.insert(group, sequence).is_none_or(|earlier| earlier < sequence), "J5");
+    }
+}
+
+/// An operation, which must fail in time.
+async fn fails<T: std::fmt::Debug>(operation: impl Future<Output = Result<T, JobBackendError>>) {
+    let outcome = timeout(SOON, operation).await.expect("it ends within its timeout");
+    assert!(matches!(outcome, Err(JobBackendError::Unavailable(_))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn frozen_redis_is_unavailable_and_loses_nothing() {
+    let redis = Redis::start().await;
+    let (jobs, settings) = (backend(&redis.url(), TIMEOUT, None), fifo());
+    until_back(&jobs, &settings).await;
+    jobs.enqueue(&settings, vec![job(0, Some("a"))]).await.unwrap();
+    let lease = jobs.receive(&settings, 1).await.unwrap().jobs[0].lease;
+    redis.freeze();
+    fails(jobs.enqueue(&settings, vec![job(1, Some("a"))])).await;
+    fails(jobs.receive(&settings, 1)).await;
+    fails(jobs.extend(&settings, &[lease])).await;
+    fails(jobs.settle(&settings, vec![acknowledged(lease)])).await;
+    fails(jobs.get(&settings, lease.job)).await;
+    fails(jobs.stats(&settings)).await;
+    redis.thaw();
+    until_back(&jobs, &settings).await;
+    // Both may have been done; what is repeated is done once.
+    jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
+    jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap();
+    let stats = jobs.stats(&settings).await.unwrap();
+    assert_eq!((stats.counters.enqueued, stats.counters.acknowledged), (2, 1));
+    assert_eq!((stats.waiting, stats.running), (1, 0));
+}
+
+/// F13 at the backend: the reply of an enqueue is lost, and the call is sent again over another connection.
+#[tokio::test]
+async fn f13_repeated_call_answers_as_the_first_one() {
+    let redis = Redis::start().await;
+    let proxy = TcpProxy::to(redis.port()).await;
+    let jobs = Arc::new(backend(&format!("redis://127.0.0.1:{}", proxy.port()), PATIENCE, None));
+    let settings = fifo();
+    until_back(&jobs, &settings).await;
+    redis.command(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+    let enqueued = tokio::spawn({
+        let (jobs, settings) = (jobs.clone(), settings.clone());
+        let again = job(1, Some("a"));
+        async move { jobs.enqueue(&settings, vec![again.clone(), again]).await }
+    });
+    // The call is on its way to the server, which executes it once it goes on.
+    sleep(Duration::from_millis(200)).await;
+    proxy.silence();
+    redis.command(&["CLIENT", "UNPAUSE"]).await;
+    let first = job(1, None).id;
+    assert_eq!(enqueued.await.unwrap().unwrap(), [Enqueued::Accepted, Enqueued::Duplicate(first)]);
+    let stats = jobs.stats(&settings).await.unwrap();
+    assert_eq!((stats.waiting, stats.counters.enqueued), (1, 1));
+    let other_call = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
+    assert_eq!(other_call, [Enqueued::Duplicate(first)]);
+}

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use vestibule_core::jobs::JobBackend;
 use vestibule_core::{KeyError, KeyList, SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
-use vestibule_store_memory::{MemoryRecords, MemoryStore};
-use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
+use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+use vestibule_store_redis::{AddressError, RedisJobs, RedisOptions, RedisStore};
 
 use crate::env::variable;
 
@@ -59,6 +60,19 @@ pub fn open_store_and_records(variable: &'static str, address: &str, timeout: Du
     }
     let redis = Arc::new(connect(variable, address, timeout)?);
     Ok((redis.clone(), redis))
+}
+
+/// Opens the backend of job queues at `address` (`VESTIBULE_JOBS_URL`, `--jobs`). In memory, the jobs end with the process.
+///
+/// # Errors
+/// The address is invalid.
+pub fn open_jobs(variable: &'static str, address: &str, timeout: Duration) -> Result<Arc<dyn JobBackend>, ConfigError> {
+    if address == MEMORY {
+        return Ok(Arc::new(MemoryJobs::new(SystemClock::new())));
+    }
+    let options = RedisOptions { timeout, ..RedisOptions::default() };
+    let invalid = |error: AddressError| ConfigError::Store { variable, reason: error.to_string() };
+    Ok(Arc::new(RedisJobs::connect(address, options).map_err(invalid)?))
 }
 
 fn connect(variable: &'static str, address: &str, timeout: Duration) -> Result<RedisStore, ConfigError> {

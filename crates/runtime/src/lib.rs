@@ -43,7 +43,7 @@ pub use client_address::{
 pub use client_rules::ClientRules;
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, Stores, open_store, open_store_and_records, parse_keys, parse_sale_keys, sale_keys_from_env,
+    ConfigError, Stores, open_jobs, open_store, open_store_and_records, parse_keys, parse_sale_keys, sale_keys_from_env,
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};

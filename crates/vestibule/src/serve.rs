@@ -24,9 +24,9 @@ use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
 use vestibule_runtime::{
     ClientAddressSource, ClientRules, Directory, JobQueues, NetworkLists, Stores, init_telemetry, log_requests,
-    open_store_and_records, stored_settings,
+    open_jobs, open_store_and_records, stored_settings,
 };
-use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
 
 use crate::admin;
@@ -53,9 +53,6 @@ const DEFAULT_QUEUE: &str = "default";
 /// Quota of the queue that `--origin` creates.
 const DEFAULT_QUOTA: u64 = 100;
 
-/// Why a settings file with job queues is rejected.
-const NO_JOBS: &str = "job queues need --jobs memory";
-
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     // Registered first: a SIGHUP during startup must not end the program.
@@ -69,7 +66,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         None => open_store_and_records("--store", &options.store, timeout)?,
     };
     let recovery = recovery_data(&options, memory)?;
-    let jobs = jobs(&options, &records, &store, &document)?;
+    let jobs = jobs(&options, &records, &store)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let sale_keys = sale_keys(&options)?;
@@ -96,7 +93,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         require_totp: options.require_totp,
         streams: true,
         sale_keys: sale_keys.clone(),
-        jobs: jobs.clone(),
+        jobs: Some(jobs.clone()),
     };
     let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
 
@@ -192,17 +189,13 @@ fn jobs(
     options: &ServeOptions,
     records: &Arc<dyn RecordStore>,
     store: &Arc<dyn Store>,
-    document: &Document,
-) -> anyhow::Result<Option<Arc<JobQueues>>> {
-    let address = options.jobs.as_deref().unwrap_or(&options.store);
-    if address != "memory" {
-        if !document.job_queues.is_empty() {
-            bail!(NO_JOBS);
-        }
-        return Ok(None);
-    }
-    let backend = Arc::new(MemoryJobs::new(SystemClock::new()));
-    Ok(Some(Arc::new(JobQueues::new(records.clone(), store.clone(), backend))))
+) -> anyhow::Result<Arc<JobQueues>> {
+    let timeout = Duration::from_millis(options.store_timeout_ms);
+    let backend = match &options.jobs {
+        Some(address) => open_jobs("--jobs", address, timeout)?,
+        None => open_jobs("--store", &options.store, timeout)?,
+    };
+    Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
 }
 
 /// The sale keys: those given, or generated ones in the state folder if there is one.
@@ -352,7 +345,7 @@ enum WriteError {
 struct SettingsWriter {
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
-    jobs: Option<Arc<JobQueues>>,
+    jobs: Arc<JobQueues>,
     last_applied: LastAppliedSettings,
     known: Option<KnownQueues>,
     sale_keys: SaleKeys,
@@ -368,11 +361,7 @@ impl SettingsWriter {
         }
         let unlisted = Unlisted::RemoveOnly(removed);
         let mut stored = stored_settings(&*self.store, file, unlisted).await?;
-        if let Some(jobs) = &self.jobs {
-            stored.job_queues = jobs.stored().await?;
-        } else if !file.job_queues.is_empty() {
-            return Err(WriteError::Rejected(NO_JOBS.to_owned()));
-        }
+        stored.job_queues = self.jobs.stored().await?;
         let last = self.last_applied.read().await?;
         let now = self.last_applied.now().await?;
         let options = PlanOptions {
@@ -414,8 +403,7 @@ impl SettingsWriter {
     }
 
     async fn write_job_queues(&self, plan: &Plan) -> Result<(), WriteError> {
-        let Some(jobs) = &self.jobs else { return Ok(()) };
-        let written = jobs.execute(&plan.job_queues).await?;
+        let written = self.jobs.execute(&plan.job_queues).await?;
         for settings in &written.written {
             info!(job_queue = %settings.id, "settings written");
         }

@@ -49,7 +49,8 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
     pub(crate) store: String,
 
-    /// Where the jobs of job queues are: memory, which loses them when the process ends [default: the store]
+    /// Where the jobs of job queues are: memory, which loses them when the process ends, or the URL of a Redis as for --store
+    /// [default: the store]
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
 

@@ -9,11 +9,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use vestibule_admin::{ImportPlan, Via, audit_queue, audit_tenant, planned_lobbies};
+use vestibule_admin::{ImportPlan, Via, audit_job_queues, audit_queue, audit_tenant, planned_lobbies};
 use vestibule_core::settings::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted};
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{open_store_and_records, parse_sale_keys, stored_settings};
+use vestibule_runtime::{
+    JobQueues, JobQueuesWritten, open_jobs, open_store_and_records, parse_sale_keys, stored_settings,
+};
 
 use self::review::{decide, text_of};
 use crate::settings_file::read_settings;
@@ -32,12 +34,12 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     if backoffice::is_backoffice(&options.to) {
         return backoffice::apply(&options, &document).await;
     }
-    if !document.job_queues.is_empty() {
-        bail!("--to must be the URL of a backoffice, such as https://admin.example.com: the file has job queues");
-    }
     let (store, records) = open_store_and_records("--to", &options.to, STORE_TIMEOUT)?;
     let unlisted = if options.remove { Unlisted::Remove } else { Unlisted::Keep };
-    let stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
+    let backend = open_jobs("--to", options.jobs.as_ref().unwrap_or(&options.to), STORE_TIMEOUT)?;
+    let job_queues = JobQueues::new(records.clone(), store.clone(), backend);
+    let mut stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
+    stored.job_queues = job_queues.stored().await.context("cannot read the store")?;
     let keys =
         options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
     let now = records.now().await.context("cannot read the store")?;
@@ -60,7 +62,28 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     plan.settle_removed_beacons(&stored, records.now().await.context("cannot read the store")?);
-    execute(&*store, &*records, &stored, &plan).await
+    let code = execute(&*store, &*records, &stored, &plan).await?;
+    Ok(if write_job_queues(&job_queues, &*records, &plan).await? { code } else { ExitCode::FAILURE })
+}
+
+/// Writes and audits the job queues of a plan. Returns whether all were written.
+async fn write_job_queues(job_queues: &JobQueues, records: &dyn RecordStore, plan: &Plan) -> anyhow::Result<bool> {
+    let outcome = job_queues.execute(&plan.job_queues).await.context("cannot write the job queues")?;
+    audit_job_queues(records, Via::CommandLine, &plan.job_queues, &outcome).await;
+    let JobQueuesWritten { written, removed, skipped, not_empty } = outcome;
+    for settings in &written {
+        println!("job queue {}: written", settings.id);
+    }
+    for id in &removed {
+        println!("job queue {id}: removed");
+    }
+    for id in &not_empty {
+        println!("job queue {id}: not removed: it has jobs or dead letters");
+    }
+    for id in &skipped {
+        println!("job queue {id}: not written: changed by someone else; run apply again");
+    }
+    Ok(skipped.is_empty() && not_empty.is_empty())
 }
 
 /// Writes and audits a plan. Queues that were changed since the plan was made are reported and left unchanged.

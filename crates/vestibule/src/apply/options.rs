@@ -18,7 +18,11 @@ pub(crate) struct ApplyOptions {
     #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) to: String,
 
-    /// Remove queues that are not in the file, together with their waiting visitors
+    /// Where the jobs of job queues are, as the flag of serve; a job queue with jobs is not removed [default: --to]
+    #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) jobs: Option<String>,
+
+    /// Remove queues that are not in the file, together with their waiting visitors, and job queues without jobs
     #[arg(long)]
     pub(crate) remove: bool,
 

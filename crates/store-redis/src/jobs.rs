@@ -20,7 +20,7 @@ use crate::client::Client;
 use crate::command::{Command, Retry, nothing, text};
 use crate::library::{Function, functions};
 use crate::reply::Reply;
-use crate::store::{RedisOptions, RedisStore};
+use crate::store::RedisOptions;
 
 pub use keys::JobKeys;
 use packing::{id, pack_outcome, pack_settings};
@@ -57,14 +57,6 @@ impl RedisJobs {
         let keys = JobKeys::of(&settings.id).all().into_iter().chain(keys);
         let command = Command::call(function, keys, arguments, retry);
         self.client.execute(command, Instant::now()).await.and_then(Reply::of).map_err(error)
-    }
-}
-
-impl RedisStore {
-    /// The backend of job queues on the same server. It shares the connections of the store.
-    #[must_use]
-    pub fn jobs(&self) -> RedisJobs {
-        RedisJobs { client: self.client.clone(), clock: self.clock.clone() }
     }
 }
 

@@ -202,13 +202,13 @@ pub(super) async fn j18_last_attempts_are_kept(fixture: &JobsFixture) {
 pub(super) async fn expired_leases_end_in_batches(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "concurrency": 1000, "max_attempts": 1, "retention": 60 }));
     let batch = JOB_REAP_BATCH as u64;
-    queue.enqueue_numbers(0..2 * batch + 1, None).await;
+    queue.enqueue_numbers(0..=2 * batch, None).await;
     while !queue.start().await.0.is_empty() {}
     queue.advance_seconds(30);
     assert_eq!(queue.stats().await.running, batch + 1);
     assert_eq!(queue.stats().await.running, 1);
     assert_eq!((queue.stats().await.running, queue.stats().await.dead), (0, 2 * batch + 1));
-    queue.enqueue_numbers(1_000..1_000 + batch + 1, None).await;
+    queue.enqueue_numbers(1_000..=1_000 + batch, None).await;
     queue.advance_seconds(60);
     assert_eq!(queue.stats().await.waiting, 1);
     assert_eq!(queue.stats().await.waiting, 0);

@@ -9,14 +9,14 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 use vestibule_core::jobs::{
-    Enqueued, JobBackend as _, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, Lease, Outcome, Settled,
+    Enqueued, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats, Lease, Outcome, Settled,
     Settlement,
 };
 use vestibule_core::{Clock, ManualClock};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
 use vestibule_tests::{Redis, TcpProxy, wait_until};
 
-use super::fixture::{START, job, random_id, settings_of};
+use super::fixture::{START, job, number_of, random_id, settings_of};
 
 /// The timeout of operations that are to fail.
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -37,10 +37,6 @@ fn fifo() -> JobQueueSettings {
 
 fn group_of(number: u64) -> String {
     format!("g{}", number % GROUPS)
-}
-
-fn number_of(job: JobId) -> u64 {
-    u64::from_be_bytes(*job.as_bytes().first_chunk().unwrap())
 }
 
 fn acknowledged(lease: Lease) -> Settlement {
@@ -225,16 +221,16 @@ async fn f13_repeated_call_answers_as_the_first_one() {
     let jobs = Arc::new(backend(&format!("redis://127.0.0.1:{}", proxy.port()), PATIENCE, None));
     let settings = fifo();
     until_back(&jobs, &settings).await;
-    redis.command(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+    redis.freeze();
     let enqueued = tokio::spawn({
         let (jobs, settings) = (jobs.clone(), settings.clone());
         let again = job(1, Some("a"));
         async move { jobs.enqueue(&settings, vec![again.clone(), again]).await }
     });
-    // The call is on its way to the server, which executes it once it goes on.
+    // The call has reached the server, which executes it once it goes on.
     sleep(Duration::from_millis(200)).await;
     proxy.silence();
-    redis.command(&["CLIENT", "UNPAUSE"]).await;
+    redis.thaw();
     let first = job(1, None).id;
     assert_eq!(enqueued.await.unwrap().unwrap(), [Enqueued::Accepted, Enqueued::Duplicate(first)]);
     let stats = jobs.stats(&settings).await.unwrap();

@@ -82,10 +82,11 @@ pub(crate) fn settings_of(id: &str, changes: &Value) -> JobQueueSettings {
     JobQueueSettings::from_json(&document).unwrap()
 }
 
-/// The job of this number, in a group or in none.
+/// The job of this number, in a group or in none. Its backoffs differ from those of others, because its ID decides them.
 pub(crate) fn job(number: u64, group: Option<&str>) -> NewJob {
-    let mut id = [7; JobId::SIZE];
-    id[..8].copy_from_slice(&number.to_be_bytes());
+    let (mut id, mixed) = ([0; JobId::SIZE], number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    id[..6].copy_from_slice(&mixed.to_be_bytes()[..6]);
+    id[6..].copy_from_slice(&number.to_be_bytes());
     NewJob {
         id: JobId::from_bytes(id),
         group: group.map(|group| group.parse().unwrap()),
@@ -94,6 +95,11 @@ pub(crate) fn job(number: u64, group: Option<&str>) -> NewJob {
         user_id: None,
         payload: Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() },
     }
+}
+
+/// The number of a job.
+pub(crate) fn number_of(job: JobId) -> u64 {
+    u64::from_be_bytes(*job.as_bytes().last_chunk().unwrap())
 }
 
 pub(crate) fn failure() -> Failure {

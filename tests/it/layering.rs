@@ -36,7 +36,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-http-client" => &["vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" => &["vestibule-core"],
         "vestibule-themes" => &["vestibule-core", "vestibule-freeze"],
-        "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
+        "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-http-client", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
         "vestibule-runtime" => &[

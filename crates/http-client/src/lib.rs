@@ -1,25 +1,22 @@
 #![doc = include_str!("../README.md")]
 
+mod checked_connector;
+
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response, Uri};
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
 use tokio::time::timeout;
-use tower::Service;
 pub use vestibule_tls::TlsError;
+
+pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, ConnectOptions};
 
 /// Settings of a client.
 #[derive(Debug, Clone)]
@@ -32,8 +29,8 @@ pub struct Options {
     pub idle_timeout: Duration,
     /// The only authorities to trust; `None` for those of [`vestibule_tls::client_config`].
     pub authorities: Option<Arc<RootCertStore>>,
-    /// Whether an address may be connected to, checked after the name was resolved.
-    pub allows: fn(IpAddr) -> bool,
+    /// The addresses that may be connected to. Connections are kept in the client, so clients with different checks share none.
+    pub check: AddressCheck,
 }
 
 impl Default for Options {
@@ -44,7 +41,7 @@ impl Default for Options {
             response_max: 1 << 20,
             idle_timeout: Duration::ZERO,
             authorities: None,
-            allows: |_| true,
+            check: AddressCheck::default(),
         }
     }
 }
@@ -54,7 +51,7 @@ impl Default for Options {
 pub enum HttpError {
     /// No connection, or it broke before the response began. The text is the root cause.
     #[error("{}", root_cause(.0))]
-    Connection(#[source] hyper_util::client::legacy::Error),
+    Connection(#[source] legacy::Error),
     /// The host has an address that may not be connected to.
     #[error(transparent)]
     AddressRefused(AddressRefused),
@@ -69,44 +66,16 @@ pub enum HttpError {
     Timeout(Duration),
 }
 
-/// An address that may not be connected to.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("the address {0} is internal, and connections to it are not allowed")]
-pub struct AddressRefused(IpAddr);
-
-/// The system resolver, without the addresses that are not allowed.
-#[derive(Debug, Clone)]
-struct AllowedResolver {
-    system: GaiResolver,
-    allows: fn(IpAddr) -> bool,
-}
-
-impl Service<Name> for AllowedResolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = Box<dyn Error + Send + Sync>;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.system.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
-        let (resolved, allows) = (self.system.call(name), self.allows);
-        Box::pin(async move {
-            let (allowed, refused): (Vec<_>, Vec<_>) = resolved.await?.partition(|found| allows(found.ip()));
-            match refused.first() {
-                Some(address) if allowed.is_empty() => Err(AddressRefused(address.ip()).into()),
-                _ => Ok(allowed.into_iter()),
-            }
-        })
+impl HttpError {
+    fn no_response(error: legacy::Error) -> Self {
+        AddressRefused::cause_of(&error).map_or(Self::Connection(error), Self::AddressRefused)
     }
 }
 
 /// Sends requests. Cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    client: Client<HttpsConnector<HttpConnector<AllowedResolver>>, Full<Bytes>>,
-    allows: fn(IpAddr) -> bool,
+    client: Client<CheckedConnector, Full<Bytes>>,
     timeout: Duration,
     response_max: usize,
 }
@@ -121,19 +90,18 @@ impl HttpClient {
             Some(authorities) => vestibule_tls::client_config_with(authorities)?,
             None => vestibule_tls::client_config()?,
         };
-        let mut tcp =
-            HttpConnector::new_with_resolver(AllowedResolver { system: GaiResolver::new(), allows: options.allows });
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(options.timeout));
-        let tls = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
+        let connector = CheckedConnector::new(
+            tls,
+            options.check,
+            ConnectOptions { timeout: Some(options.timeout), keepalive: None },
+        );
         let mut client = Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(options.idle_timeout);
         if options.idle_timeout.is_zero() {
             client.pool_max_idle_per_host(0);
         }
-        let Options { timeout, response_max, allows, .. } = options;
-        Ok(Self { client: client.build(tls), allows, timeout, response_max })
+        let Options { timeout, response_max, .. } = options;
+        Ok(Self { client: client.build(connector), timeout, response_max })
     }
 
     /// Sends a request and reads the whole response, whatever its status.
@@ -141,9 +109,26 @@ impl HttpClient {
     /// # Errors
     /// No connection, or no complete response within the limits of time and size.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        self.check_address(request.uri())?;
         let response = timeout(self.timeout, self.exchange(request)).await;
         response.unwrap_or(Err(HttpError::Timeout(self.timeout)))
+    }
+
+    /// Sends a request and reads the response, of its body at most the size limit. A longer one is cut, and the connection closed.
+    ///
+    /// # Errors
+    /// No connection, or no complete response within the time limit.
+    pub async fn send_and_cut(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let response = timeout(self.timeout, async {
+            let (head, mut body) = self.open(request).await?.into_parts();
+            let mut bytes = BytesMut::new();
+            while bytes.len() < self.response_max
+                && let Some(chunk) = body.next().await?
+            {
+                bytes.extend_from_slice(&chunk[..chunk.len().min(self.response_max - bytes.len())]);
+            }
+            Ok(Response::from_parts(head, bytes.freeze()))
+        });
+        response.await.unwrap_or(Err(HttpError::Timeout(self.timeout)))
     }
 
     /// Sends a request and returns the response without waiting for its body, which has no limits: for server-sent events.
@@ -151,23 +136,13 @@ impl HttpClient {
     /// # Errors
     /// No connection, or no head of a response within the time limit.
     pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ResponseBody>, HttpError> {
-        self.check_address(request.uri())?;
         let response = timeout(self.timeout, self.client.request(request.map(Full::new))).await;
-        let response = response.map_err(|_| HttpError::Timeout(self.timeout))?.map_err(HttpError::Connection)?;
+        let response = response.map_err(|_| HttpError::Timeout(self.timeout))?.map_err(HttpError::no_response)?;
         Ok(response.map(|body| ResponseBody(BoxBody::new(body.map_err(Into::into)))))
     }
 
-    /// A host that is an address is not resolved.
-    fn check_address(&self, uri: &Uri) -> Result<(), HttpError> {
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        match host.parse().ok().filter(|address| !(self.allows)(*address)) {
-            Some(address) => Err(HttpError::AddressRefused(AddressRefused(address))),
-            None => Ok(()),
-        }
-    }
-
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let response = self.client.request(request.map(Full::new)).await.map_err(HttpError::Connection)?;
+        let response = self.client.request(request.map(Full::new)).await.map_err(HttpError::no_response)?;
         let (head, body) = response.into_parts();
         let body = Limited::new(body, self.response_max).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() {
@@ -252,6 +227,22 @@ mod tests {
             let error = respond(bytes, closes).await.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn long_response_is_cut_without_waiting_for_its_rest() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n123456789").await.unwrap();
+            stream.read(&mut [0; 1]).await.unwrap_or_default()
+        });
+        let client = HttpClient::new(Options { response_max: 8, ..Options::default() }).unwrap();
+        let response = client.send_and_cut(Request::get(uri).body(Bytes::new()).unwrap()).await.unwrap();
+        assert_eq!(response.body().as_ref(), b"12345678");
+        assert_eq!(server.await.unwrap(), 0, "the connection is closed");
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Idle connections to origins, kept for later requests.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use hyper_util::{
@@ -16,27 +17,50 @@ use crate::request_body::RequestBody;
 
 pub(super) type OriginClient = Client<Connector, RequestBody>;
 
+/// Maximum number of pools of listed networks. Beyond it, their idle connections are dropped.
+const NETWORK_POOLS_MAX: usize = 256;
+
 /// A pool per reach, so that a connection allowed for one tenant is never used for another that may not have it.
 #[derive(Debug)]
 pub(super) struct Pools {
+    tls: ClientConfig,
+    limits: ProxyLimits,
     public: Pool,
     private: Pool,
     any: Pool,
+    networks: Mutex<HashMap<Reach, Pool>>,
 }
 
 impl Pools {
     pub(super) fn new(tls: &ClientConfig, limits: &ProxyLimits) -> Self {
         let pool = |reach| Pool::new(tls.clone(), limits.clone(), reach);
-        Self { public: pool(Reach::Public), private: pool(Reach::Private), any: pool(Reach::Any) }
+        Self {
+            public: pool(Reach::Public),
+            private: pool(Reach::Private),
+            any: pool(Reach::Any),
+            networks: Mutex::default(),
+            tls: tls.clone(),
+            limits: limits.clone(),
+        }
     }
 
     /// The client to send the next request with.
-    pub(super) fn client(&self, reach: Reach) -> OriginClient {
+    pub(super) fn client(&self, reach: &Reach) -> OriginClient {
         match reach {
             Reach::Public => self.public.client(),
             Reach::Private => self.private.client(),
             Reach::Any => self.any.client(),
+            Reach::Networks(_) => self.client_for_networks(reach),
         }
+    }
+
+    fn client_for_networks(&self, reach: &Reach) -> OriginClient {
+        let mut pools = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        if pools.len() >= NETWORK_POOLS_MAX && !pools.contains_key(reach) {
+            pools.clear();
+        }
+        let new = || Pool::new(self.tls.clone(), self.limits.clone(), reach.clone());
+        pools.entry(reach.clone()).or_insert_with(new).client()
     }
 }
 

@@ -113,7 +113,7 @@ impl Proxy {
         mut request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
-        let mut response = pin!(self.pools.client(exchange.reach).request(request));
+        let mut response = pin!(self.pools.client(&exchange.reach).request(request));
         tokio::select! {
             biased;
             response = &mut response => return response.map_err(|error| exchange.failure(error)),

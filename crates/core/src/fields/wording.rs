@@ -84,7 +84,7 @@ wordings! {
         Address("address", "an IP address such as \"203.0.113.9\""),
         Color("color", "a color such as \"#0a7d5a\""),
         Domain("domain", "a domain such as \"example.com\", which includes its subdomains"),
-        OriginPattern("origin_pattern", "an origin such as \"https://www.example.com\", or \"https://*.example.com\" for all subdomains"),
+        OriginPattern("origin_pattern", "an origin such as \"https://www.example.com\", \"https://*.example.com\" for all subdomains, or \"http://10.20.0.0/16\" for a network"),
         MessageText("message_text", "1 to {most} characters without control characters"),
         OperatorMessage("operator_message", "an object with \"default\" and, for other languages, tags such as \"de\", each with a text of 1 to {most} characters"),
         LanguageTag("language_tag", "is not a language tag such as \"de\" or \"pt-BR\""),

@@ -15,15 +15,28 @@ use crate::jobs::JobQueueSettings;
 use crate::{Message, Param};
 
 impl Tenant {
-    /// The addresses that the gate may connect to for this origin. An exactly listed origin may be
-    /// in a private network, and on this machine only if its IP address or `localhost` is listed.
+    /// The addresses that may be connected to for this origin. An exactly listed origin may be
+    /// in a private network, and on this machine only if its IP address or `localhost` is listed. Every
+    /// origin may have the addresses of networks that are listed with its scheme and port.
     #[must_use]
     pub fn reach(&self, origin: &Origin) -> Reach {
         let Some(origins) = &self.origins else { return Reach::Any };
-        if !origins.contains(&OriginPattern::Exact(origin.clone())) {
-            return Reach::Public;
+        let is_exact = origins.contains(&OriginPattern::Exact(origin.clone()));
+        if is_exact && origin.names_an_address() {
+            return Reach::Any;
         }
-        if origin.names_an_address() { Reach::Any } else { Reach::Private }
+        let networks: Vec<_> = origins.iter().filter_map(|pattern| pattern.network_of(origin)).collect();
+        match (is_exact, networks.is_empty()) {
+            (true, true) => Reach::Private,
+            (false, true) => Reach::Public,
+            (_, false) => Reach::networks(networks, is_exact),
+        }
+    }
+
+    /// Whether the list of origins, if there is one, has an entry for this origin.
+    #[must_use]
+    pub fn allows_origin(&self, origin: &Origin) -> bool {
+        self.origins.as_ref().is_none_or(|origins| origins.iter().any(|pattern| pattern.matches(origin)))
     }
 
     /// The values of a queue that are not allowed for this tenant. Values unchanged from `before`
@@ -85,7 +98,7 @@ impl Tenant {
     fn origin_refusal(&self, origin: &Origin, by_superuser: bool) -> Option<Message> {
         let Some(origins) = &self.origins else { return no_list(by_superuser, "origins") };
         let fault = || W::OriginOutside.with("origin", origin.to_string()).with("origins", listed(origins));
-        (!origins.iter().any(|pattern| pattern.matches(origin))).then(fault)
+        (!self.allows_origin(origin)).then(fault)
     }
 
     fn cookie_domain_refusal(&self, domain: &str, by_superuser: bool) -> Option<Message> {
@@ -246,15 +259,59 @@ mod tests {
     }
 
     #[test]
+    fn networks_are_reached_by_their_scheme_and_port_only() {
+        let listed = tenant(&json!({
+            "origins": ["http://10.20.0.0/16", "http://[fd12::/32]:8080", "http://crm.internal", "http://*.hooks.example"],
+        }));
+        let networks = |written: &[&str], is_private| {
+            Reach::networks(written.iter().map(|it| it.parse().unwrap()).collect(), is_private)
+        };
+        for (at, is_allowed, reach) in [
+            ("http://10.20.3.4", true, networks(&["10.20.0.0/16"], false)),
+            ("http://[::ffff:10.20.3.4]", true, networks(&["10.20.0.0/16"], false)),
+            ("http://10.21.0.1", false, networks(&["10.20.0.0/16"], false)),
+            ("http://10.20.3.4:8080", false, networks(&["fd12::/32"], false)),
+            ("https://10.20.3.4", false, Reach::Public),
+            ("http://[fd12::7]:8080", true, networks(&["fd12::/32"], false)),
+            ("http://crm.internal", true, networks(&["10.20.0.0/16"], true)),
+            ("http://eu.hooks.example", true, networks(&["10.20.0.0/16"], false)),
+            ("http://other.example", false, networks(&["10.20.0.0/16"], false)),
+        ] {
+            assert_eq!((listed.allows_origin(&origin(at)), listed.reach(&origin(at))), (is_allowed, reach), "{at}");
+        }
+        assert!(tenant(&json!({})).allows_origin(&origin("http://10.0.0.1")));
+    }
+
+    #[test]
     fn origin_pattern_round_trips() {
         for (given, written) in [
             ("https://www.example.com/", "https://www.example.com"),
             ("HTTPS://*.Example.com:443", "https://*.example.com"),
             ("http://*.example.com:8080", "http://*.example.com:8080"),
+            ("http://10.20.0.0/16", "http://10.20.0.0/16"),
+            ("HTTP://10.20.0.0/16:80", "http://10.20.0.0/16"),
+            ("https://10.20.0.0/16:8443", "https://10.20.0.0/16:8443"),
+            ("https://[FD12::/32]", "https://[fd12::/32]"),
+            ("http://[fd12::/32]:8080", "http://[fd12::/32]:8080"),
         ] {
             assert_eq!(given.parse::<OriginPattern>().unwrap().to_string(), written);
         }
-        for bad in ["*", "https://*", "https://*.", "www.example.com", "https://a.*.example.com", "https://x/y"] {
+        for bad in [
+            "*",
+            "https://*",
+            "https://*.",
+            "www.example.com",
+            "https://a.*.example.com",
+            "https://x/y",
+            "http://10.20.0.1/16",
+            "http://10.20.0.0/33",
+            "http://[fd12::/32",
+            "http://10.20.0.0/16/",
+            "http://10.20.0.0/16:0",
+            "http://crm.example/16",
+            "http://fd12::/32",
+            "http://10.20.0.0/16x",
+        ] {
             assert!(bad.parse::<OriginPattern>().is_err(), "{bad}");
         }
     }

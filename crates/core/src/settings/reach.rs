@@ -1,19 +1,21 @@
-//! The addresses that the gate may connect to for an origin, so that a tenant can't reach internal
+//! The addresses that gate and worker may connect to for an origin, so that a tenant can't reach internal
 //! services (SSRF).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// The addresses allowed for the host of an origin, checked after DNS resolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The addresses allowed for the host of an origin, checked after DNS resolution. None of them allows a cloud metadata service.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// Public addresses.
     Public,
-    /// Public addresses and private networks, without loopback, link-local addresses and cloud
-    /// metadata services.
+    /// Public addresses and private networks, without loopback and link-local addresses.
     Private,
-    /// Every address.
+    /// Public addresses and these networks.
+    Networks(Arc<[IpNet]>),
+    /// Every other address.
     Any,
 }
 
@@ -53,26 +55,48 @@ const SPECIAL_V6: [Ipv6Net; 4] =
     [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20), v6(0x5f00, 0, 0, 16)];
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
 
-/// Metadata services with addresses in private ranges: Alibaba Cloud and Amazon EC2.
-const METADATA: [IpAddr; 2] =
-    [IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)), IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))];
+/// Metadata services, which give credentials to everybody who asks from this machine: of the clouds, of Amazon ECS and EKS, and
+/// of Alibaba Cloud.
+const METADATA: [IpAddr; 7] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+    IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
 
 impl Reach {
-    /// Whether the gate may connect to this address.
+    /// Public addresses and these networks, and all private networks if `is_private`.
+    pub(super) fn networks(mut networks: Vec<IpNet>, is_private: bool) -> Self {
+        if is_private {
+            networks.extend(PRIVATE_V4.map(IpNet::V4));
+            networks.extend(PRIVATE_V6.map(IpNet::V6));
+        }
+        Self::Networks(networks.into())
+    }
+
+    /// Whether this address may be connected to.
     #[must_use]
-    pub fn allows(self, address: IpAddr) -> bool {
+    pub fn allows(&self, address: IpAddr) -> bool {
         let address = embedded(address);
+        if METADATA.contains(&address) {
+            return false;
+        }
+        let is_public = || !is_special(address) && !is_private(address);
         match self {
             Self::Any => true,
             Self::Private => !is_special(address),
-            Self::Public => !is_special(address) && !is_private(address),
+            Self::Networks(networks) => networks.iter().any(|network| network.contains(&address)) || is_public(),
+            Self::Public => is_public(),
         }
     }
 }
 
 /// The IPv4 address embedded in an IPv6 address: IPv4-mapped, IPv4-compatible, NAT64 (RFC 6052) and
 /// 6to4.
-fn embedded(address: IpAddr) -> IpAddr {
+pub(super) fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     match six.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
@@ -90,13 +114,12 @@ fn is_private(address: IpAddr) -> bool {
 }
 
 fn is_special(address: IpAddr) -> bool {
-    let special = match address {
+    match address {
         IpAddr::V4(four) => SPECIAL_V4.iter().any(|net| net.contains(&four)),
         IpAddr::V6(six) => {
             SPECIAL_V6.iter().any(|net| net.contains(&six)) || !(GLOBAL_V6.contains(&six) || is_private(address))
         }
-    };
-    special || METADATA.contains(&address)
+    }
 }
 
 #[cfg(test)]
@@ -138,8 +161,45 @@ mod tests {
             "100::1",
             "2001:db8::1",
         ] {
-            assert!(!Reach::Public.allows(internal.parse().unwrap()), "{internal}");
-            assert!(Reach::Any.allows(internal.parse().unwrap()), "{internal}");
+            let address = internal.parse().unwrap();
+            assert!(!Reach::Public.allows(address), "{internal}");
+            assert_eq!(Reach::Any.allows(address), !METADATA.contains(&embedded(address)), "{internal}");
+        }
+    }
+
+    #[test]
+    fn metadata_services_are_always_refused() {
+        let everything = Reach::Networks(["0.0.0.0/0", "::/0"].map(|all| all.parse().unwrap()).into());
+        for reach in [Reach::Public, Reach::Private, Reach::Any, everything] {
+            for metadata in [
+                "169.254.169.254",
+                "169.254.170.2",
+                "169.254.170.23",
+                "100.100.100.200",
+                "fd00:ec2::254",
+                "fd00:ec2::23",
+                "fd20:ce::254",
+                "::ffff:169.254.169.254",
+                "64:ff9b::a9fe:a9fe",
+                "2002:a9fe:a9fe::",
+            ] {
+                assert!(!reach.allows(metadata.parse().unwrap()), "{reach:?} {metadata}");
+            }
+        }
+    }
+
+    #[test]
+    fn networks_add_to_public_addresses() {
+        let networks = || vec!["10.20.0.0/16".parse().unwrap(), "fd12::/32".parse().unwrap()];
+        let (own, private) = (Reach::networks(networks(), false), Reach::networks(networks(), true));
+        for inside in ["10.20.0.1", "::ffff:10.20.3.4", "64:ff9b::a14:1", "fd12::7", "1.1.1.1"] {
+            assert!(own.allows(inside.parse().unwrap()) && private.allows(inside.parse().unwrap()), "{inside}");
+        }
+        for outside in ["10.21.0.1", "192.168.0.1", "fd13::1"] {
+            assert!(!own.allows(outside.parse().unwrap()) && private.allows(outside.parse().unwrap()), "{outside}");
+        }
+        for special in ["127.0.0.1", "169.254.1.1", "::1"] {
+            assert!(!own.allows(special.parse().unwrap()) && !private.allows(special.parse().unwrap()), "{special}");
         }
     }
 

@@ -2,8 +2,7 @@
 //! kept for a day. Nobody but the visitors whose tokens need a set that was never fetched waits for it, and for a short time only.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +13,7 @@ use tracing::warn;
 use vestibule_core::QueueId;
 use vestibule_core::identity::KeySet;
 use vestibule_core::settings::{HttpsUrl, Identity, Reach};
-use vestibule_http_client::{HttpClient, Options};
+use vestibule_http_client::{AddressCheck, HttpClient, Options};
 use vestibule_runtime::Queue;
 
 /// How long a set is used without asking for a newer one.
@@ -42,8 +41,6 @@ pub(crate) struct KeySets {
     sets: Mutex<HashMap<String, Arc<Entry>>>,
     /// When each queue last asked for a key that is not known.
     unknown_asked: Mutex<HashMap<QueueId, Instant>>,
-    /// A client for each reach.
-    clients: [OnceLock<Option<HttpClient>>; 3],
 }
 
 /// What is known of one address.
@@ -112,11 +109,11 @@ impl KeySets {
         let entry = self.entry(address)?;
         if let Some((keys, is_fresh)) = entry.keys() {
             if !is_fresh {
-                self.fetch(&entry, address, reach);
+                Self::fetch(&entry, address, reach);
             }
             return Some(keys);
         }
-        self.wait_for_fetch(&entry, address, reach).await;
+        Self::wait_for_fetch(&entry, address, reach).await;
         entry.keys().map(|(keys, _)| keys)
     }
 
@@ -148,7 +145,7 @@ impl KeySets {
     /// The set at an address after a fetch, if one may begin now or is under way.
     pub(super) async fn get_newer(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
         let entry = self.entry(address)?;
-        self.wait_for_fetch(&entry, address, reach).await;
+        Self::wait_for_fetch(&entry, address, reach).await;
         entry.keys().map(|(keys, _)| keys)
     }
 
@@ -165,20 +162,20 @@ impl KeySets {
             .then(|| sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone())
     }
 
-    async fn wait_for_fetch(&self, entry: &Arc<Entry>, address: &str, reach: Reach) {
+    async fn wait_for_fetch(entry: &Arc<Entry>, address: &str, reach: Reach) {
         let mut ended = entry.ended.subscribe();
-        self.fetch(entry, address, reach);
+        Self::fetch(entry, address, reach);
         if entry.state().is_fetching {
             let _ = timeout(WAIT_MAX, ended.changed()).await;
         }
     }
 
     /// Fetches a set in the background, at most once a minute.
-    fn fetch(&self, entry: &Arc<Entry>, address: &str, reach: Reach) {
+    fn fetch(entry: &Arc<Entry>, address: &str, reach: Reach) {
         if !entry.begins_fetch() {
             return;
         }
-        let (entry, client, address) = (entry.clone(), self.client(reach), address.to_owned());
+        let (entry, client, address) = (entry.clone(), client(reach), address.to_owned());
         tokio::spawn(async move {
             let keys = match client {
                 Some(client) => fetch_keys(&client, &address).await,
@@ -190,19 +187,12 @@ impl KeySets {
             entry.end_fetch(keys.ok());
         });
     }
+}
 
-    fn client(&self, reach: Reach) -> Option<HttpClient> {
-        let (index, allows): (_, fn(IpAddr) -> bool) = match reach {
-            Reach::Public => (0, |address| Reach::Public.allows(address)),
-            Reach::Private => (1, |address| Reach::Private.allows(address)),
-            Reach::Any => (2, |_| true),
-        };
-        let open = || {
-            let options = Options { timeout: FETCH_TIMEOUT, response_max: SET_MAX, allows, ..Options::default() };
-            HttpClient::new(options).ok()
-        };
-        self.clients[index].get_or_init(open).clone()
-    }
+fn client(reach: Reach) -> Option<HttpClient> {
+    let check = AddressCheck::new(move |address| reach.allows(address));
+    let options = Options { timeout: FETCH_TIMEOUT, response_max: SET_MAX, check, ..Options::default() };
+    HttpClient::new(options).ok()
 }
 
 /// The set at an address: a JWK set, or the key of a load balancer.
@@ -235,7 +225,7 @@ mod tests {
             tokio::select! {
                 biased;
                 Ok(_) = listener.accept() => connections += 1,
-                keys = sets.get(&address, reach) => assert!(keys.is_none()),
+                keys = sets.get(&address, reach.clone()) => assert!(keys.is_none()),
             }
             assert_eq!(connections > 0, is_connected, "{reach:?}");
         }

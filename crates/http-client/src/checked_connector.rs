@@ -27,6 +27,7 @@ pub struct AddressCheck(Arc<dyn Fn(IpAddr) -> bool + Send + Sync>);
 
 impl AddressCheck {
     /// A check by this function.
+    #[must_use]
     pub fn new(allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(allows))
     }

@@ -1,12 +1,12 @@
 //! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::jobs::{
     Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, NewJob, SigningSecret,
@@ -64,7 +64,7 @@ pub struct JobQueues {
     backend: Arc<dyn JobBackend>,
     snapshot: ArcSwap<Snapshot>,
     reading: Mutex<()>,
-    enqueued: watch::Sender<()>,
+    wakes: std::sync::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
 }
 
 impl JobQueues {
@@ -77,7 +77,7 @@ impl JobQueues {
             backend,
             snapshot: ArcSwap::default(),
             reading: Mutex::default(),
-            enqueued: watch::Sender::new(()),
+            wakes: std::sync::Mutex::default(),
         }
     }
 
@@ -137,15 +137,16 @@ impl JobQueues {
     ) -> Result<Vec<Enqueued>, JobBackendError> {
         let enqueued = self.backend.enqueue(settings, jobs).await?;
         if enqueued.contains(&Enqueued::Accepted) {
-            self.enqueued.send_replace(());
+            self.wake(&settings.id).notify_one();
         }
         Ok(enqueued)
     }
 
-    /// Changes whenever jobs are enqueued in this process.
+    /// What wakes the worker of this process when jobs of this job queue are enqueued.
     #[must_use]
-    pub fn watch_enqueued(&self) -> watch::Receiver<()> {
-        self.enqueued.subscribe()
+    pub fn wake(&self, id: &JobQueueId) -> Arc<Notify> {
+        let mut wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        wakes.entry(id.clone()).or_default().clone()
     }
 
     /// Writes and removes job queues as planned. A job queue with jobs or dead letters is not removed.
@@ -290,12 +291,12 @@ mod tests {
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
         let id = JobId::random();
         let job = NewJob { id, group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload };
-        let watch = job_queues.watch_enqueued();
+        let wake = job_queues.wake(&mails.id);
+        let is_woken = async || tokio::time::timeout(Duration::ZERO, wake.notified()).await.is_ok();
         assert_eq!(job_queues.enqueue(&mails, vec![job.clone()]).await.unwrap(), [Enqueued::Accepted]);
-        assert!(watch.has_changed().unwrap(), "the worker wakes up");
-        let watch = job_queues.watch_enqueued();
+        assert!(is_woken().await, "the worker wakes up");
         assert_eq!(job_queues.enqueue(&mails, vec![job]).await.unwrap(), [Enqueued::Duplicate(id)]);
-        assert!(!watch.has_changed().unwrap());
+        assert!(!is_woken().await);
         let outcome = job_queues.execute(&plan(&job_queues, &[]).await).await.unwrap();
         assert_eq!((outcome.not_empty, outcome.removed), (vec![mails.id.clone()], vec!["empty".parse().unwrap()]));
         assert_eq!(job_queues.all().await.unwrap().len(), 1);

@@ -64,7 +64,7 @@ impl Gate {
             headers: self.headers.clone(),
             tunnel_end: self.tunnel_time.map(|time| -> TunnelEnd { Box::pin(sleep(time)) }),
         };
-        match proxy.forward(&self.origin, self.reach, request, context).await {
+        match proxy.forward(&self.origin, self.reach.clone(), request, context).await {
             Ok(answer) => answer,
             Err(error) => (error.status(), format!("{error:?}")).into_response(),
         }

@@ -1,0 +1,141 @@
+//! The call of a handler: one job, one request.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use vestibule_core::jobs::{FailureReason, JobQueueId, JobQueueSettings, LeasedJob, Outcome, SigningSecret};
+use vestibule_core::settings::Reach;
+use vestibule_core::{Clock as _, SystemClock};
+use vestibule_http_client::{AddressCheck, HttpClient, Options};
+use vestibule_runtime::CachedJobQueue;
+
+use crate::response::{outcome, without_response};
+use crate::signature::signature;
+
+/// Maximum number of bytes of a response that are read.
+const RESPONSE_MAX: usize = 256 * 1024;
+/// How long an idle connection to a handler is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Content type of a payload whose own cannot be a header.
+const UNKNOWN_CONTENT: HeaderValue = HeaderValue::from_static("application/octet-stream");
+const MICROS_PER_SECOND: u64 = 1_000_000;
+
+/// Why a handler can't be called.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HandlerError {
+    #[error("the job queue has no signing secret")]
+    NoSecret,
+    #[error("the address of the handler is invalid")]
+    Address,
+    #[error(transparent)]
+    Tls(#[from] vestibule_http_client::TlsError),
+}
+
+/// The handler of a job queue, with connections of its own.
+pub(crate) struct Handler {
+    job_queue: JobQueueId,
+    url: Uri,
+    secret: SigningSecret,
+    timeout: u64,
+    /// Whether the tenant's list of origins contains this handler.
+    is_allowed: bool,
+    reach: Reach,
+    client: HttpClient,
+    clock: SystemClock,
+}
+
+impl Handler {
+    pub(crate) fn new(job_queue: &CachedJobQueue) -> Result<Self, HandlerError> {
+        let JobQueueSettings { id, target, timeout, .. } = &job_queue.settings;
+        let (is_allowed, reach) = permissions(job_queue);
+        let check = {
+            let reach = reach.clone();
+            AddressCheck::new(move |address| reach.allows(address))
+        };
+        let client = HttpClient::new(Options {
+            timeout: Duration::from_secs(*timeout),
+            response_max: RESPONSE_MAX,
+            idle_timeout: IDLE_TIMEOUT,
+            check,
+            ..Options::default()
+        })?;
+        Ok(Self {
+            job_queue: id.clone(),
+            url: target.url.to_string().parse().map_err(|_| HandlerError::Address)?,
+            secret: target.secret.clone().ok_or(HandlerError::NoSecret)?,
+            timeout: *timeout,
+            is_allowed,
+            reach,
+            client,
+            clock: SystemClock::new(),
+        })
+    }
+
+    /// Whether this is still the handler of the job queue.
+    pub(crate) fn is_of(&self, job_queue: &CachedJobQueue) -> bool {
+        let JobQueueSettings { target, timeout, .. } = &job_queue.settings;
+        let is_same_target = target.url.to_string().parse::<Uri>().is_ok_and(|url| url == self.url)
+            && target.secret.as_ref() == Some(&self.secret);
+        is_same_target && *timeout == self.timeout && permissions(job_queue) == (self.is_allowed, self.reach.clone())
+    }
+
+    /// Calls the handler and says what its response means. Dropping the future closes the connection.
+    pub(crate) async fn call(&self, job: LeasedJob) -> Outcome {
+        if !self.is_allowed {
+            return Outcome::Failed(without_response(FailureReason::AddressRefused));
+        }
+        let Some(request) = self.request(job, self.now()) else {
+            return Outcome::Failed(without_response(FailureReason::AddressRefused));
+        };
+        outcome(self.client.send_and_cut(request).await, self.now())
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.now().0 / MICROS_PER_SECOND
+    }
+
+    fn request(&self, job: LeasedJob, now: u64) -> Option<Request<Bytes>> {
+        let id = job.lease.job.to_string();
+        let body = Bytes::from(job.payload.bytes);
+        let mut headers = HeaderMap::new();
+        let content_type = HeaderValue::from_bytes(job.payload.content_type.as_bytes()).unwrap_or(UNKNOWN_CONTENT);
+        headers.insert(header::CONTENT_TYPE, content_type);
+        let mut insert = |name: &'static str, value: &str| {
+            // Every value has been checked when the job was enqueued.
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        insert("webhook-id", &id);
+        insert("webhook-timestamp", &now.to_string());
+        insert("webhook-signature", &signature(&self.secret, &id, now, &body)?);
+        insert("idempotency-key", &id);
+        insert("vestibule-job-id", &id);
+        insert("vestibule-job-queue", self.job_queue.as_str());
+        insert("vestibule-sequence-number", &job.sequence.to_string());
+        insert("vestibule-receive-count", &job.lease.receive_count.to_string());
+        insert("vestibule-enqueued-at", &(job.enqueued_at.0 / MICROS_PER_SECOND).to_string());
+        insert("vestibule-deadline", &(now + self.timeout).to_string());
+        if let Some(group) = &job.group {
+            insert("vestibule-group-id", group.as_str());
+        }
+        if let Some(user_id) = &job.user_id {
+            insert("vestibule-user-id", user_id);
+        }
+        let mut request = Request::new(body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = headers;
+        Some(request)
+    }
+}
+
+/// Whether the handler may be called, and at which addresses. Without its tenant there is nobody who allows an internal one.
+fn permissions(job_queue: &CachedJobQueue) -> (bool, Reach) {
+    let origin = job_queue.settings.target.url.origin();
+    match &job_queue.tenant {
+        Some(tenant) => (tenant.allows_origin(origin), tenant.reach(origin)),
+        None => (true, Reach::Public),
+    }
+}

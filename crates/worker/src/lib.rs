@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod call;
+mod counters;
+mod dispatcher;
+mod leases;
+mod response;
+mod settler;
+mod signature;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use counters::CallCounts;
+pub use dispatcher::Stopped;
+pub use worker::{CONCURRENCY, Worker};

@@ -1,0 +1,139 @@
+//! What a handler's response means (J10).
+
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Response, StatusCode, header};
+use vestibule_core::jobs::{Failure, FailureReason, Outcome, RESPONSE_KEPT, RETRY_AFTER_MAX};
+use vestibule_http_client::HttpError;
+
+/// With [`ABORT`], a response that fails for good.
+const DELIVERY: HeaderName = HeaderName::from_static("webhook-delivery");
+const ABORT: &str = "abort-message";
+
+/// The outcome of a call that ended at this instant, in Unix seconds.
+pub(crate) fn outcome(response: Result<Response<Bytes>, HttpError>, now: u64) -> Outcome {
+    let response = match response {
+        Ok(response) => response,
+        Err(error) => return Outcome::Failed(without_response(reason(&error))),
+    };
+    let (status, headers) = (response.status(), response.headers());
+    if status.is_success() {
+        return Outcome::Acknowledged { status: Some(status.as_u16()) };
+    }
+    let is_abort = headers
+        .get(&DELIVERY)
+        .is_some_and(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(ABORT.as_bytes()));
+    if is_abort || [400, 410, 422].contains(&status.as_u16()) {
+        return Outcome::FailedForGood(failure(FailureReason::Permanent, &response));
+    }
+    let asks_for_later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status);
+    match retry_after(headers, now).filter(|_| asks_for_later) {
+        Some(seconds) => Outcome::Later { seconds, pauses: status == StatusCode::TOO_MANY_REQUESTS },
+        None => Outcome::Failed(failure(FailureReason::Status, &response)),
+    }
+}
+
+pub(crate) const fn without_response(reason: FailureReason) -> Failure {
+    Failure { reason, status: None, response: Vec::new() }
+}
+
+fn reason(error: &HttpError) -> FailureReason {
+    match error {
+        HttpError::Timeout(_) => FailureReason::Timeout,
+        HttpError::AddressRefused(_) => FailureReason::AddressRefused,
+        HttpError::Connection(_) | HttpError::Incomplete(_) | HttpError::TooLarge(_) => FailureReason::Connection,
+    }
+}
+
+fn failure(reason: FailureReason, response: &Response<Bytes>) -> Failure {
+    let body = response.body();
+    let start = body.slice(..body.len().min(RESPONSE_KEPT)).to_vec();
+    Failure { reason, status: Some(response.status().as_u16()), response: start }
+}
+
+/// The seconds of a `Retry-After`, which is a number of seconds or a date.
+fn retry_after(headers: &HeaderMap, now: u64) -> Option<u64> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let seconds = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        // More digits than fit are more than the maximum.
+        text.parse().unwrap_or(u64::MAX)
+    } else {
+        let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+        at.as_secs().saturating_sub(now)
+    };
+    Some(seconds.min(RETRY_AFTER_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_445_412_480; // Wed, 21 Oct 2015 07:28:00 GMT
+
+    fn of(status: u16, headers: &[(&'static str, &'static str)]) -> Outcome {
+        let mut response = Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        outcome(Ok(response.body(Bytes::from_static(b"why")).unwrap()), NOW)
+    }
+
+    fn failed(reason: FailureReason, status: u16) -> Failure {
+        Failure { reason, status: Some(status), response: b"why".to_vec() }
+    }
+
+    #[test]
+    fn status_decides_the_outcome() {
+        for status in [200, 202, 204, 299] {
+            assert_eq!(of(status, &[]), Outcome::Acknowledged { status: Some(status) });
+        }
+        for status in [400, 410, 422] {
+            assert_eq!(of(status, &[]), Outcome::FailedForGood(failed(FailureReason::Permanent, status)));
+        }
+        for status in [301, 304, 307, 401, 403, 404, 408, 409, 429, 500, 502, 503, 504, 599] {
+            assert_eq!(of(status, &[]), Outcome::Failed(failed(FailureReason::Status, status)));
+        }
+    }
+
+    #[test]
+    fn abort_message_fails_for_good() {
+        for status in [302, 403, 500, 503] {
+            let outcome = of(status, &[("webhook-delivery", "abort-message"), ("retry-after", "1")]);
+            assert_eq!(outcome, Outcome::FailedForGood(failed(FailureReason::Permanent, status)));
+        }
+        assert_eq!(of(204, &[("webhook-delivery", "abort-message")]), Outcome::Acknowledged { status: Some(204) });
+        assert_eq!(of(500, &[("webhook-delivery", "other")]), Outcome::Failed(failed(FailureReason::Status, 500)));
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        for (value, seconds) in [
+            ("0", 0),
+            (" 7 ", 7),
+            ("3601", 3_600),
+            ("99999999999999999999999", 3_600),
+            ("Wed, 21 Oct 2015 07:28:30 GMT", 30),
+            ("Wed, 21 Oct 2015 07:00:00 GMT", 0),
+            ("Thu, 22 Oct 2099 07:28:00 GMT", 3_600),
+        ] {
+            assert_eq!(of(429, &[("retry-after", value)]), Outcome::Later { seconds, pauses: true }, "{value}");
+            assert_eq!(of(503, &[("retry-after", value)]), Outcome::Later { seconds, pauses: false }, "{value}");
+            assert_eq!(of(500, &[("retry-after", value)]), Outcome::Failed(failed(FailureReason::Status, 500)));
+        }
+        for value in ["", "-1", "1.5", "soon", "0x10", "+3"] {
+            assert_eq!(
+                of(503, &[("retry-after", value)]),
+                Outcome::Failed(failed(FailureReason::Status, 503)),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn start_of_a_long_response_is_kept() {
+        let response = Response::builder().status(500).body(Bytes::from(vec![b'x'; RESPONSE_KEPT + 1])).unwrap();
+        let Outcome::Failed(failure) = outcome(Ok(response), NOW) else { panic!("not failed") };
+        assert_eq!(failure.response.len(), RESPONSE_KEPT);
+    }
+}

@@ -1,0 +1,71 @@
+//! Settles outcomes in lists.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
+use vestibule_core::jobs::{JOB_BATCH, JobBackend, JobQueueSettings, Outcome, Settled, Settlement};
+
+use crate::counters::CallCounters;
+use crate::leases::HeldLease;
+
+/// Interval of attempts while the backend does not answer.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
+/// An outcome, with the lease that is held until it is settled.
+pub(crate) type Ended = (HeldLease, Outcome);
+
+/// Settles what arrives until all senders are gone. What arrives meanwhile is in one list.
+pub(crate) async fn settle_all(
+    mut ended: mpsc::UnboundedReceiver<Ended>,
+    backend: Arc<dyn JobBackend>,
+    settings: impl Fn() -> JobQueueSettings + Send,
+    counters: Arc<CallCounters>,
+) {
+    let mut batch = Vec::with_capacity(JOB_BATCH);
+    while ended.recv_many(&mut batch, JOB_BATCH).await > 0 {
+        settle(&*backend, &settings(), &counters, std::mem::take(&mut batch)).await;
+    }
+}
+
+async fn settle(backend: &dyn JobBackend, settings: &JobQueueSettings, counters: &CallCounters, mut batch: Vec<Ended>) {
+    while !batch.is_empty() {
+        let list = batch.iter().map(|(held, outcome)| Settlement { lease: held.lease, outcome: outcome.clone() });
+        match backend.settle(settings, list.collect()).await {
+            Ok(settled) => {
+                for ((held, outcome), settled) in batch.iter().zip(settled) {
+                    record(settings, counters, held, outcome, settled);
+                }
+                return;
+            }
+            Err(error) => {
+                warn!(job_queue = %settings.id, jobs = batch.len(), %error, "outcomes could not be settled; trying again");
+                sleep(RETRY_INTERVAL).await;
+            }
+        }
+        let before = batch.len();
+        batch.retain(|(held, _)| held.until() > Instant::now());
+        for _ in batch.len()..before {
+            counters.count_lost();
+        }
+        if batch.len() < before {
+            let lost = before - batch.len();
+            warn!(job_queue = %settings.id, jobs = lost, "leases ended before outcomes could be settled; the jobs run again");
+        }
+    }
+}
+
+fn record(settings: &JobQueueSettings, counters: &CallCounters, held: &HeldLease, outcome: &Outcome, settled: Settled) {
+    match settled {
+        Settled::Now(state) => {
+            counters.count(outcome);
+            debug!(job_queue = %settings.id, job = %held.lease.job, ?state, "job settled");
+        }
+        Settled::NotLeased => {
+            counters.count_lost();
+            warn!(job_queue = %settings.id, job = %held.lease.job, "the lease has ended; the outcome is ignored");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The worker: follows the settings, with a loop for each job queue.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tracing::{info, warn};
+use vestibule_core::jobs::JobQueueId;
+use vestibule_runtime::{CachedJobQueue, JobQueues};
+
+use crate::counters::{CallCounts, Counters};
+use crate::dispatcher::{Dispatcher, Stopped};
+
+/// Maximum number of calls at a time by default, all job queues together.
+pub const CONCURRENCY: usize = 256;
+/// Interval at which new, changed and removed job queues are looked for.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Runs the jobs of all job queues of a deployment.
+pub struct Worker {
+    job_queues: Arc<JobQueues>,
+    slots: Arc<Semaphore>,
+    counters: Counters,
+}
+
+impl Worker {
+    /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one.
+    #[must_use]
+    pub fn new(job_queues: Arc<JobQueues>, concurrency: usize) -> Self {
+        Self { job_queues, slots: Arc::new(Semaphore::new(concurrency)), counters: Counters::default() }
+    }
+
+    /// What became of the calls of each job queue.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<JobQueueId, CallCounts> {
+        self.counters.counts()
+    }
+
+    /// Runs jobs until `stop`. Then it starts no more, waits for running calls up to 20 seconds, and returns the jobs that it has
+    /// received but not started.
+    pub async fn run(&self, stop: impl Future<Output = ()>) -> Stopped {
+        let mut stop = pin!(stop);
+        let mut followed: HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>> = HashMap::new();
+        let mut loops = JoinSet::new();
+        let mut is_reachable = true;
+        loop {
+            match self.job_queues.all().await {
+                Ok(all) => {
+                    is_reachable = true;
+                    self.follow(&all, &mut followed, &mut loops);
+                }
+                Err(error) => {
+                    if std::mem::take(&mut is_reachable) {
+                        warn!(%error, "job queues can't be read; trying again");
+                    }
+                }
+            }
+            // Loops of removed job queues.
+            while loops.try_join_next().is_some() {}
+            tokio::select! {
+                () = &mut stop => break,
+                () = sleep(FOLLOW_INTERVAL) => {}
+            }
+        }
+        drop(followed);
+        let mut stopped = Stopped::default();
+        while let Some(ended) = loops.join_next().await {
+            let Stopped { finished, requeued, interrupted } = ended.unwrap_or_default();
+            stopped.finished += finished;
+            stopped.requeued += requeued;
+            stopped.interrupted += interrupted;
+        }
+        let Stopped { finished, requeued, interrupted } = stopped;
+        info!(finished, requeued, interrupted, "worker stopped");
+        stopped
+    }
+
+    /// Starts loops of new job queues, and tells the others what has changed. A loop whose sender is gone stops.
+    fn follow(
+        &self,
+        all: &[Arc<CachedJobQueue>],
+        followed: &mut HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>>,
+        loops: &mut JoinSet<Stopped>,
+    ) {
+        followed.retain(|id, sender| !sender.is_closed() && all.iter().any(|it| it.settings.id == *id));
+        for job_queue in all {
+            let id = &job_queue.settings.id;
+            let Some(sender) = followed.get(id) else {
+                let (sender, settings) = watch::channel(job_queue.clone());
+                let dispatcher = Dispatcher {
+                    backend: self.job_queues.backend().clone(),
+                    settings,
+                    wake: self.job_queues.wake(id),
+                    slots: self.slots.clone(),
+                    counters: self.counters.of(id),
+                };
+                loops.spawn(dispatcher.run());
+                followed.insert(id.clone(), sender);
+                continue;
+            };
+            sender.send_if_modified(|current| {
+                let is_changed = *current != *job_queue;
+                current.clone_from(job_queue);
+                is_changed
+            });
+        }
+    }
+}

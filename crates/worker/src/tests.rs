@@ -1,1 +1,5 @@
-
+mod addresses;
+mod calls;
+mod fixture;
+mod settings;
+mod stopping;

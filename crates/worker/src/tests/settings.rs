@@ -1,0 +1,50 @@
+use serde_json::json;
+use vestibule_core::jobs::JobState;
+use vestibule_core::settings::JobQueuePlan;
+
+use super::fixture::{Fixture, soon};
+
+#[tokio::test]
+async fn settings_are_followed() {
+    let mut fixture = Fixture::start(8).await;
+    let settings = fixture.job_queue("emails", &json!({ "paused": true })).await;
+    let first = fixture.enqueue(&settings, None, "first").await;
+    let other = fixture.job_queue("other", &json!({})).await;
+    fixture.enqueue(&other, None, "other").await;
+    let call = fixture.handler.next().await;
+    assert_eq!(call.header("vestibule-job-queue"), "other", "a paused job queue starts nothing");
+    call.respond(200, &[]);
+    let url = format!("{}/new?v=2", fixture.handler.url);
+    let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let settings =
+        fixture.job_queue("emails", &json!({ "target": { "kind": "http", "url": url, "secret": secret } })).await;
+    let call = fixture.handler.next().await;
+    assert_eq!((call.path.as_str(), call.header("vestibule-job-queue")), ("/jobs/new?v=2", "emails"));
+    call.respond(200, &[]);
+    fixture.reaches(&settings, first, JobState::Completed).await;
+}
+
+#[tokio::test]
+async fn removed_job_queue_is_not_asked_for_jobs() {
+    let mut fixture = Fixture::start(8).await;
+    let settings = fixture.job_queue("emails", &json!({})).await;
+    let id = fixture.enqueue(&settings, None, "first").await;
+    fixture.handler.next().await.respond(200, &[]);
+    fixture.reaches(&settings, id, JobState::Completed).await;
+    let removed = vec![fixture.stored("emails").await.unwrap()];
+    let plan = JobQueuePlan { removed, ..JobQueuePlan::default() };
+    assert_eq!(fixture.job_queues.execute(&plan).await.unwrap().removed.len(), 1);
+    // The loop has ended when it no longer holds what wakes it.
+    let wake = fixture.job_queues.wake(&settings.id);
+    soon("the end of the loop", async {
+        while std::sync::Arc::strong_count(&wake) > 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    fixture.enqueue(&settings, None, "second").await;
+    let other = fixture.job_queue("other", &json!({})).await;
+    fixture.enqueue(&other, None, "other").await;
+    assert_eq!(fixture.handler.next().await.header("vestibule-job-queue"), "other");
+    assert!(fixture.handler.is_quiet());
+}

@@ -59,7 +59,7 @@ impl AddressRefused {
     /// This error, if it caused another one.
     #[must_use]
     pub fn cause_of(error: &(dyn Error + 'static)) -> Option<Self> {
-        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        let mut causes = std::iter::successors(Some(error), |error: &&_| (*error).source());
         causes.find_map(|cause| cause.downcast_ref::<Self>().copied())
     }
 }

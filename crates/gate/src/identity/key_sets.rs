@@ -105,7 +105,7 @@ pub(super) fn reach_of(queue: &Queue, identity: &Identity) -> Reach {
 
 impl KeySets {
     /// The set at an address. Waits for it only if none is known.
-    pub(super) async fn get(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+    pub(super) async fn get(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
         let entry = self.entry(address)?;
         if let Some((keys, is_fresh)) = entry.keys() {
             if !is_fresh {
@@ -119,7 +119,7 @@ impl KeySets {
 
     /// The key of a load balancer at an address. One that is not known is fetched if this queue has asked for no other a short time
     /// ago, so that invented key IDs neither cause many fetches nor take the room of known keys.
-    pub(super) async fn get_named(&self, queue: &QueueId, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+    pub(super) async fn get_named(&self, queue: &QueueId, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
         if !self.is_known(address) && !self.begins_unknown(queue) {
             return None;
         }
@@ -143,7 +143,7 @@ impl KeySets {
     }
 
     /// The set at an address after a fetch, if one may begin now or is under way.
-    pub(super) async fn get_newer(&self, address: &str, reach: Reach) -> Option<Arc<KeySet>> {
+    pub(super) async fn get_newer(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
         let entry = self.entry(address)?;
         Self::wait_for_fetch(&entry, address, reach).await;
         entry.keys().map(|(keys, _)| keys)
@@ -162,7 +162,7 @@ impl KeySets {
             .then(|| sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone())
     }
 
-    async fn wait_for_fetch(entry: &Arc<Entry>, address: &str, reach: Reach) {
+    async fn wait_for_fetch(entry: &Arc<Entry>, address: &str, reach: &Reach) {
         let mut ended = entry.ended.subscribe();
         Self::fetch(entry, address, reach);
         if entry.state().is_fetching {
@@ -171,7 +171,7 @@ impl KeySets {
     }
 
     /// Fetches a set in the background, at most once a minute.
-    fn fetch(entry: &Arc<Entry>, address: &str, reach: Reach) {
+    fn fetch(entry: &Arc<Entry>, address: &str, reach: &Reach) {
         if !entry.begins_fetch() {
             return;
         }
@@ -189,7 +189,8 @@ impl KeySets {
     }
 }
 
-fn client(reach: Reach) -> Option<HttpClient> {
+fn client(reach: &Reach) -> Option<HttpClient> {
+    let reach = reach.clone();
     let check = AddressCheck::new(move |address| reach.allows(address));
     let options = Options { timeout: FETCH_TIMEOUT, response_max: SET_MAX, check, ..Options::default() };
     HttpClient::new(options).ok()
@@ -225,7 +226,7 @@ mod tests {
             tokio::select! {
                 biased;
                 Ok(_) = listener.accept() => connections += 1,
-                keys = sets.get(&address, reach.clone()) => assert!(keys.is_none()),
+                keys = sets.get(&address, &reach) => assert!(keys.is_none()),
             }
             assert_eq!(connections > 0, is_connected, "{reach:?}");
         }

@@ -188,15 +188,15 @@ async fn verify_with_fetched(
     let reach = key_sets::reach_of(queue, identity);
     let sets = &gate.identities.keys;
     let keys = match identity.kind {
-        IdentityKind::Jwt => sets.get(&address, reach).await,
-        IdentityKind::Alb => sets.get_named(&queue.settings.id, &address, reach).await,
+        IdentityKind::Jwt => sets.get(&address, &reach).await,
+        IdentityKind::Alb => sets.get_named(&queue.settings.id, &address, &reach).await,
     };
     let keys = keys.ok_or(Unavailable)?;
     let found = token.verify(&keys);
     if found != Err(IdentityError::UnknownKey) || identity.kind == IdentityKind::Alb {
         return Ok(found);
     }
-    let newer: Option<std::sync::Arc<KeySet>> = sets.get_newer(&address, reach).await;
+    let newer: Option<std::sync::Arc<KeySet>> = sets.get_newer(&address, &reach).await;
     Ok(newer.map_or(found, |keys| token.verify(&keys)))
 }
 

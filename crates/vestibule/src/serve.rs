@@ -9,7 +9,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
@@ -28,6 +29,7 @@ use vestibule_runtime::{
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
+use vestibule_worker::{Stopped, Worker};
 
 use crate::admin;
 use crate::beacon::BeaconRecorder;
@@ -135,13 +137,23 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
+    let worker = (!options.no_worker).then(|| RunningWorker::start(jobs.clone(), options.worker_concurrency));
+    let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.store), "serving");
     let stop = stop_signal()?;
     let stop = async {
         stop.await;
         streams.drain();
+        // Its calls and the requests in flight end at the same time.
+        drop(stop_worker);
     };
     server.serve(router, stop, Duration::from_secs(options.shutdown_grace)).await;
+    if let Some(worker) = worker {
+        let _ = worker.await;
+    }
+    if jobs_address(&options) == "memory" {
+        log_lost_jobs(&jobs).await;
+    }
     settings.abort();
     purge.abort();
     beacon.inspect(tokio::task::JoinHandle::abort);
@@ -191,11 +203,45 @@ fn jobs(
     store: &Arc<dyn Store>,
 ) -> anyhow::Result<Arc<JobQueues>> {
     let timeout = Duration::from_millis(options.store_timeout_ms);
-    let backend = match &options.jobs {
-        Some(address) => open_jobs("--jobs", address, timeout)?,
-        None => open_jobs("--store", &options.store, timeout)?,
-    };
+    let flag = if options.jobs.is_some() { "--jobs" } else { "--store" };
+    let backend = open_jobs(flag, jobs_address(options), timeout)?;
     Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
+}
+
+/// Where the jobs are.
+fn jobs_address(options: &ServeOptions) -> &str {
+    options.jobs.as_ref().unwrap_or(&options.store)
+}
+
+/// Logs how many jobs in memory are not finished, and end with this process.
+async fn log_lost_jobs(jobs: &JobQueues) {
+    for job_queue in jobs.all().await.unwrap_or_default() {
+        let stats = jobs.backend().stats(&job_queue.settings).await.unwrap_or_default();
+        let unfinished = stats.waiting + stats.running;
+        if unfinished > 0 {
+            warn!(job_queue = %job_queue.settings.id, jobs = unfinished, "jobs in memory are lost with this process");
+        }
+    }
+}
+
+/// A worker that stops when `stop` is dropped.
+struct RunningWorker {
+    stop: oneshot::Sender<()>,
+    ended: JoinHandle<Stopped>,
+}
+
+impl RunningWorker {
+    fn start(jobs: Arc<JobQueues>, concurrency: usize) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let worker = Worker::new(jobs, concurrency);
+        let ended = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            worker.run(stopped).await
+        });
+        Self { stop, ended }
+    }
 }
 
 /// The sale keys: those given, or generated ones in the state folder if there is one.

@@ -54,6 +54,15 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
 
+    /// Start no jobs: this process only accepts them, and another one runs them
+    #[arg(long, env = "VESTIBULE_NO_WORKER")]
+    pub(crate) no_worker: bool,
+
+    /// Maximum number of jobs that run at a time in this process, all job queues together (1 to 10000)
+    #[arg(long, env = "VESTIBULE_WORKER_CONCURRENCY", default_value_t = vestibule_worker::CONCURRENCY,
+        value_parser = whole::<usize>(1..=10_000), value_name = "JOBS")]
+    pub(crate) worker_concurrency: usize,
+
     /// Timeout of a store operation, in milliseconds (10 to 10000)
     #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,

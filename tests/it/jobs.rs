@@ -1,3 +1,4 @@
 //! Job queues.
 
 mod backends;
+mod worker;

@@ -13,6 +13,11 @@ export type QueueForecast = Schemas['QueueForecast']
 export type QueueReport = Schemas['QueueReport']
 export type QueueHistory = Schemas['QueueHistory']
 export type ImportResult = Schemas['ImportResult']
+export type Job = Schemas['Job']
+export type JobAttempt = Schemas['JobAttempt']
+export type JobQueueSettings = Schemas['JobQueueSettingsView']
+export type JobQueueStats = Schemas['JobQueueStats']
+export type JobQueueView = Schemas['JobQueueView']
 export type Controls = Schemas['Controls']
 export type OperatorDraft = Schemas['OperatorDraft']
 export type OperatorPatch = Schemas['OperatorPatch']
@@ -71,3 +76,5 @@ export type InvitationBatch = NonNullable<QueueSettings['invitations']>[number]
 export type EventState = Schemas['EventState']
 /** A rule of a queue. */
 export type Rule = QueueSettings['rules'][number]
+/** Content types of jobs that the dashboard sends. */
+export type PayloadType = 'application/json' | 'text/plain'

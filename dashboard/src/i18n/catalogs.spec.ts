@@ -40,7 +40,7 @@ test.each(['en', 'de'] as const)('every audit event has a text (%s)', (name) => 
   const api = '../crates/admin/src'
   const files = readdirSync(api, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.rs'))
   const actions = files.flatMap((file) =>
-    [...readFileSync(join(api, file), 'utf8').matchAll(/"((?:queue|session|tenant|theme|operator|token|account|settings|invitations)\.[a-z_]+)"/g)].map(([, action]) => action),
+    [...readFileSync(join(api, file), 'utf8').matchAll(/"((?:queue|job_queue|session|tenant|theme|operator|token|account|settings|invitations)\.[a-z_]+)"/g)].map(([, action]) => action),
   )
   expect(actions.length).toBeGreaterThan(20)
   expect([...new Set(actions)].filter((action) => action !== 'queue.html' && !te(`audit.events.${action}`))).toEqual([])

@@ -1,12 +1,16 @@
 import type { Component } from 'vue'
-import { ArrowDownUp, Building2, LayoutDashboard, Palette, ScrollText, Search, Users } from '@lucide/vue'
+import { ArrowDownUp, Building2, LayoutDashboard, ListChecks, Palette, ScrollText, Search, Users } from '@lucide/vue'
 
 import type { Role } from '@/api/types'
 import { t } from '@/i18n'
 
-/** Links of the main navigation. `needs` is the role of the route's `meta.needs`. */
-export const navigation: { to: string; label: () => string; icon: Component; needs?: Role }[] = [
+/**
+ * Links of the main navigation. `needs` is the role of the route's `meta.needs`. A link with `ofJobQueues` is shown only where
+ * there are job queues.
+ */
+export const navigation: { to: string; label: () => string; icon: Component; needs?: Role; ofJobQueues?: boolean }[] = [
   { to: 'overview', label: () => t('overview.title'), icon: LayoutDashboard },
+  { to: 'job-queues', label: () => t('jobQueues.title'), icon: ListChecks, ofJobQueues: true },
   { to: 'visitors', label: () => t('sessions.visitors'), icon: Search },
   { to: 'tenants', label: () => t('tenants.title'), icon: Building2 },
   { to: 'themes', label: () => t('themes.title'), icon: Palette },

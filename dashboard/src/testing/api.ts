@@ -22,7 +22,7 @@ export function mockApi(answers: Answers): ApiRequest[] {
     const request: ApiRequest = { line: `${input.method} ${pathname}${search}`, headers: new Headers(input.headers), body: undefined }
     requests.push(request)
     const text = await input.text()
-    if (text) request.body = JSON.parse(text)
+    if (text) request.body = input.headers.get('content-type') === 'text/plain' ? text : JSON.parse(text)
     const found = answers[request.line] ?? answers[`${input.method} ${pathname}`]
     if (found === undefined) throw new TypeError('unreachable')
     return response(typeof found === 'function' ? found(request) : found)

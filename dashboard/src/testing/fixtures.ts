@@ -1,4 +1,4 @@
-import type { QueueReport, QueueSettings, QueueStats } from '@/api/types'
+import type { Job, JobQueueSettings, JobQueueStats, JobQueueView, QueueReport, QueueSettings, QueueStats } from '@/api/types'
 
 /** The stats of a healthy queue with changes. */
 export function stats(changes: Partial<QueueStats> = {}): QueueStats {
@@ -71,5 +71,35 @@ export function report(changes: Partial<QueueReport> = {}): QueueReport {
     ended: 10,
     waits: [{ le: 1, count: 0 }, { le: 60, count: 300 }, { le: 600, count: 1200 }, { le: null, count: 1500 }],
     ...changes,
+  }
+}
+
+/** A FIFO job queue with changes. */
+export function jobQueue(changes: Partial<JobQueueSettings> = {}, counts: Partial<JobQueueStats> = {}): JobQueueView {
+  const day = 86_400
+  return {
+    settings: {
+      id: 'updates.fifo', tenant: 'acme', target: { kind: 'http', url: 'https://crm.acme.example/jobs' }, timeout: 300, concurrency: 10, max_attempts: 8,
+      min_backoff: 5, max_backoff: 900, deduplication_interval: 300, retention: 4 * day, dead_letter_retention: 14 * day, result_ttl: 3600,
+      max_jobs: 1_000_000, max_bytes: 67_108_864, paused: false, ...changes,
+    },
+    revision: 3,
+    stats: {
+      waiting: 5, running: 2, dead: 1, bytes: 1200, oldest_age: 90, paused_until: null, enqueued: 40, duplicate: 3, acknowledged: 30, failed: 6, requeued: 1,
+      dead_lettered: 4, ...counts,
+    },
+  }
+}
+
+/** A job that waits for its retry, with changes. */
+export function job(changes: Partial<Job> = {}): Job {
+  return {
+    job_id: '0NPWV1MDQB2XKF3Y0T5DWZQ', job_queue: 'updates.fifo', state: 'retrying', group_id: 'user-17', sequence_number: 12, receive_count: 2, failed_attempts: 2,
+    enqueued_at: 1_790_000_000, due_at: 1_790_000_100, user_id: 'ada',
+    attempts: [
+      { receive_count: 1, started_at: 1_790_000_010, ended_at: 1_790_000_011, reason: 'status', status: 500 },
+      { receive_count: 2, started_at: 1_790_000_020, ended_at: 1_790_000_050, reason: 'timeout', status: null },
+    ],
+    reason: null, response: 'database is down', content_type: 'application/json', payload: { email: 'ada@example.com' }, payload_base64: null, ...changes,
   }
 }

@@ -2,6 +2,7 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { useTenantsStore } from '@/stores/tenants'
+import { jobQueue } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
@@ -37,7 +38,7 @@ test('a created token is emitted with its secret', async () => {
   getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
   // The only tenant is preselected.
-  expect(requests[0]?.body).toEqual({ name: 'deploy', role: 'viewer', tenants: ['acme'], expires_in: 90 * 86_400 })
+  expect(requests.find(({ line }) => line.startsWith('POST'))?.body).toEqual({ name: 'deploy', role: 'viewer', tenants: ['acme'], expires_in: 90 * 86_400 })
   await vi.waitFor(() => expect(created).toHaveBeenCalledWith(answer))
 })
 
@@ -47,4 +48,24 @@ test('server errors are shown at their fields', async () => {
   await open()
   getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await vi.waitFor(() => expect(getElement('.checkboxes .error').textContent).toContain('Names no tenant that you may use'))
+})
+
+test('an operator’s token can be limited to jobs where there are job queues', async () => {
+  const requests = mockApi({ 'GET /api/v1/job-queues': { job_queues: [jobQueue()] }, 'POST /api/v1/tokens': {} })
+  await open()
+  expect(document.querySelector('[role=dialog] label.row')).toBeNull()
+  getElement<HTMLInputElement>('[type=radio][value=operator]').click()
+  await flushPromises()
+  getElement('[role=dialog] label.row', 'Jobs only').querySelector('input')!.click()
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await flushPromises()
+  expect(requests.find(({ line }) => line.startsWith('POST'))?.body).toMatchObject({ role: 'operator', only: 'jobs' })
+})
+
+test('the limit to jobs is not offered without job queues', async () => {
+  mockApi({ 'GET /api/v1/job-queues': { job_queues: [] } })
+  await open()
+  getElement<HTMLInputElement>('[type=radio][value=operator]').click()
+  await flushPromises()
+  expect(document.querySelector('[role=dialog] label.row')).toBeNull()
 })

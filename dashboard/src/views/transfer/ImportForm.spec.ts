@@ -50,3 +50,18 @@ test('differences of changed queues are shown at once', async () => {
   await vi.waitFor(() => expect(getElement('details[open]').textContent).toContain('777'))
   expect(document.querySelectorAll('details:not([open])')).toHaveLength(1)
 })
+
+test('changed, removed and skipped job queues are shown', async () => {
+  const job_queues = [{ id: 'updates.fifo', created: false, changes: [{ field: 'concurrency', from: 10, to: 77 }] }]
+  const planned = { ...plan.plan, queues: [], job_queues, removed_job_queues: ['mails'] }
+  mockApi({
+    [PLAN]: { ...plan, plan: planned },
+    'POST /api/v1/settings': { ...plan, plan: planned, applied: true, skipped_job_queues: ['mails'] },
+    'GET /api/v1/tenants': { tenants: [] },
+  })
+  await submit('[[job_queues]]\nid = "updates.fifo"\n')
+  await vi.waitFor(() => expect(getElement('details[open]').textContent).toMatch(/updates\.fifo.*Jobs at a time.*10.*77/))
+  expect(document.body.textContent).toContain('Job queues that are removed if they have no jobs or dead lettersmails')
+  getElement<HTMLButtonElement>('button', 'Import …').click()
+  await vi.waitFor(() => expect(getElement('.alert-box').textContent).toContain('1 job queue was skipped'))
+})

@@ -1,0 +1,40 @@
+import { body, client } from './client'
+import type { PayloadType } from './types'
+
+/** All visible job queues with their statistics. */
+export const listJobQueues = (signal?: AbortSignal) => body(client.GET('/api/v1/job-queues', { signal }))
+
+export const getJobQueue = (job_queue: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/job-queues/{job_queue}', { params: { path: { job_queue } }, signal }))
+
+/** Starts no more jobs; jobs are still accepted. */
+export const pauseJobQueue = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/pause', { params: { path: { job_queue } } }))
+
+export const resumeJobQueue = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/resume', { params: { path: { job_queue } } }))
+
+/** The secret that signs the calls of the handler. The audit log records who reads it. */
+export const getSigningSecret = (job_queue: string) => body(client.GET('/api/v1/job-queues/{job_queue}/secret', { params: { path: { job_queue } } }))
+
+/** A job to enqueue. */
+export interface NewJob {
+  /** The group; FIFO job queues only. */
+  group?: string
+  type: PayloadType
+  /** The payload as it is sent. */
+  payload: string
+}
+
+/** Enqueues a job. A repeated request with the same key enqueues it once. */
+export const enqueueJob = (job_queue: string, { group, type, payload }: NewJob, idempotencyKey: string) =>
+  body(
+    client.POST('/api/v1/job-queues/{job_queue}/jobs', {
+      params: { path: { job_queue }, query: { ...(group !== undefined && { group_id: group }) }, header: { 'Idempotency-Key': idempotencyKey } },
+      headers: { 'content-type': type },
+      body: payload,
+      // The payload is the body; it is not JSON in JSON.
+      bodySerializer: (text) => text as string,
+    }),
+  )
+
+export const getJob = (job_queue: string, job: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/job-queues/{job_queue}/jobs/{job}', { params: { path: { job_queue, job } }, signal }))

@@ -46,6 +46,12 @@ export class Api {
     return this.call('POST', '/queues', { tenant: 'acme', name: wanted.id, hosts: [`${wanted.id}.localhost`], quota: 10, handover, recheck_after: 0, ...wanted })
   }
 
+  /** Imports job queues of the tenant `acme`, whose handlers nobody runs. */
+  jobQueues(...ids: string[]): Promise<unknown> {
+    const target = { kind: 'http' as const, url: 'https://crm.acme.example/jobs' }
+    return this.call('POST', '/settings', { tenants: [{ id: 'acme', name: 'Acme Live' }], job_queues: ids.map((id) => ({ id, tenant: 'acme', target })) })
+  }
+
   operator({ name, password }: { name: string; password: string }, role: Schemas['Role']): Promise<unknown> {
     return this.call('POST', '/operators', { name, password, role, tenants: ['acme'] })
   }

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path'
+
+import type { Page } from '@playwright/test'
+
+import { expectAccessible } from './axe.ts'
+import { expect, OPERATOR, signIn, test, VIEWER } from './backoffice.ts'
+
+const pictures = resolve(import.meta.dirname, 'results/pictures')
+const dialog = (page: Page) => page.getByRole('dialog')
+
+/** Checks the page at the width of a desktop and of a phone. */
+async function check(page: Page, name: string): Promise<void> {
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    await expectAccessible(page, `${name}, ${width} pixels wide`)
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    expect.soft(over, `${name} is wider than ${width} pixels`).toBeLessThanOrEqual(0)
+    await page.screenshot({ path: `${pictures}/${name}-${width}.png`, fullPage: true })
+  }
+}
+
+test('an operator pauses a job queue, sends a test job and follows it', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme Live')
+  await backoffice.api.operator(OPERATOR, 'operator')
+  await signIn(page, backoffice, OPERATOR)
+  const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Job queues' })
+
+  await test.step('the link appears only where there are job queues', async () => {
+    await expect(page.getByRole('link', { name: 'Tenants' })).toBeVisible()
+    await expect(link).toHaveCount(0)
+    await page.goto(`${backoffice.url}/job-queues`)
+    await expect(page.getByRole('heading', { name: 'No job queues yet' })).toBeVisible()
+    await backoffice.api.jobQueues('mails', 'updates.fifo')
+    await page.goto(backoffice.url)
+    await link.click()
+    await expect(page.getByRole('rowheader', { name: 'updates.fifo' })).toBeVisible()
+  })
+  await test.step('a job queue is paused', async () => {
+    await page.getByRole('button', { name: 'Pause updates.fifo' }).click()
+    await expect(page.getByText('updates.fifo is paused. It accepts jobs and starts none.')).toBeVisible()
+    await expect(page.getByRole('row', { name: 'updates.fifo' })).toContainText('Paused')
+    await check(page, 'job-queues')
+  })
+  await test.step('a test job is sent and shown', async () => {
+    await page.getByRole('link', { name: 'updates.fifo' }).click()
+    await page.getByRole('button', { name: 'Send a test job' }).click()
+    await dialog(page).getByLabel('Group').fill('user 17')
+    await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()
+    await expect(dialog(page).getByRole('alert')).toContainText('group_id must be printable ASCII characters without spaces')
+    await dialog(page).getByLabel('Group').fill('user-17')
+    await dialog(page).getByLabel('Payload').fill('{"email":')
+    await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()
+    await expect(dialog(page).getByRole('alert')).toContainText('the payload is not JSON')
+    await dialog(page).getByLabel('Payload').fill('{"email":"ada@example.com"}')
+    await check(page, 'test-job')
+    await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()
+    await expect(dialog(page)).toBeHidden()
+    const job = page.locator('.job')
+    await expect(job).toContainText('Queued')
+    await expect(job).toContainText('user-17')
+    await expect(job).toContainText('"email": "ada@example.com"')
+    await expect(page.getByRole('region', { name: 'Statistics' }).locator('.card').first()).toHaveText('Waiting1')
+  })
+  await test.step('the job has an address', async () => {
+    const id = await page.getByLabel('Job ID').inputValue()
+    await expect(page).toHaveURL(`${backoffice.url}/job-queues/updates.fifo?job=${id}`)
+    await page.reload()
+    await expect(page.locator('.job')).toContainText('user-17')
+  })
+  await test.step('the signing secret is shown after a click, and the log says so', async () => {
+    await expect(page.getByText(/whsec_/)).toHaveCount(0)
+    await page.getByRole('button', { name: 'Show signing secret' }).click()
+    await expect(page.getByText(/^whsec_/)).toBeVisible()
+    await check(page, 'job-queue')
+    await page.goto(`${backoffice.url}/audit`)
+    await expect(page.getByText('read the signing secret of the job queue')).toBeVisible()
+    await expect(page.getByText('paused the job queue')).toBeVisible()
+  })
+})
+
+test('viewers see statistics of job queues, but neither jobs nor actions', async ({ page, backoffice }) => {
+  await backoffice.api.jobQueues('updates.fifo')
+  await backoffice.api.operator(VIEWER, 'viewer')
+  await signIn(page, backoffice, VIEWER, '/job-queues')
+  const main = page.getByRole('main')
+  await page.getByRole('link', { name: 'updates.fifo' }).click()
+  await expect(main.getByRole('heading', { name: 'Settings' })).toBeVisible()
+  await expect(main).toContainText('https://crm.acme.example/jobs')
+  await expect(main.getByRole('button')).toHaveCount(0)
+  await expect(main.getByRole('textbox')).toHaveCount(0)
+})

@@ -28,6 +28,8 @@ const HASH_BYTES: usize = 16;
 const INDEX: &str = "index.html";
 /// Files below it have a content hash in their names.
 const HASHED: &str = "assets/";
+/// Pages below it end with the ID of a job queue, which may have a dot as the name of a file does.
+const JOB_QUEUES: &str = "job-queues/";
 /// Scripts, styles and responses of this origin only. Previews of queue pages are frames of the same origin. The sites
 /// that may frame the page follow.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
@@ -82,7 +84,7 @@ fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap, sites: 
     if method != Method::GET && method != Method::HEAD {
         return Problem::MethodNotAllowed.into_response();
     }
-    let is_page = !path.rsplit('/').next().unwrap_or_default().contains('.');
+    let is_page = path.starts_with(JOB_QUEUES) || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let path = if is_page { INDEX } else { path };
     match Files::get(path) {
         Some(file) => match sites {
@@ -181,7 +183,9 @@ mod tests {
 
     #[test]
     fn dashboard_routes_return_the_page_and_missing_files_404() {
-        for path in ["/", "/queues", "/queues/acme-tour/history", "/sign-in?problem=wrong_state"] {
+        for path in
+            ["/", "/queues", "/queues/acme-tour/history", "/job-queues/updates.fifo", "/sign-in?problem=wrong_state"]
+        {
             let page = get::<Built>(path, None);
             assert_eq!(header(&page, CONTENT_TYPE), "text/html; charset=utf-8", "{path}");
             let policy = header(&page, CONTENT_SECURITY_POLICY);

@@ -46,10 +46,12 @@ export class Api {
     return this.call('POST', '/queues', { tenant: 'acme', name: wanted.id, hosts: [`${wanted.id}.localhost`], quota: 10, handover, recheck_after: 0, ...wanted })
   }
 
-  /** Imports job queues of the tenant `acme`, whose handlers nobody runs. */
-  jobQueues(...ids: string[]): Promise<unknown> {
-    const target = { kind: 'http' as const, url: 'https://crm.acme.example/jobs' }
-    return this.call('POST', '/settings', { tenants: [{ id: 'acme', name: 'Acme Live' }], job_queues: ids.map((id) => ({ id, tenant: 'acme', target })) })
+  /** Imports job queues of the tenant `acme`, whose handler is the site. */
+  jobQueues(site: string, ...ids: string[]): Promise<unknown> {
+    const target = { kind: 'http' as const, url: `${site}/jobs` }
+    // A handler on this machine is called only if the tenant has its address as an origin.
+    const tenants = [{ id: 'acme', name: 'Acme Live', origins: [site] }]
+    return this.call('POST', '/settings', { tenants, job_queues: ids.map((id) => ({ id, tenant: 'acme', target })) })
   }
 
   operator({ name, password }: { name: string; password: string }, role: Schemas['Role']): Promise<unknown> {

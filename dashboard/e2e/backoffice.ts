@@ -107,7 +107,7 @@ async function launch(folder: string, site: string): Promise<{ backoffice: Backo
       redis = undefined
     },
     async start() {
-      const options = ['--listen', `127.0.0.1:${gate}`, '--admin-listen', `127.0.0.1:${port}`, '--store', `redis://127.0.0.1:${redisPort}`, '--jobs', 'memory', '--themes', join(folder, 'themes')]
+      const options = ['--listen', `127.0.0.1:${gate}`, '--admin-listen', `127.0.0.1:${port}`, '--store', `redis://127.0.0.1:${redisPort}`, '--themes', join(folder, 'themes')]
       const started = (running = spawn(program, ['serve', ...options, '--state', join(folder, 'state')], {
         cwd: folder,
         env: { ...cleanEnvironment(), VESTIBULE_ADMIN_BOOTSTRAP: `${SUPERUSER.name}:${SUPERUSER.password}` },

@@ -43,7 +43,7 @@ export async function seed(backoffice: Backoffice): Promise<void> {
   await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
   await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })
   await api.queue({ id: 'coral-free', name: 'Free concert', tenant: 'coral', mode: 'bypass' })
-  await api.jobQueues('mails', 'updates.fifo')
+  await api.jobQueues(backoffice.site, 'mails', 'updates.fifo')
   await api.operator(OPERATOR, 'operator')
   await api.operator(VIEWER, 'viewer')
   await api.call('POST', '/tokens', { name: 'deploy script', role: 'operator', expires_in: 2_592_000, tenants: ['acme'] })

@@ -181,6 +181,8 @@ fn limit_constants() -> Vec<String> {
 /// What became of a job to enqueue that is no duplicate. They are fields of the table of jobs.
 pub(crate) const JOB_ACCEPTED: i64 = 1;
 pub(crate) const JOB_FULL: i64 = 0;
+/// Arguments after which a script executes a command that it has deferred.
+const JOB_ARGUMENTS_MAX: usize = 1000;
 const _: () = assert!(JOB_REAP_BATCH + CONCURRENCY_MAX as usize <= 2000 && 2 * JOB_BATCH <= 1000);
 
 /// The constants of job queues, as fields of one table.
@@ -195,6 +197,7 @@ fn job_constants() -> String {
         ("RETRY_AFTER_MAX", RETRY_AFTER_MAX),
         ("ATTEMPTS_KEPT", ATTEMPTS_KEPT as u64),
         ("RESPONSE_KEPT", RESPONSE_KEPT as u64),
+        ("ARGUMENTS_MAX", JOB_ARGUMENTS_MAX as u64),
     ];
     constants.map(|(name, value)| format!("{name} = {value}")).join(", ")
 }

@@ -10,7 +10,9 @@
 -- Returns    of each job ACCEPTED, FULL, or the ID of the job that it duplicates
 -- Cost       O(log n) a job
 -- Rules      J2, J4, J7, J15
-local token, reply = tonumber(ARGV[3]), {}
+local token, ids, reply = tonumber(ARGV[3]), {}, {}
+for i = 4, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+if ids[1] then jobs.read(ids) end
 for i = 4, #ARGV, 3 do
   local new = cmsgpack.unpack(ARGV[i + 1])
   local key = new.key and KEYS[9 + new.key]

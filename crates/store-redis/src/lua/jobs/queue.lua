@@ -18,8 +18,12 @@ do
   local before
   -- Events that the operation counts.
   local counts
-  -- Jobs that this operation has accepted.
-  local accepted
+  -- Jobs that this operation has accepted, and the number of stored jobs.
+  local accepted, stored
+  -- Records that were read or written in this operation, packed; false for one that does not exist.
+  local records
+  -- Commands that change many entries of a key at once, by command and key and in order.
+  local deferred
 
   local function state_text()
     return string.format('%d %d %s %d', sequence, bytes, buckets.text(credit, credit_at), paused_until)
@@ -42,8 +46,40 @@ do
     return cmsgpack.unpack(packed)
   end
 
+  -- Executes the deferred commands.
+  local function flush()
+    if not deferred[1] then return end
+    for _, command in ipairs(deferred) do call(unpack(command)) end
+    deferred = {}
+  end
+
+  -- Adds an entry to a command that is executed at the end of a step: one command for all jobs of a call takes half the time.
+  -- Nothing may read before then what it changes.
+  local function defer(name, key, first, second)
+    local command = deferred[name .. key]
+    if not command then
+      command = { name, key }
+      deferred[name .. key], deferred[#deferred + 1] = command, command
+    end
+    command[#command + 1] = first
+    command[#command + 1] = second
+    if #command > jobs.ARGUMENTS_MAX then flush() end
+  end
+
+  -- Reads these records at once.
+  function jobs.read(ids)
+    for i, packed in ipairs(call('HMGET', RECORDS, unpack(ids))) do records[ids[i]] = packed end
+  end
+
+  -- The packed record of a job; false if there is none.
+  local function read(id)
+    if records[id] == nil then records[id] = call('HGET', RECORDS, id) end
+    return records[id]
+  end
+
   local function write(id, record)
-    call('HSET', RECORDS, id, cmsgpack.pack(record))
+    records[id] = cmsgpack.pack(record)
+    defer('HSET', RECORDS, id, records[id])
   end
 
   -- The lowest score of a set as a number; nil if the set is empty. O(1).
@@ -73,16 +109,16 @@ do
 
   -- Ends a job that is neither leased nor ready any more: completed, or a dead letter for a reason. Returns its state.
   local function finish(id, record, turn, reason)
-    call('ZREM', UNFINISHED, turn)
+    defer('ZREM', UNFINISHED, turn)
     record.since, record.ended_at, record.reason = nil, now, reason
     if reason then
       count('dead')
-      call('ZADD', DEAD, now, turn)
+      defer('ZADD', DEAD, now, turn)
     else
       bytes = bytes - record.size
       record.size, record.content_type, record.response = nil, nil, nil
-      call('HDEL', PAYLOADS, id)
-      call('ZADD', COMPLETED, now, turn)
+      defer('HDEL', PAYLOADS, id)
+      defer('ZADD', COMPLETED, now, turn)
     end
     write(id, record)
     if record.group then leave_group(record.group, turn) end
@@ -93,7 +129,7 @@ do
   local function wait(id, record, turn, due)
     record.since = nil
     if now >= record.enqueued_at + settings.retention * SECOND then return finish(id, record, turn, 'expired') end
-    call('ZADD', READY, due, turn)
+    defer('ZADD', READY, due, turn)
     write(id, record)
     return record.failed_attempts and 'retrying' or 'queued'
   end
@@ -152,17 +188,18 @@ do
   local function end_lease(id, record, turn, details, response)
     local outcome = outcomes[details.outcome]
     if not outcome then error('unknown outcome: ' .. tostring(details.outcome)) end
-    call('ZREM', LEASED, turn)
+    defer('ZREM', LEASED, turn)
     return outcome(id, record, turn, details, response)
   end
 
   -- Removes a finished job.
   local function forget(set, turn)
     local id = id_of(turn)
-    bytes = bytes - (unpack_record(call('HGET', RECORDS, id)).size or 0)
-    call('ZREM', set, turn)
-    call('HDEL', RECORDS, id)
-    call('HDEL', PAYLOADS, id)
+    bytes = bytes - (unpack_record(read(id)).size or 0)
+    records[id] = false
+    defer('ZREM', set, turn)
+    defer('HDEL', RECORDS, id)
+    defer('HDEL', PAYLOADS, id)
   end
 
   -- J16: up to a batch of waiting jobs that are too old. A leased one is checked when its lease ends.
@@ -180,17 +217,20 @@ do
     for _, turn in ipairs(older(LEASED, 0, jobs.REAP_BATCH)) do
       local id = id_of(turn)
       local details = { outcome = 'failed', reason = 'lease_expired' }
-      end_lease(id, unpack_record(call('HGET', RECORDS, id)), turn, details, '')
+      end_lease(id, unpack_record(read(id)), turn, details, '')
     end
+    flush()
     for _, turn in ipairs(expired()) do
       local id = id_of(turn)
       call('ZREM', READY, turn)
-      finish(id, unpack_record(call('HGET', RECORDS, id)), turn, 'expired')
+      finish(id, unpack_record(read(id)), turn, 'expired')
     end
+    flush()
     local completed = older(COMPLETED, settings.result_ttl, jobs.REAP_BATCH)
     local dead = older(DEAD, settings.dead_letter_retention, jobs.REAP_BATCH)
     for _, turn in ipairs(completed) do forget(COMPLETED, turn) end
     for _, turn in ipairs(dead) do forget(DEAD, turn) end
+    flush()
   end
 
   -- Begins an operation.
@@ -205,12 +245,13 @@ do
     local state = call('HMGET', STATE, 'sequence', 'bytes', 'rate_bucket', 'paused_until')
     sequence, bytes, paused_until = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[4]) or 0
     credit, credit_at = buckets.read(state[3])
-    before, counts, accepted = state_text(), {}, {}
+    before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
     reap()
   end
 
   -- Writes what the operation changed of the state.
   local function save()
+    flush()
     if state_text() ~= before then
       local bucket = buckets.text(credit, credit_at)
       call('HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'rate_bucket', bucket, 'paused_until', paused_until)
@@ -242,7 +283,7 @@ do
   function jobs.enqueue(id, new, payload, key, token)
     local first = key and first_with(key)
     if not first or first == id then
-      local packed = call('HGET', RECORDS, id)
+      local packed = read(id)
       if is_repeated(packed, id, token) then
         accepted[id] = true
         return jobs.ACCEPTED
@@ -254,9 +295,9 @@ do
       return first
     end
     local size = #payload
-    local stored = call('ZCARD', UNFINISHED) + call('ZCARD', DEAD)
+    stored = stored or call('ZCARD', UNFINISHED) + call('ZCARD', DEAD)
     if stored >= settings.max_jobs or bytes + size > settings.max_bytes then return jobs.FULL end
-    sequence = sequence + 1
+    sequence, stored = sequence + 1, stored + 1
     bytes = bytes + size
     accepted[id] = true
     local due = now + (new.delay_seconds or 0) * SECOND
@@ -270,15 +311,15 @@ do
     end
     count('enqueued')
     local turn = turn_of(id, record)
-    call('ZADD', UNFINISHED, now, turn)
+    defer('ZADD', UNFINISHED, now, turn)
     local is_first = true
     if record.group then
       is_first = not first_of_group(record.group, 1)[1]
       call('ZADD', GROUPS, 0, record.group .. '\0' .. turn)
     end
-    if is_first then call('ZADD', READY, due, turn) end
+    if is_first then defer('ZADD', READY, due, turn) end
     write(id, record)
-    call('HSET', PAYLOADS, id, payload)
+    defer('HSET', PAYLOADS, id, payload)
     return jobs.ACCEPTED
   end
 
@@ -335,31 +376,27 @@ do
     return reply
   end
 
-  -- J9: the record and the turn of a current lease, and when it expires; nil for others, which are counted.
+  -- J9: the record of a current lease; nil for others, which are counted.
   local function current(id, receive_count)
-    local packed = call('HGET', RECORDS, id)
+    local packed = read(id)
     local record = packed and cmsgpack.unpack(packed)
-    if record and record.receive_count == receive_count then
-      local turn = turn_of(id, record)
-      local expiry = call('ZSCORE', LEASED, turn)
-      if expiry then return record, turn, tonumber(expiry) end
-    end
+    if record and record.since and record.receive_count == receive_count then return record end
     count('refused')
   end
 
   -- J9: extends a lease from now on, and never shortens it. Returns 1 if it is current, else 0.
   function jobs.extend(id, receive_count)
-    local _, turn, expiry = current(id, receive_count)
-    if not turn then return 0 end
-    call('ZADD', LEASED, math.max(expiry, now + jobs.LEASE * SECOND), turn)
+    local record = current(id, receive_count)
+    if not record then return 0 end
+    call('ZADD', LEASED, 'GT', now + jobs.LEASE * SECOND, turn_of(id, record))
     return 1
   end
 
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
   function jobs.settle(id, details, response)
-    local record, turn = current(id, details.receive_count)
+    local record = current(id, details.receive_count)
     if not record then return '' end
-    return end_lease(id, record, turn, details, response)
+    return end_lease(id, record, turn_of(id, record), details, response)
   end
 
   -- Returns the state of a job, when it is due or -1, its record, the last response that reported a failure, and its payload;

@@ -75,7 +75,7 @@ test('an operator pauses a job queue, sends a test job and follows it', async ({
   })
   await test.step('the job is followed until the handler has acknowledged it', async () => {
     await page.getByRole('button', { name: 'Resume updates.fifo' }).click()
-    await expect(page.locator('.job').getByRole('status')).toHaveText('Completed')
+    await expect(page.locator('.job .facts').getByRole('status')).toHaveText('Completed')
     await expect(page.getByRole('region', { name: 'Attempts' }).getByRole('row').last()).toContainText('Completed200')
     await expect(page.locator('.job')).toContainText('The payload of a completed job is not kept.')
     await check(page, 'completed-job')

@@ -126,7 +126,6 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
     Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
 }
 
-/// Whether a request is for one of these paths below [`PREFIX`], which a nested router does not see.
 /// Whether a token with this limit may use this endpoint.
 fn is_within(limit: TokenLimit, path: &str) -> bool {
     match limit {
@@ -138,6 +137,7 @@ fn is_within(limit: TokenLimit, path: &str) -> bool {
     }
 }
 
+/// Whether a request is for one of these paths below [`PREFIX`], which a nested router does not see.
 fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }

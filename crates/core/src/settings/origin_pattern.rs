@@ -50,7 +50,10 @@ fn network(text: &str) -> Option<Result<OriginPattern, InvalidOrigin>> {
         return None;
     }
     let bracket = if address.starts_with('[') { "]" } else { "" };
-    let origin = format!("{scheme}://{address}{bracket}{}", port.strip_prefix(bracket).unwrap_or("?")).parse();
+    let Some(port) = port.strip_prefix(bracket).filter(|port| port.is_empty() || port.starts_with(':')) else {
+        return Some(Err(InvalidOrigin));
+    };
+    let origin = format!("{scheme}://{address}{bracket}{port}").parse();
     let network = format!("{}/{length}", address.trim_start_matches('[')).parse::<IpNet>();
     // Bits after the prefix are a mistake: the network would be larger than what was written.
     let network = network.ok().filter(|network| network.trunc() == *network).ok_or(InvalidOrigin);

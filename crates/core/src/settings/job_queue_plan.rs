@@ -1,7 +1,7 @@
 //! What applying a document would change in job queues.
 
-use super::plan::{FieldChange, differences};
-use super::{Tenant, Unlisted};
+use super::Tenant;
+use super::field_change::{FieldChange, differences};
 use crate::fields::FieldError;
 use crate::jobs::{JobQueueId, JobQueueSettings};
 use serde_json::Value;
@@ -45,12 +45,12 @@ impl JobQueuePlan {
         stored: &[StoredJobQueue],
         wanted: Vec<JobQueueSettings>,
         last: Option<&[JobQueueSettings]>,
-        unlisted: Unlisted<'_>,
+        removes_unlisted: bool,
     ) -> Self {
         let last_of = |id: &JobQueueId| last.and_then(|last| last.iter().find(|it| it.id == *id));
         let mut plan = Self::default();
         for one in stored.iter().filter(|one| wanted.iter().all(|it| it.id != one.settings.id)) {
-            if matches!(unlisted, Unlisted::Remove) || last_of(&one.settings.id).is_some() {
+            if removes_unlisted || last_of(&one.settings.id).is_some() {
                 plan.removed.push(one.clone());
             } else {
                 plan.kept.push(one.settings.clone());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {
-        JobQueuePlan::of(stored, wanted.to_vec(), last, Unlisted::Keep)
+        JobQueuePlan::of(stored, wanted.to_vec(), last, false)
     }
 
     fn summary(plan: &JobQueuePlan) -> (Vec<(&str, u64)>, Vec<&str>, Vec<&str>) {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(summary(&unchanged), (vec![], vec!["gone"], vec!["other"]), "changes elsewhere stay");
         let changed = plan(&before, &[job_queue("mails", 2)], Some(&last));
         assert_eq!(changed.changed[0].settings.concurrency, 2);
-        let removing = JobQueuePlan::of(&before, Vec::new(), None, Unlisted::Remove);
+        let removing = JobQueuePlan::of(&before, Vec::new(), None, true);
         assert_eq!(removing.removed.len(), 3);
         assert_eq!(plan(&[], &[job_queue("mails", 1)], Some(&last)).changed.len(), 1, "a lost one is written again");
     }

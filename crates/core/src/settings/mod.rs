@@ -9,6 +9,7 @@ mod draws;
 mod event;
 mod event_beacon;
 mod event_changes;
+mod field_change;
 mod host;
 mod identity;
 mod invitation;
@@ -38,6 +39,7 @@ pub use event_changes::{
     IDLE_USED_FOR, LobbyChange, LobbyEffect, affected_lobbies, event_problems, invented_beacon_values,
     keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
+pub use field_change::{FieldChange, differences};
 pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
@@ -48,10 +50,7 @@ pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
 pub use origin_pattern::OriginPattern;
 pub use path::{PathReadings, path_readings};
-pub use plan::{
-    FieldChange, KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, differences,
-    values_outside,
-};
+pub use plan::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, values_outside};
 pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::Reach;

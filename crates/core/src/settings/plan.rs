@@ -5,9 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::field_change::{FieldChange, differences};
 use super::job_queue_plan::{JobQueuePlan, StoredJobQueue};
 use super::{
     Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, complete_draws, complete_invitations,
@@ -17,29 +17,6 @@ use crate::fields::FieldError;
 use crate::line::LineRules;
 use crate::time::Micros;
 use crate::{QueueId, SaleKeys, TenantId};
-
-/// A changed field.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FieldChange {
-    /// Name of the field.
-    pub field: String,
-    /// The old value; `null` if there was none.
-    pub from: Value,
-    /// The new value; `null` if there is none.
-    pub to: Value,
-}
-
-/// The fields in which two objects differ, except `revision`. Anything but an object has no fields.
-#[must_use]
-pub fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
-    let none = Map::new();
-    let (before, after) = (before.as_object().unwrap_or(&none), after.as_object().unwrap_or(&none));
-    let fields = before.keys().chain(after.keys().filter(|field| !before.contains_key(*field)));
-    let value = |map: &Map<String, Value>, field: &str| map.get(field).cloned().unwrap_or_default();
-    let changes =
-        fields.map(|field| FieldChange { field: field.clone(), from: value(before, field), to: value(after, field) });
-    changes.filter(|change| change.from != change.to && change.field != "revision").collect()
-}
 
 /// The stored settings that a document is compared with.
 #[derive(Debug, Clone, Default)]
@@ -180,7 +157,8 @@ impl Plan {
         }
         plan.add_unlisted(stored, &listed, options.unlisted);
         let last = options.last_applied.map(|last| &*last.job_queues);
-        plan.job_queues = JobQueuePlan::of(&stored.job_queues, document.job_queues, last, options.unlisted);
+        let removes_unlisted = matches!(options.unlisted, Unlisted::Remove);
+        plan.job_queues = JobQueuePlan::of(&stored.job_queues, document.job_queues, last, removes_unlisted);
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan
     }
@@ -503,14 +481,6 @@ mod tests {
         let after = stored(&applied.queues_after);
         assert!(plan(&after, &postponed, &postponed).is_empty(), "the same file again");
         assert!(plan(&after, &first, &first).is_empty(), "the event was postponed elsewhere");
-    }
-
-    #[test]
-    fn differences_are_listed_by_field() {
-        let (before, after) = (json!({"a":1,"b":2,"revision":1}), json!({"a":1,"b":3,"c":null,"d":4,"revision":2}));
-        let changes = differences(&before, &after);
-        let listed: Vec<_> = changes.iter().map(|change| (change.field.as_str(), &change.from, &change.to)).collect();
-        assert_eq!(listed, [("b", &json!(2), &json!(3)), ("d", &json!(null), &json!(4))]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ const proving = (effort: number) =>
   })
 /** So much that no test ends before it is done. */
 const ENDLESS = 100_000
-const SOLVING = 'Your browser is doing a short calculation. Your place in line is kept.'
+const SOLVING = 'Your browser is doing a short calculation.'
 const LATER = 'Keep this page open; you join the line a little later without it.'
 
 test('a newcomer solves a challenge and joins without a reload', async ({ serve, page }) => {

@@ -107,6 +107,23 @@ pub struct Challenge {
     pub signature: String,
 }
 
+impl Challenge {
+    /// Solves the challenge, as a client without other means does: counter after counter. `None` if no counter solves it.
+    #[must_use]
+    pub fn solve(&self) -> Option<Solution> {
+        self.solve_from(1)
+    }
+
+    fn solve_from(&self, first: u64) -> Option<Solution> {
+        let ChallengeParameters { nonce, salt, key_prefix, data, .. } = &self.parameters;
+        let (nonce, salt) = (unhex_bytes(nonce)?, unhex_bytes(salt)?);
+        (first..=data.max_counter).find_map(|counter| {
+            let derived_key = hex(&derive(&nonce, &salt, u32::try_from(counter).ok()?));
+            derived_key.starts_with(key_prefix).then_some(Solution { counter, derived_key })
+        })
+    }
+}
+
 /// What a client found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -278,6 +295,11 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The bytes of a nonce or salt.
+fn unhex_bytes(text: &str) -> Option<Vec<u8>> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+}
+
 /// The bytes of lower-case hexadecimal digits, so that a proof has one spelling.
 fn unhex(text: &str) -> Option<[u8; MAC_LEN]> {
     let digit = |byte: u8| match byte {
@@ -321,22 +343,9 @@ mod tests {
         signer(1).challenge(&terms, NOW).unwrap()
     }
 
-    /// Solves a challenge as clients do, from this counter on.
-    fn solve_from(challenge: &Challenge, counter: u64) -> Solution {
-        let parameters = &challenge.parameters;
-        let bytes = |text: &str| unhex(&format!("{text:0<64}")).unwrap()[..BLOCK_LEN].to_vec();
-        let (nonce, salt) = (bytes(&parameters.nonce), bytes(&parameters.salt));
-        let mut counters = counter..=parameters.data.max_counter;
-        let solved = counters.find_map(|counter| {
-            let key = hex(&derive(&nonce, &salt, counter as u32));
-            key.starts_with(&parameters.key_prefix).then_some(Solution { counter, derived_key: key })
-        });
-        solved.unwrap()
-    }
-
     fn proof() -> Proof {
         let challenge = challenge(session(), 1);
-        let solution = solve_from(&challenge, 3_220);
+        let solution = challenge.solve_from(3_220).unwrap();
         Proof { challenge, solution }
     }
 
@@ -359,6 +368,28 @@ mod tests {
         assert_eq!(serde_json::to_value(challenge(session(), 1)).unwrap(), expected);
         assert_eq!(proof().solution.counter, 3_227);
         assert_eq!(verify(&proof()), Ok(ONE));
+    }
+
+    /// The vector that ALTCHA publishes for version 2: compact JSON with sorted keys, signed with `signature.secret`.
+    #[test]
+    fn signature_matches_the_vector_of_altcha() {
+        let parameters = challenge(session(), 1).parameters;
+        let mut sorted = serde_json::to_value(&parameters).unwrap();
+        assert_eq!(serde_json::to_string(&parameters).unwrap(), sorted.to_string(), "the keys are sorted");
+        let map = sorted.as_object_mut().unwrap();
+        for absent in ["data", "expiresAt", "keySignature"] {
+            map.remove(absent).unwrap();
+        }
+        let published = [
+            ("nonce", "39baf91a19d671f8231217f9e28342a6"),
+            ("salt", "5e00d5d152e1a5db7d44fb6404a40a5e"),
+            ("keyPrefix", "00"),
+        ];
+        for (name, value) in published {
+            map.insert(name.to_owned(), json!(value)).unwrap();
+        }
+        let signature = hex(&Mac::new(b"signature.secret").of(&[sorted.to_string().as_bytes()]));
+        assert_eq!(signature, "a10045ef3381d5516e0c3fd6bf0b90e02fab68d576ffe9e0e1c2d1cd1e404f2a");
     }
 
     #[test]
@@ -455,7 +486,7 @@ mod tests {
             |base| ChallengeTerms { queue: &queue, epoch: 1, session: session(), difficulty: 1, base, effort: 10 };
         let [first, second] = [0, 1].map(|base| signer(1).challenge(&terms(base), NOW).unwrap());
         assert_ne!(first.parameters.nonce, second.parameters.nonce);
-        let solution = solve_from(&second, 1);
+        let solution = second.solve().unwrap();
         let mut proof = Proof { challenge: second, solution };
         assert_eq!(verify(&proof), Ok(Proven { base: 1, difficulty: 1 }));
         proof.challenge.parameters.data.base = 0;
@@ -477,7 +508,7 @@ mod tests {
                 };
                 let challenge = signer(1).challenge(&terms, NOW).unwrap();
                 assert_eq!(challenge.parameters.data.max_counter, 40);
-                solve_from(&challenge, 1).counter
+                challenge.solve().unwrap().counter
             })
             .collect();
         assert!(counters.iter().any(|it| *it <= 20) && counters.iter().any(|it| *it > 20), "{counters:?}");

@@ -219,9 +219,10 @@ pub(crate) struct WorkloadOptions {
     flood_every: f64,
 
     /// Hostile clients beside the visitors, as KIND:KEY=VALUE,..; can be repeated. `cookieless:rate=..` requests pages without
-    /// cookies, `farm:sessions=..` keeps cookies, `hoard:pre_tickets=..,redeem=..` redeems pre-tickets at once,
-    /// `replay:clients=..,what=pre-ticket|ticket` sends one token, `forge:rate=..` forges tokens, and
-    /// `leaver:sessions=..,away=..` leaves and returns. All take `addresses=..,networks=..,at=..`
+    /// cookies, `farm:sessions=..,cores=..,proof=solve|delayed|none` keeps cookies and proves work,
+    /// `hoard:pre_tickets=..,redeem=..` redeems pre-tickets at once, `replay:clients=..,what=pre-ticket|ticket` sends one token,
+    /// `forge:rate=..` forges tokens, and `leaver:sessions=..,away=..` leaves and returns. All take
+    /// `addresses=..,networks=..,at=..`
     #[arg(long, value_name = "CLIENTS")]
     hostile: Vec<Hostile>,
 }

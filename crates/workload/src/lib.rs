@@ -39,7 +39,9 @@ mod workload;
 pub use arrivals::{ARRIVALS_EXPECTED, Arrivals, Curve, CurveError};
 pub use faults::{Fault, FaultError, InjectedFault, parse_faults};
 pub use histogram::Histogram;
-pub use hostile::{HOSTILE_MAX, Hostile, HostileError, HostileKind, MeasuredRun, ReplayedToken, add_hostile_figures};
+pub use hostile::{
+    HOSTILE_MAX, Hostile, HostileError, HostileKind, MeasuredRun, ProofPolicy, ReplayedToken, add_hostile_figures,
+};
 pub use http::{LobbyError, Target, TargetCheckError, TargetError, wait_for_lobby};
 pub use load_test::{EndReason, LoadTest, Progress, RunResult};
 pub use observe::{MetricsAddress, Observation, ObserveError, Observer, RedisAddress};

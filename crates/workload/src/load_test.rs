@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::faults::{Fault, InjectedFault, inject_faults};
-use crate::hostile::{ClientAddresses, forged_cookies};
+use crate::hostile::forged_cookies;
 use crate::http::{CookieJar, Exchange, Job, Received, RequestPool, StreamMessage, Target, TargetCheckError};
 use crate::observe::{Observation, Observer};
 use crate::request_stats::RequestStats;
@@ -112,8 +112,7 @@ impl LoadTest {
     ) -> Result<RunResult, TargetCheckError> {
         let started = Instant::now();
         let clients = self.workload.clients() as usize;
-        let addresses = ClientAddresses::new(self.workload.visitors, &self.workload.hostile);
-        let pool = RequestPool::open(self.target, addresses, self.connections, started).await?;
+        let pool = RequestPool::open(self.target, &self.workload, self.connections, started).await?;
         let cookie_jars = vec![[CookieJar::default(), CookieJar::default()]; clients];
         let (sender, injected) = mpsc::unbounded_channel();
         let faults = tokio::spawn(inject_faults(self.faults, started, sender));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::arrivals::Arrivals;
-use crate::hostile::{Hostile, HostilePlan};
+use crate::hostile::{Hostile, HostilePlan, ProofPolicy};
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
 use crate::visitor_kind::VisitorKind;
@@ -213,6 +213,8 @@ pub(crate) struct Intent {
     pub(crate) redeems: Option<SimTime>,
     /// Whether the client stops after the first response.
     pub(crate) stops: bool,
+    /// What the client does when a proof of work is needed.
+    pub(crate) proof: ProofPolicy,
 }
 
 impl Workload {
@@ -279,6 +281,7 @@ impl Workload {
             requests_every: plan.every,
             redeems: plan.redeems,
             stops: plan.stops,
+            proof: plan.proof,
         }
     }
 
@@ -308,6 +311,7 @@ impl Workload {
             requests_every: behavior.bots_every,
             redeems: None,
             stops: false,
+            proof: ProofPolicy::Solve,
         };
         // Drawn only where streams are asked for, so that a seed means the same workload with and without them.
         let listens = behavior.streams > 0.0 && rng.happens(behavior.streams);

@@ -37,7 +37,7 @@ const fn limited(name: &'static str, title: &'static str, unit: &'static str, ma
 const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// All figures, in the order of a report.
-pub const FIGURES: [Figure; 60] = [
+pub const FIGURES: [Figure; 61] = [
     limited("over_admission", "Active visitors above the quota", "visitors", 0.0),
     limited("tau", "Order of admission compared with order of arrival (Kendall tau, 0 is equal)", "", 0.0),
     limited("worst_inversion_seconds", "Largest inversion", "s", 0.0),
@@ -90,6 +90,7 @@ pub const FIGURES: [Figure; 60] = [
     info("bot_requests_per_slot", "Requests of bots for each slot they got", "requests"),
     info("bot_cpu_seconds_per_slot", "CPU time of bots for each slot they got", "s"),
     info("visitors_rejected", "Visitors whom a limit rejected", "visitors"),
+    info("visitors_challenged", "Visitors who were asked for a proof of work", "visitors"),
     info("visitor_wait_added_p50", "Median wait compared with a run without bots", "s"),
     info("visitor_wait_added_p90", "Wait, p90, compared with a run without bots", "s"),
     info("gate_cpu_us_per_bot_request", "CPU time of the gate per request of a bot", "us"),

@@ -35,6 +35,10 @@ const LEAVER_STAYS: f64 = 5.0;
 const LEAVER_AWAY: f64 = 570.0;
 /// Default seconds after which a hoard is redeemed.
 const HOARD_REDEEM: f64 = 60.0;
+/// Default number of processor cores with which a group of hostile clients solves challenges.
+const CORES: u32 = 64;
+/// Maximum number of processor cores.
+const CORES_MAX: u32 = 100_000;
 /// Maximum of times and rates.
 const NUMBER_MAX: f64 = 100_000.0;
 
@@ -66,6 +70,30 @@ pub enum ReplayedToken {
     Ticket,
 }
 
+/// What a client does when it needs a proof of work to join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofPolicy {
+    /// It gives up.
+    None,
+    /// It solves the challenge.
+    Solve,
+    /// It waits until it may join without a proof.
+    Delayed,
+}
+
+impl ProofPolicy {
+    const ALL: [Self; 3] = [Self::None, Self::Solve, Self::Delayed];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Solve => "solve",
+            Self::Delayed => "delayed",
+        }
+    }
+}
+
 /// A group of hostile clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hostile {
@@ -85,6 +113,10 @@ pub struct Hostile {
     pub away: f64,
     /// For a replay, what is sent.
     pub what: ReplayedToken,
+    /// For a farm, what it does when proofs of work are needed. The others solve challenges.
+    pub proof: ProofPolicy,
+    /// Number of processor cores that solve challenges.
+    pub cores: u32,
 }
 
 /// An invalid group of hostile clients.
@@ -166,7 +198,8 @@ impl HostileKind {
     /// The keys of this kind only.
     const fn own_keys(self) -> &'static [&'static str] {
         match self {
-            Self::Cookieless | Self::Forge | Self::Farm => &[],
+            Self::Cookieless | Self::Forge => &[],
+            Self::Farm => &["cores", "proof"],
             Self::Hoard => &["redeem"],
             Self::Replay => &["what"],
             Self::Leaver => &["away"],
@@ -207,6 +240,8 @@ pub(crate) struct HostilePlan {
     pub(crate) leaves_and_returns: Option<(SimTime, SimTime)>,
     /// Whether it stops after the first response.
     pub(crate) stops: bool,
+    /// What it does when it needs a proof of work.
+    pub(crate) proof: ProofPolicy,
 }
 
 impl Hostile {
@@ -237,6 +272,7 @@ impl Hostile {
             redeems: redeems.map(SimTime::from_seconds),
             leaves_and_returns: leaves.then(|| (SimTime::from_seconds(LEAVER_STAYS), SimTime::from_seconds(self.away))),
             stops: leads && self.what == ReplayedToken::PreTicket,
+            proof: self.proof,
         }
     }
 }
@@ -268,6 +304,8 @@ impl FromStr for Hostile {
             redeem: HOARD_REDEEM,
             away: LEAVER_AWAY,
             what: ReplayedToken::PreTicket,
+            proof: ProofPolicy::Solve,
+            cores: CORES,
         };
         let mut given: Vec<&str> = Vec::new();
         for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
@@ -301,6 +339,13 @@ impl Hostile {
             "at" => self.at = number(key, value, 0.0, NUMBER_MAX, false)?,
             "redeem" => self.redeem = number(key, value, 0.0, NUMBER_MAX, false)?,
             "away" => self.away = number(key, value, 1.0, NUMBER_MAX, false)?,
+            "cores" => self.cores = whole(CORES_MAX)? as u32,
+            "proof" => {
+                let found = ProofPolicy::ALL.into_iter().find(|policy| policy.name() == value);
+                let expected = || "none, solve or delayed".to_owned();
+                self.proof =
+                    found.ok_or_else(|| HostileError::Value { key, value: value.to_owned(), expected: expected() })?;
+            }
             "what" => {
                 self.what = match value {
                     "pre-ticket" => ReplayedToken::PreTicket,
@@ -326,7 +371,8 @@ impl fmt::Display for Hostile {
             HostileKind::Leaver => write!(f, ",away={}", self.away),
             HostileKind::Replay if self.what == ReplayedToken::Ticket => write!(f, ",what=ticket"),
             HostileKind::Replay => write!(f, ",what=pre-ticket"),
-            HostileKind::Cookieless | HostileKind::Farm | HostileKind::Forge => Ok(()),
+            HostileKind::Farm => write!(f, ",cores={},proof={}", self.cores, self.proof.name()),
+            HostileKind::Cookieless | HostileKind::Forge => Ok(()),
         }
     }
 }
@@ -339,7 +385,7 @@ mod tests {
     fn hostile_clients_are_parsed_and_displayed() {
         for text in [
             "cookieless:rate=500,addresses=20,networks=5,at=0",
-            "farm:sessions=20000,addresses=1000,networks=16,at=30",
+            "farm:sessions=20000,addresses=1000,networks=16,at=30,cores=8,proof=delayed",
             "hoard:pre_tickets=10000,addresses=1,networks=1,at=0,redeem=90",
             "replay:clients=1000,addresses=1000,networks=500,at=0,what=ticket",
             "forge:rate=0.5,addresses=1,networks=1,at=0",
@@ -349,6 +395,7 @@ mod tests {
         }
         let farm: Hostile = "farm:sessions=7".parse().unwrap();
         assert_eq!((farm.clients(), farm.addresses, farm.networks), (7, 1, 1));
+        assert_eq!((farm.proof, farm.cores), (ProofPolicy::Solve, CORES));
         let flood: Hostile = "cookieless:rate=2.5".parse().unwrap();
         assert_eq!((flood.clients(), flood.plan(0, || 0.0).every), (3, 1.2));
     }
@@ -359,13 +406,15 @@ mod tests {
             ("", "unknown kind \"\"; use cookieless:rate=..,addresses=..,networks=..,at=.. or farm:sessions=..,"),
             ("swarm:sessions=3", "unknown kind \"swarm\"; use cookieless:"),
             ("farm", "farm needs sessions, such as farm:sessions=100"),
-            ("farm:rate=3", "farm has no key \"rate\"; its keys are sessions, addresses, networks, at"),
+            ("farm:rate=3", "farm has no key \"rate\"; its keys are sessions, addresses, networks, at, cores, proof"),
             ("hoard:redeem=3", "hoard needs pre_tickets, such as hoard:pre_tickets=100"),
             ("farm:sessions=0", "sessions=0: must be a whole number from 1 to 5000000"),
             ("farm:sessions=1.5", "sessions=1.5: must be a whole number from 1 to 5000000"),
             ("cookieless:rate=fast", "rate=fast: must be a number from 0.1 to 100000"),
             ("farm:sessions=3,sessions=4", "sessions is given twice"),
             ("farm:sessions=3,networks=2", "networks=2 is more than addresses=1"),
+            ("farm:sessions=3,proof=maybe", "proof=maybe: must be none, solve or delayed"),
+            ("farm:sessions=3,cores=0", "cores=0: must be a whole number from 1 to 100000"),
             ("replay:clients=3,what=pass", "what=pass: must be pre-ticket or ticket"),
         ] {
             let found = text.parse::<Hostile>().unwrap_err().to_string();

@@ -6,19 +6,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use vestibule_core::is_pre_ticket;
+use vestibule_core::{Proof, is_pre_ticket};
 use vestibule_http_client::{HttpClient, HttpError, Options, ResponseBody, TlsError};
 
 use super::response::{self, Tickets};
+use super::solver::Solver;
 use super::stream::{Block, EventReader};
 use super::ticket::Ticket;
 use super::{CookieJar, Target};
 use crate::hostile::ClientAddresses;
 use crate::sim_time::SimTime;
 use crate::visitor::{GateResponse, PlannedRequest, ReportedStatus, RequestKind};
+use crate::workload::Workload;
 
 /// Maximum size of a response body.
 const RESPONSE_MAX: usize = 16 << 20;
@@ -166,6 +169,7 @@ struct GateClient {
     target: Target,
     /// The addresses that requests state, if there are hostile clients.
     addresses: Option<ClientAddresses>,
+    solver: Solver,
     started: Instant,
 }
 
@@ -176,7 +180,7 @@ impl RequestPool {
     /// A target that is not a gate with this queue.
     pub(crate) async fn open(
         target: Target,
-        addresses: Option<ClientAddresses>,
+        workload: &Workload,
         max: usize,
         started: Instant,
     ) -> Result<Self, TargetCheckError> {
@@ -187,7 +191,14 @@ impl RequestPool {
             authorities: None,
             ..Options::default()
         };
-        let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, addresses, started });
+        let addresses = ClientAddresses::new(workload.visitors, &workload.hostile);
+        let client = Arc::new(GateClient {
+            http: HttpClient::new(options)?,
+            target,
+            addresses,
+            solver: Solver::new(workload),
+            started,
+        });
         client.check_target().await?;
         let (sender, receiver) = mpsc::unbounded_channel();
         Ok(Self { client, free: max, streams: 0, sender, receiver })
@@ -200,7 +211,7 @@ impl RequestPool {
 
     /// Sends a request.
     pub(crate) fn send(&mut self, job: Job) {
-        self.free = self.free.saturating_sub(1);
+        self.free = self.free.saturating_sub(usize::from(is_limited(&job)));
         let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
         tokio::spawn(async move {
             // Fails only if the run has ended.
@@ -227,17 +238,53 @@ impl RequestPool {
     /// Waits for responses. Cancel safe.
     pub(crate) async fn receive(&mut self, received: &mut Vec<Received>) {
         self.receiver.recv_many(received, usize::MAX).await;
-        self.free += received.iter().filter(|received| matches!(received, Received::Exchange(_))).count();
+        let is_done =
+            |received: &&Received| matches!(received, Received::Exchange(exchange) if is_limited(&exchange.job));
+        self.free += received.iter().filter(is_done).count();
     }
 }
 
 impl GateClient {
     async fn exchange(&self, job: Job) -> Exchange {
+        if job.request.kind == RequestKind::Join {
+            return self.join(job).await;
+        }
         let request = self.request(&job);
         let sent_bytes = request_bytes(&request);
         let sent = Instant::now();
         let result = self.http.send(request).await;
         self.exchanged(job, sent_bytes, sent, result)
+    }
+
+    /// Gets a challenge, solves it, and joins. The times are those of the request that joins, or of that for the challenge if this
+    /// fails.
+    async fn join(&self, job: Job) -> Exchange {
+        let mut request = self.request(&job);
+        (*request.method_mut(), *request.uri_mut()) = (Method::GET, self.target.challenge());
+        let sent_bytes = request_bytes(&request);
+        let sent = Instant::now();
+        let result = self.http.send(request).await;
+        let challenge = result.as_ref().ok().filter(|response| response.status() == StatusCode::OK);
+        let challenge = challenge.and_then(|response| serde_json::from_slice(response.body()).ok());
+        let mut first = self.exchanged(job, sent_bytes, sent, result);
+        let proof = match challenge {
+            Some(challenge) => self.solver.solve(first.job.visitor, challenge).await,
+            None => None,
+        };
+        let Some(body) = proof.and_then(|proof| serde_json::to_vec(&ProofBody { proof }).ok()) else { return first };
+        // The challenge came with another pre-ticket, which says that the visitor is solving it.
+        let cookies = first.job.cookies.updated(&first.set_cookies);
+        let job = Job { cookies: cookies.unwrap_or(first.job.cookies), ..first.job };
+        let mut request = self.request(&job).map(|_| Bytes::from(body));
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let sent_bytes = first.sent_bytes + request_bytes(&request) + request.body().len();
+        let sent = Instant::now();
+        let result = self.http.send(request).await;
+        let mut joined = self.exchanged(job, sent_bytes, sent, result);
+        first.set_cookies.append(&mut joined.set_cookies);
+        joined.set_cookies = first.set_cookies;
+        joined.received_bytes += first.received_bytes;
+        joined
     }
 
     /// Opens a stream and passes on what it brings, to its end.
@@ -356,6 +403,17 @@ impl GateClient {
         }
         request
     }
+}
+
+/// The body of a request that joins with a proof of work.
+#[derive(Serialize)]
+struct ProofBody {
+    proof: Proof,
+}
+
+/// Whether a request counts as one in progress. One that solves a challenge first takes no connection meanwhile.
+fn is_limited(job: &Job) -> bool {
+    job.request.kind != RequestKind::Join
 }
 
 impl Exchange {

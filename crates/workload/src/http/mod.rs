@@ -4,6 +4,7 @@ mod client;
 mod cookies;
 mod lobby;
 mod response;
+mod solver;
 mod stream;
 mod target;
 mod ticket;

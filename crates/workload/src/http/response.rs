@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use vestibule_core::line::Phase;
 use vestibule_core::{JoinStep, VisitorState, VisitorStatus};
 
-use crate::visitor::{GateResponse, ReportedStatus, RequestKind};
+use crate::visitor::{GateResponse, ProofNeeded, ReportedStatus, RequestKind};
 
 /// Maximum `Retry-After`, in milliseconds: an hour.
 const RETRY_MAX_MS: u32 = 3_600_000;
@@ -29,7 +29,7 @@ pub(super) struct Tickets {
 pub(super) fn read(kind: RequestKind, head: &Parts, body: &Bytes, tickets: Tickets) -> Result<GateResponse, String> {
     match kind {
         RequestKind::Enter | RequestKind::Page => page(head, tickets),
-        RequestKind::Poll | RequestKind::Keepalive => visitor_status(head, body),
+        RequestKind::Poll | RequestKind::Keepalive | RequestKind::Join => visitor_status(head, body),
         RequestKind::Stream if head.status == StatusCode::OK => Ok(GateResponse::Stream),
         RequestKind::Stream if head.status == StatusCode::NO_CONTENT => Ok(GateResponse::NoStream),
         RequestKind::Away | RequestKind::Leave if head.status.is_success() => Ok(GateResponse::Done),
@@ -85,8 +85,16 @@ pub(super) fn reported_status(json: &[u8]) -> Option<ReportedStatus> {
         expires_in: visitor_status.expires_in.filter(|_| !unavailable),
         poll_after_ms: poll_after_ms.min(RETRY_MAX_MS),
         is_limited: matches!(visitor_status.join, Some(JoinStep::RetryLater { .. })),
+        proof: proof_needed(visitor_status.join.as_ref()),
         skip: None,
     })
+}
+
+/// The proof of work that a newcomer needs. It is solved when the newcomer joins.
+fn proof_needed(step: Option<&JoinStep>) -> Option<ProofNeeded> {
+    let Some(JoinStep::Prove { delayed_after, .. }) = step else { return None };
+    let delayed_after_ms = u32::try_from(delayed_after.saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
+    Some(ProofNeeded { solved_after_ms: 0, delayed_after_ms: delayed_after_ms.min(RETRY_MAX_MS) })
 }
 
 /// A number of a draw, such as `0.855761`.

@@ -34,6 +34,7 @@ pub struct Target {
     uris: [Uri; RequestKind::ALL.len()],
     health: Uri,
     line: Uri,
+    challenge: Uri,
     url: String,
 }
 
@@ -71,6 +72,7 @@ impl Target {
             RequestKind::Keepalive => endpoint("keepalive"),
             RequestKind::Away => endpoint("away"),
             RequestKind::Leave => endpoint("leave"),
+            RequestKind::Join => endpoint("join"),
         };
         let uris: Result<Vec<Uri>, _> = RequestKind::ALL.into_iter().map(uri_of).collect();
         let uris = uris.ok().and_then(|uris| uris.try_into().ok()).ok_or_else(invalid)?;
@@ -79,6 +81,7 @@ impl Target {
             uris,
             health: format!("{scheme}://{authority}/_vestibule/health").parse().map_err(|_| invalid())?,
             line: endpoint("line").map_err(|_| invalid())?,
+            challenge: endpoint("challenge").map_err(|_| invalid())?,
             url: address.to_owned(),
         })
     }
@@ -89,6 +92,10 @@ impl Target {
 
     pub(super) fn health(&self) -> Uri {
         self.health.clone()
+    }
+
+    pub(super) fn challenge(&self) -> Uri {
+        self.challenge.clone()
     }
 
     pub(super) fn line(&self) -> Uri {

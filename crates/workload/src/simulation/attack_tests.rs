@@ -1,7 +1,8 @@
 //! What hostile clients take of a simulated queue, with and without measures.
 
+use vestibule_core::ProofMode;
 use vestibule_core::line::LineRules;
-use vestibule_core::settings::{LimitMode, OnExceed, Protection};
+use vestibule_core::settings::{LimitMode, OnExceed, ProofOfWork, Protection};
 
 use super::{SimulationResult, simulate_until};
 use crate::arrivals::Arrivals;
@@ -137,4 +138,37 @@ fn leavers_keep_their_position_and_no_more() {
     let value = |name| figures.value(name).unwrap();
     assert!(value("tau").abs() < f64::EPSILON && value("inversions_beyond_max_age").abs() < f64::EPSILON);
     assert!((1.0..=40.0).contains(&value("bot_sessions")), "{}", value("bot_sessions"));
+}
+
+/// As in attack mode: every newcomer proves four times the work of the default.
+fn proving() -> Protection {
+    let proof_of_work = ProofOfWork { mode: ProofMode::Always, effort: 10_000, ..ProofOfWork::default() };
+    Protection { proof_of_work, ..enforced() }
+}
+
+/// A tenth of the farm of 10,000 residential proxies with 64 cores, which the model gives a quarter of the admissions.
+#[test]
+fn proof_of_work_bounds_a_farm_by_its_cores() {
+    let farm = |cores: u32| format!("farm:sessions=2000,addresses=1000,networks=800,cores={cores}");
+    let without = SALE.figure(&farm(6), enforced(), "bot_share_of_admissions");
+    let figures = SALE.figures(&farm(6), proving());
+    let value = |name| figures.value(name).unwrap();
+    println!("{without:.3} without, {:.3} with 6 cores", value("bot_share_of_admissions"));
+    assert!(without > 0.9, "{without}");
+    assert!((0.10..=0.40).contains(&value("bot_share_of_admissions")), "{}", value("bot_share_of_admissions"));
+    assert!(value("visitors_challenged") >= 1900.0, "{}", value("visitors_challenged"));
+    assert!(value("over_admission").abs() < f64::EPSILON);
+    let many = SALE.figure(&farm(10_000), proving(), "bot_share_of_admissions");
+    assert!(many > 0.9, "a graphics card: {many}");
+}
+
+#[test]
+fn farm_without_proofs_joins_late_or_not_at_all() {
+    let farm = |proof: &str| format!("farm:sessions=500,addresses=500,networks=400,proof={proof}");
+    let none = SALE.figures(&farm("none"), proving());
+    assert!(none.value("bot_sessions").unwrap().abs() < f64::EPSILON);
+    let delayed = SALE.figures(&farm("delayed"), proving());
+    let (sessions, share) = (delayed.value("bot_sessions").unwrap(), delayed.value("bot_share_of_admissions").unwrap());
+    println!("delayed: {sessions} sessions, {share:.3} of the admissions");
+    assert!(sessions > 0.0 && share < 0.2, "{sessions} sessions, {share}");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use vestibule_core::line::{
     ClientDigests, JoinClient, Line, LineRules, LocatedSession, Mode, SessionLocation, SessionState, Visit,
-    VisitAnswer, VisitKind,
+    VisitAnswer, VisitKind, delay_of,
 };
 use vestibule_core::{
     ClientNetworks, FirstVisit, JoinStep, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR,
@@ -13,11 +13,12 @@ use vestibule_core::{
 };
 use vestibule_estimate::{WaitRange, expected_wait};
 
+use super::devices::Devices;
 use super::sale::{Sale, VirtualSale};
 use crate::hostile::ClientAddresses;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
-use crate::visitor::{GateResponse, PollSpan, ReportedStatus, RequestKind};
+use crate::visitor::{GateResponse, PollSpan, ProofNeeded, ReportedStatus, RequestKind};
 use crate::visitor_kind::VisitorKind;
 use crate::workload::Workload;
 
@@ -31,6 +32,9 @@ const SKIP_MAX: f64 = 1800.0;
 const POLL_MIN: f64 = POLL_NEAR as f64;
 /// Number of polls in the estimated wait.
 const POLLS: f64 = POLLS_PER_WAIT as f64;
+/// Seconds of a minute, for which a challenge is the same, and minutes from its start to the end of the challenge.
+const MINUTE: u64 = 60;
+const CHALLENGE_MINUTES: u64 = 3;
 /// Microseconds per millisecond.
 const MICROS_PER_MILLI: u64 = 1000;
 
@@ -89,6 +93,8 @@ pub(super) struct VirtualGate {
     addresses: Option<ClientAddresses>,
     /// The workload, which says whose token a hostile client sends.
     workload: Workload,
+    /// What solves challenges.
+    devices: Devices,
 }
 
 impl VirtualGate {
@@ -125,6 +131,7 @@ impl VirtualGate {
             robots: VecDeque::new(),
             addresses: ClientAddresses::new(workload.visitors, &workload.hostile),
             workload: workload.clone(),
+            devices: Devices::default(),
         }
     }
 
@@ -151,6 +158,9 @@ impl VirtualGate {
             _ if !sender.has_session() => self.answer_robot(now, number),
             _ if self.lobby_ends_in(now).is_some() => self.answer_in_lobby(now, number, kind),
             _ => {
+                if kind == RequestKind::Join {
+                    self.prove(number);
+                }
                 let answer = self.visit(now, number);
                 self.tell(now, number, kind, &answer)
             }
@@ -186,6 +196,7 @@ impl VirtualGate {
                 expires_in: None,
                 poll_after_ms,
                 is_limited: false,
+                proof: None,
                 skip: None,
             }),
         }
@@ -289,7 +300,8 @@ impl VirtualGate {
         if answer.place.is_none() {
             let session_of = &mut self.sessions[number as usize];
             let had_session = session_of.ticket.take().is_some();
-            let was_turned_away = matches!(answer.kind, VisitKind::Rejected(_) | VisitKind::Full);
+            let was_turned_away =
+                matches!(answer.kind, VisitKind::Rejected(_) | VisitKind::Full | VisitKind::NeedsProof(_));
             let has_ended = answer.kind != VisitKind::NeedsPreTicket || visit.redeem.is_some();
             if had_session || has_ended && !was_turned_away {
                 // The session has ended: the visitor joins again.
@@ -302,6 +314,7 @@ impl VirtualGate {
         match answer.kind {
             VisitKind::NeedsPreTicket => self.sign_first_visit(now, number, false),
             VisitKind::Rejected(_) | VisitKind::Full => self.preserve_first_visit(now, number),
+            VisitKind::NeedsProof(difficulty) => self.require_proof(now, number, difficulty),
             _ => {}
         }
         if let Some(place) = &answer.place {
@@ -338,6 +351,51 @@ impl VirtualGate {
             Some(pre_ticket) => *pre_ticket = pre_ticket.preserve(),
             None => self.sign_first_visit(now, number, true),
         }
+    }
+
+    /// The pre-ticket of a newcomer who has to prove work says how much.
+    fn require_proof(&mut self, now: SimTime, number: u32, difficulty: u64) {
+        if self.session_of(number).pre_ticket.is_none() {
+            self.sign_first_visit(now, number, false);
+        }
+        let max_age = self.rules.protection.pre_ticket_max_age;
+        let pre_ticket = &mut self.sessions[number as usize].pre_ticket;
+        *pre_ticket = pre_ticket.map(|sent| {
+            // Nothing is computed twice, and the arrival is kept (rule W5).
+            let kept = match sent.proven() {
+                Some(_) if sent.is_preserved() || first_visit_counts(&sent, now, max_age) => sent.preserve(),
+                Some(_) => sent.restart(instant(now)),
+                None => sent,
+            };
+            kept.requiring(u32::try_from(difficulty).unwrap_or(u32::MAX))
+        });
+    }
+
+    /// When a newcomer has solved a challenge that is issued now, or when the group has a core for it. The first visit counts while
+    /// the newcomer solves (rule W6).
+    fn solve(&mut self, now: SimTime, number: u32) -> Option<ProofNeeded> {
+        let pre_ticket = self.session_of(number).pre_ticket?;
+        let work = pre_ticket.work_left() as f64 * self.rules.protection.proof_of_work.effort as f64;
+        // The counter is one of twice the mean, each as likely.
+        let derivations = self.rng.between(0.0, 2.0) * work;
+        let (starts, solved) = self.devices.solve(&self.workload, number, now, derivations);
+        let expires_at = (instant(starts).0 / MICROS_PER_SECOND / MINUTE + CHALLENGE_MINUTES) * MINUTE;
+        let counts = first_visit_counts(&pre_ticket, starts, self.rules.protection.pre_ticket_max_age);
+        self.sessions[number as usize].pre_ticket =
+            Some(if counts { pre_ticket.solving(expires_at) } else { pre_ticket });
+        let difficulty = pre_ticket.difficulty().unwrap_or_default().into();
+        let first_visit = sim_time(pre_ticket.first_visit());
+        let delayed = first_visit.add_seconds(delay_of(difficulty) as f64);
+        Some(ProofNeeded {
+            solved_after_ms: solved.0.saturating_sub(now.0).max(1),
+            delayed_after_ms: delayed.0.saturating_sub(now.0),
+        })
+    }
+
+    /// The newcomer sends the solution of the challenge.
+    fn prove(&mut self, number: u32) {
+        let pre_ticket = &mut self.sessions[number as usize].pre_ticket;
+        *pre_ticket = pre_ticket.and_then(|sent| sent.proving(sent.proven().unwrap_or(0).into(), sent.work_left()));
     }
 
     fn sign_first_visit(&mut self, now: SimTime, number: u32, preserved: bool) {
@@ -457,10 +515,15 @@ impl VirtualGate {
             None => self.rules.waiting_ttl,
         };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
+        let is_asked = !matches!(kind, RequestKind::Enter | RequestKind::Page);
+        let proof = match answer.kind {
+            VisitKind::NeedsProof(_) if is_asked => self.solve(now, number),
+            _ => None,
+        };
         let jittered = self.with_random_micros(answer.now);
         let ask_after = match answer.kind {
             VisitKind::Full => full_after(jittered),
-            VisitKind::NeedsPreTicket => JoinStep::REDEEM_AFTER,
+            VisitKind::NeedsPreTicket | VisitKind::NeedsProof(_) => JoinStep::REDEEM_AFTER,
             VisitKind::Rejected(rejection) => rejected_after(rejection.retry_after, jittered),
             _ if drawing => {
                 let draw_ends_in = self.sale.as_ref().and_then(|sale| sale.event.draw_ends_in(answer.now));
@@ -507,6 +570,7 @@ impl VirtualGate {
                 expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
                 poll_after_ms,
                 is_limited: matches!(answer.kind, VisitKind::Rejected(_)),
+                proof,
                 skip,
             }),
         }
@@ -548,6 +612,12 @@ fn polls(less: f64, more: f64, rules: &LineRules) -> f64 {
         from = until;
     }
     polls
+}
+
+/// Whether the first visit counts as the arrival, though it is not preserved.
+fn first_visit_counts(pre_ticket: &PreTicket, now: SimTime, max_age: u64) -> bool {
+    let is_solving = pre_ticket.challenge_ends_at().is_some_and(|end| instant(now) <= end);
+    is_solving || instant(now).since(pre_ticket.first_visit()) <= max_age * MICROS_PER_SECOND
 }
 
 fn sim_time(at: Micros) -> SimTime {

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod attack_tests;
+mod devices;
 mod gate;
 mod request_rate;
 mod sale;

@@ -2,7 +2,10 @@
 
 use vestibule_core::VisitorState;
 
-use super::{GateResponse, Next, Phase, PollSpan, ReportedStatus, RequestKind, ShownEstimate, SkippedPolls, Visitor};
+use super::{
+    GateResponse, Next, Phase, PollSpan, ProofNeeded, ReportedStatus, RequestKind, ShownEstimate, SkippedPolls, Visitor,
+};
+use crate::hostile::ProofPolicy;
 use crate::sim_time::SimTime;
 use crate::visitor_kind::VisitorKind;
 use crate::workload::Behavior;
@@ -42,6 +45,12 @@ impl Visitor {
         }
         if first == self.timers.silent {
             return self.on_silence(now);
+        }
+        if std::mem::take(&mut self.is_solving) {
+            self.timers.request = SimTime::NEVER;
+            // The challenge is a request of its own.
+            self.add_requests(1);
+            return self.send(RequestKind::Join);
         }
         self.ask(now)
     }
@@ -233,10 +242,30 @@ impl Visitor {
                 self.timers.request = now.add_ms(status.poll_after_ms);
                 self.wait_for_timer()
             }
+            VisitorState::Waiting | VisitorState::Paused if status.session == 0 && status.proof.is_some() => {
+                self.on_challenge(now, status.proof)
+            }
             // The page has no session: it reloads itself.
             VisitorState::Waiting | VisitorState::Paused if status.session == 0 => self.enter(now),
             _ => self.keep_waiting(now, sent, status, behavior),
         }
+    }
+
+    /// A proof of work is needed to join.
+    fn on_challenge(&mut self, now: SimTime, proof: Option<ProofNeeded>) -> Next {
+        let Some(proof) = proof else { return self.wait_for_timer() };
+        self.trace.was_challenged = true;
+        // Whoever joins late or without a proof has another arrival than that of the first visit.
+        self.trace.was_turned_away = true;
+        match self.intent.proof {
+            ProofPolicy::Solve => {
+                self.is_solving = true;
+                self.timers.request = now.add_ms(proof.solved_after_ms);
+            }
+            ProofPolicy::Delayed => self.timers.request = now.add_ms(proof.delayed_after_ms.max(1000)),
+            ProofPolicy::None => return self.depart(),
+        }
+        self.wait_for_timer()
     }
 
     fn record_rejection(&mut self, status: &ReportedStatus) {

@@ -21,12 +21,14 @@ pub enum RequestKind {
     Away,
     /// Ends the session.
     Leave,
+    /// Gets a challenge, and joins with its solution.
+    Join,
 }
 
 impl RequestKind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Enter, Self::Poll, Self::Stream, Self::Page, Self::Keepalive, Self::Away, Self::Leave];
+    pub const ALL: [Self; 8] =
+        [Self::Enter, Self::Poll, Self::Stream, Self::Page, Self::Keepalive, Self::Away, Self::Leave, Self::Join];
 
     /// The name in reports.
     #[must_use]
@@ -39,6 +41,7 @@ impl RequestKind {
             Self::Keepalive => "keepalive",
             Self::Away => "away",
             Self::Leave => "leave",
+            Self::Join => "join",
         }
     }
 
@@ -119,6 +122,8 @@ pub struct ReportedStatus {
     pub poll_after_ms: u32,
     /// Whether a limit rejected the join.
     pub is_limited: bool,
+    /// The proof of work that is needed to join.
+    pub proof: Option<ProofNeeded>,
     /// Polls to skip, in virtual time only.
     pub skip: Option<PollSpan>,
 }
@@ -128,6 +133,15 @@ impl ReportedStatus {
     pub(crate) fn session_prefix(session: SessionId) -> u64 {
         session.as_bytes().first_chunk().map_or(1, |first| u64::from_be_bytes(*first).max(1))
     }
+}
+
+/// A proof of work that a newcomer needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProofNeeded {
+    /// Milliseconds until the challenge is solved, in virtual time only. A load test solves it when it joins.
+    pub solved_after_ms: u32,
+    /// Milliseconds after which the newcomer may join without a proof.
+    pub delayed_after_ms: u32,
 }
 
 /// A span of time in which polls would change nothing, so they are counted and not simulated.

@@ -11,7 +11,7 @@ mod stream;
 mod tests;
 mod trace;
 
-pub use messages::{GateResponse, PlannedRequest, PollSpan, ReportedStatus, RequestKind};
+pub use messages::{GateResponse, PlannedRequest, PollSpan, ProofNeeded, ReportedStatus, RequestKind};
 pub use trace::{ShownEstimate, VisitorTrace};
 
 use self::page_stream::PageStream;
@@ -77,6 +77,8 @@ pub struct Visitor {
     pub(crate) joined_at: u64,
     /// When the first page was requested that joined nobody, and when it was received.
     pub(crate) first_visit: Option<(SimTime, SimTime)>,
+    /// Whether the next request joins with the solution of a challenge.
+    pub(crate) is_solving: bool,
     /// When the session expires, by what the gate reported.
     pub(crate) present_until: SimTime,
     /// Polls that are counted and not simulated.
@@ -162,6 +164,7 @@ impl Visitor {
             position: 0,
             joined_at: 0,
             first_visit: None,
+            is_solving: false,
             present_until: SimTime::NEVER,
             skipped: SkippedPolls::default(),
             canceled: None,
@@ -278,7 +281,7 @@ impl Visitor {
         }
         match self.request.kind {
             RequestKind::Enter | RequestKind::Page => self.on_page(now, sent, response, behavior),
-            RequestKind::Poll => self.on_poll(now, sent, response, behavior),
+            RequestKind::Poll | RequestKind::Join => self.on_poll(now, sent, response, behavior),
             RequestKind::Stream => self.on_stream(now, sent, response),
             RequestKind::Keepalive => self.on_keepalive(now, sent, response),
             RequestKind::Away => self.on_away(now, behavior),

@@ -35,6 +35,7 @@ fn status(state: VisitorState, position: u32) -> ReportedStatus {
         expires_in: Some(60),
         poll_after_ms: 5000,
         is_limited: false,
+        proof: None,
         skip: None,
     }
 }

@@ -22,6 +22,8 @@ pub struct VisitorTrace {
     pub session: u64,
     /// Whether a limit or a full line rejected the visitor.
     pub was_limited: bool,
+    /// Whether the visitor was asked for a proof of work.
+    pub was_challenged: bool,
     /// Whether the visitor was turned away, by that or while the store was unavailable, so that the first visit counts as the
     /// arrival for longer.
     pub was_turned_away: bool,
@@ -84,6 +86,7 @@ impl VisitorTrace {
             joined: None,
             session: 0,
             was_limited: false,
+            was_challenged: false,
             was_turned_away: false,
             last_waiting: None,
             admitted: None,

@@ -97,6 +97,7 @@ impl AdminUnderTest {
             require_totp,
             streams: true,
             sale_keys: SaleKeys::new(&crate::GateUnderTest::sale_keys()).unwrap(),
+            trusted_headers: "cf-bot-score, x-amzn-waf-*".parse().unwrap(),
             jobs: Some(jobs.clone()),
         };
         let router = vestibule_admin::router(parts);

@@ -7,8 +7,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
+use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};
@@ -31,7 +31,7 @@ enum Door {
 pub struct GateOptions {
     /// How many proxies in front are believed.
     pub trusted_proxies: usize,
-    /// How requests are attributed to clients. A function has the default.
+    /// How requests are attributed to clients. A function has the headers of these alone.
     pub clients: ClientRules,
     /// Keys of tickets; the first signs.
     pub ticket_keys: KeyList,
@@ -69,6 +69,8 @@ impl GateOptions {
         // The load balancer is one proxy more than those that a test stands for.
         let proxies = self.trusted_proxies + 1;
         let read_timeout = self.proxy.read_timeout.as_secs().max(1);
+        let trusted = &self.clients.trusted_headers;
+        let trusted_headers = if trusted.is_empty() { String::new() } else { trusted.to_string() };
         Deployment::of("gate")
             .env("VESTIBULE_REDIS_URL", redis)
             .env("VESTIBULE_TICKET_KEYS", &self.ticket_keys.expose())
@@ -77,6 +79,7 @@ impl GateOptions {
             .env("VESTIBULE_TRUSTED_PROXIES", &proxies.to_string())
             .env("VESTIBULE_READ_TIMEOUT", &read_timeout.to_string())
             .env("VESTIBULE_STORE_TIMEOUT_MS", "10000")
+            .env("VESTIBULE_TRUSTED_HEADERS", &trusted_headers)
             .env("VESTIBULE_ADMIN_URL", self.admin_url.as_deref().unwrap_or_default())
     }
 }

@@ -11,4 +11,5 @@ mod pre_tickets;
 mod proofs;
 mod readings;
 mod rules;
+mod trusted_headers;
 mod waiting;

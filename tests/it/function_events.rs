@@ -17,9 +17,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
+use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, Streams};
 use vestibule_lambda::{Function, Invocation};
-use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_tests::{GateUnderTest, TestResponse};
 use vestibule_themes::Themes;
 

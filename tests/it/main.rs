@@ -43,6 +43,8 @@ mod metrics;
 #[cfg(test)]
 mod module_graph;
 #[cfg(test)]
+mod network_lists;
+#[cfg(test)]
 mod packaging;
 #[cfg(test)]
 mod phases;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tracing::{info, warn};
+use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{SaleKeys, StoreError};
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
-    sale_keys_from_env, variable,
+    sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{ThemesConfig, ThemesConfigError};
 
@@ -45,6 +46,8 @@ pub struct AdminConfig {
     pub first: Option<NewOperator>,
     /// `VESTIBULE_SALE_KEYS`: the sale keys of the gates. Needed for events with a draw.
     pub sale_keys: SaleKeys,
+    /// `VESTIBULE_TRUSTED_HEADERS`: those of the gates, which rules may name.
+    pub trusted_headers: TrustedHeaders,
 }
 
 /// Why a backoffice does not start. Never repeats a secret.
@@ -84,6 +87,7 @@ impl AdminConfig {
             require_totp,
             first,
             sale_keys: sale_keys_from_env()?,
+            trusted_headers: trusted_headers_from_env()?,
         })
     }
 
@@ -114,6 +118,7 @@ impl AdminConfig {
             require_totp: self.require_totp,
             streams: false,
             sale_keys: self.sale_keys,
+            trusted_headers: self.trusted_headers,
             jobs: None,
         })
     }

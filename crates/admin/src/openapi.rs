@@ -16,8 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use vestibule_core::fields::{Object, Usage};
 use vestibule_core::jobs::JobTarget;
 use vestibule_core::settings::{
-    BeaconValue, Event, Handover, Identity, InvitationBatch, NamedValue, NetworkListNames, ProofOfWork, Protection,
-    Rule, Settings, Tenant,
+    BeaconValue, Event, Handover, HeaderCondition, Identity, InvitationBatch, NamedValue, NetworkListNames,
+    ProofOfWork, Protection, Rule, Settings, Tenant,
 };
 
 use crate::access::COOKIE;
@@ -117,7 +117,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 15] {
+fn parts() -> [(&'static str, Value); 16] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
@@ -131,6 +131,7 @@ fn parts() -> [(&'static str, Value); 15] {
         part::<InvitationBatch>(Usage::Part),
         part::<BeaconValue>(Usage::Part),
         part::<Rule>(Usage::Part),
+        part::<HeaderCondition>(Usage::Part),
         part::<NamedValue>(Usage::Part),
         part::<DraftTemplate>(Usage::Part),
         part::<JobTarget>(Usage::Part),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use tracing::warn;
+use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{Directory, JobQueues};
@@ -39,6 +40,8 @@ pub struct AdminParts {
     pub streams: bool,
     /// The sale keys of the gates, from which draws derive.
     pub sale_keys: SaleKeys,
+    /// The headers that only trusted proxies of the gates may send, which rules may name.
+    pub trusted_headers: TrustedHeaders,
     /// The job queues; `None` in a function, where no worker runs their jobs.
     pub jobs: Option<Arc<JobQueues>>,
 }
@@ -56,6 +59,7 @@ pub(crate) struct Admin {
     pub(crate) require_totp: RequireTotp,
     pub(crate) streams: bool,
     pub(crate) sale_keys: Arc<SaleKeys>,
+    pub(crate) trusted_headers: Arc<TrustedHeaders>,
     pub(crate) jobs: Option<Arc<JobQueues>>,
     pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) stats: StatsSources,
@@ -76,6 +80,7 @@ impl Admin {
             require_totp,
             streams,
             sale_keys,
+            trusted_headers,
             jobs,
         } = parts;
         let stats = StatsSources { store: store.clone(), records: records.clone(), directory: directory.clone() };
@@ -90,6 +95,7 @@ impl Admin {
             require_totp,
             streams,
             sale_keys: Arc::new(sale_keys),
+            trusted_headers: Arc::new(trusted_headers),
             jobs,
             passwords: Arc::default(),
             stats_stream: Arc::new(StatsStream::new(stats.clone())),

@@ -66,6 +66,12 @@ impl JoinCounters {
         self.counters as u64
     }
 
+    /// The number of cells in all windows and rows.
+    #[cfg(test)]
+    pub(crate) const fn cell_count(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Continues in the window of `now`: clears what is too old.
     pub fn advance(&mut self, now: Micros) {
         let next = join_window(now);

@@ -5,7 +5,11 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vestibule_core::settings::{Mode, RequestAttributes, RuleAction, Settings, decide, parse_settings_document};
+use vestibule_core::NetworkClass;
+use vestibule_core::settings::{
+    Mode, RequestAttributes, Route, RuleAction, Settings, TrustedHeaders, class_of, decide, parse_settings_document,
+    untrusted_headers,
+};
 
 fn queue() -> Value {
     json!({
@@ -130,24 +134,152 @@ fn settings_round_trip() {
     assert_eq!(written["rules"], full["rules"]);
 }
 
-fn action(rules: &Value, path: &str) -> Option<RuleAction> {
+/// A page view whose headers are these, of which those with `cf-` are trusted.
+fn with_facts<T>(path: &str, headers: &[(&str, &str)], use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
+    let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    use_facts(&RequestAttributes {
+        path,
+        method: "GET",
+        header: &header,
+        cookie: &|_| None,
+        source: "203.0.113.9".parse().ok(),
+        trusted_headers: &"cf-*".parse().unwrap(),
+        in_list: &|name, _| (name == "offices").then_some(true).or_else(|| (name == "hosting").then_some(false)),
+    })
+}
+
+fn action(rules: &Value, path: &str) -> Option<Route> {
+    route(rules, path, &[])
+}
+
+fn route(rules: &Value, path: &str, headers: &[(&str, &str)]) -> Option<Route> {
     let settings = Settings::from_value(&with("rules", rules.clone())).unwrap();
-    let facts = RequestAttributes { path, method: "GET", header: &|_| None, cookie: &|_| None, source: None };
-    let ruling = decide(&[&settings.rules], &facts);
-    ruling.queue.map(|_| ruling.action)
+    let ruling = with_facts(path, headers, |facts| decide(&[&settings.rules], facts));
+    ruling.queue.map(|_| ruling.route)
+}
+
+fn class(rules: &Value, headers: &[(&str, &str)]) -> Option<NetworkClass> {
+    let settings = Settings::from_value(&with("rules", rules.clone())).unwrap();
+    with_facts("/", headers, |facts| class_of(&settings.rules, facts))
+}
+
+#[test]
+fn rules_classify_clients_beside_routes() {
+    let score = |action: &str, name: &str, test: &str, number: u64| json!({ "action": action, "header": { "name": name, test: number } });
+    let rules = json!([
+        score("trust", "cf-score", "above", 90),
+        score("challenge", "cf-score", "below", 30),
+        { "action": "bypass", "path": "/static/**" },
+        score("block", "cf-score", "below", 50),
+    ]);
+    let of_score = |score: &str| class(&rules, &[("cf-score", score)]);
+    assert_eq!(of_score("95"), Some(NetworkClass::Trusted));
+    assert_eq!(of_score("29"), Some(NetworkClass::Suspicious), "the first match decides");
+    assert_eq!(of_score("49"), Some(NetworkClass::Blocked));
+    assert_eq!([of_score("60"), class(&rules, &[])], [None, None]);
+    for headers in [&[("cf-score", "1")], &[("cf-score", "99")]] {
+        assert_eq!(route(&rules, "/static/a.css", headers), Some(Route::Bypass), "whatever the class");
+        assert_eq!(route(&rules, "/", headers), Some(Route::Queue), "there is no queue rule");
+    }
+    let with_queue = json!([score("block", "cf-score", "below", 50), { "action": "queue", "path": "/shop" }]);
+    assert_eq!(route(&with_queue, "/about", &[("cf-score", "1")]), None, "a classifying rule takes no request");
+}
+
+#[test]
+fn header_that_anyone_can_send_decides_nothing() {
+    let test = |action: &str, name: &str| json!([{ "action": action, "header": { "name": name, "above": 5 } }]);
+    let sent = [("x-score", "9"), ("cf-score", "9")];
+    assert_eq!(class(&test("trust", "cf-score"), &sent), Some(NetworkClass::Trusted));
+    assert_eq!(class(&test("trust", "x-score"), &sent), None);
+    assert_eq!(route(&test("bypass", "cf-score"), "/", &sent), Some(Route::Bypass));
+    assert_eq!(route(&test("bypass", "x-score"), "/", &sent), Some(Route::Queue));
+    assert_eq!(route(&test("queue", "cf-score"), "/", &[]), None);
+    assert_eq!(route(&test("queue", "x-score"), "/", &[]), Some(Route::Queue), "more requests go through the queue");
+    let equal = json!([{ "action": "block", "header": { "name": "x-bot", "value": "1" } }]);
+    assert_eq!(class(&equal, &[("x-bot", "1")]), None);
+
+    let settings = Settings::from_value(&with("rules", equal)).unwrap();
+    let errors = |trusted: &str| {
+        let errors = untrusted_headers(&settings.rules, &trusted.parse::<TrustedHeaders>().unwrap());
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        errors("cf-*"),
+        [
+            "rules[0].header: \"x-bot\" is not in VESTIBULE_TRUSTED_HEADERS, so anyone could send it; add it there if a trusted \
+             proxy always sets it. Trusted: cf-*"
+        ]
+    );
+    assert!(errors("X-Bot").is_empty());
+}
+
+#[test]
+fn source_can_be_a_list_of_networks() {
+    let rule = |action: &str, source: &str| json!([{ "action": action, "source": ["192.0.2.0/24", source] }]);
+    assert_eq!(route(&rule("bypass", "@offices"), "/", &[]), Some(Route::Bypass));
+    assert_eq!(route(&rule("bypass", "@hosting"), "/", &[]), Some(Route::Queue));
+    assert_eq!(route(&rule("queue", "@hosting"), "/", &[]), None);
+    for action in ["bypass", "queue"] {
+        let unknown = route(&rule(action, "@unknown"), "/", &[]);
+        assert_eq!(unknown, Some(Route::Queue), "{action}: more requests go through the queue");
+    }
+    let settings = Settings::from_value(&with("rules", rule("bypass", "@offices"))).unwrap();
+    assert_eq!(settings.rules[0].lists().collect::<Vec<_>>(), ["offices"]);
+    assert_eq!(settings.to_value()["rules"][0]["source"], json!(["192.0.2.0/24", "@offices"]));
+    for wrong in ["@", "@Offices", "@a b", "offices"] {
+        let errors = Settings::from_value(&with("rules", rule("bypass", wrong))).unwrap_err();
+        assert!(errors[0].to_string().contains("a list of networks such as \"@offices\""), "{errors:?}");
+    }
+}
+
+#[test]
+fn rule_that_classifies_needs_a_header_and_no_path() {
+    let errors = |rule: Value| {
+        let errors = Settings::from_value(&with("rules", json!([rule]))).unwrap_err();
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(
+        errors(json!({ "action": "block", "source": "203.0.113.0/24" })),
+        "rules[0].header: is required: \"block\", \"challenge\" and \"trust\" classify clients by a header of \
+         VESTIBULE_TRUSTED_HEADERS"
+    );
+    let header = json!({ "name": "cf-score", "below": 5 });
+    assert_eq!(
+        errors(json!({ "action": "trust", "header": header, "path": "/shop/**" })),
+        "rules[0].path: cannot be combined with \"block\", \"challenge\" and \"trust\", which apply to a client whatever it \
+         requests; use header and source"
+    );
+}
+
+#[test]
+fn stored_classifying_rule_of_another_version_is_dropped() {
+    let header = json!({ "name": "cf-score", "below": 5 });
+    let stored = with(
+        "rules",
+        json!([
+            { "action": "trust", "header": { "name": "cf-score", "matches": "9*" } },
+            { "action": "block", "header": header, "country": "FI" },
+            { "action": "bypass", "header": { "name": "cf-score", "below": 5, "matches": "9*" } },
+            { "action": "challenge", "header": header },
+            { "action": "throttle", "header": header },
+        ]),
+    );
+    let rules = Settings::from_stored(&stored).unwrap().rules;
+    let actions: Vec<_> = rules.iter().map(|rule| rule.action).collect();
+    assert_eq!(actions, [RuleAction::Challenge, RuleAction::Queue], "an unknown action is queue");
 }
 
 #[test]
 fn first_matching_rule_decides() {
     let exceptions = json!([{ "action": "bypass", "path": "/static/**" }]);
-    assert_eq!(action(&exceptions, "/static/a.css"), Some(RuleAction::Bypass));
-    assert_eq!(action(&exceptions, "/"), Some(RuleAction::Queue), "the rest meets the queue");
+    assert_eq!(action(&exceptions, "/static/a.css"), Some(Route::Bypass));
+    assert_eq!(action(&exceptions, "/"), Some(Route::Queue), "the rest meets the queue");
     let taken = json!([{ "action": "bypass", "path": "/shop/help" }, { "action": "queue", "path": "/shop/**" }]);
-    assert_eq!(action(&taken, "/shop/help"), Some(RuleAction::Bypass));
-    assert_eq!(action(&taken, "/shop/cart"), Some(RuleAction::Queue));
-    assert_eq!(action(&taken, "/shop"), Some(RuleAction::Queue));
+    assert_eq!(action(&taken, "/shop/help"), Some(Route::Bypass));
+    assert_eq!(action(&taken, "/shop/cart"), Some(Route::Queue));
+    assert_eq!(action(&taken, "/shop"), Some(Route::Queue));
     assert_eq!(action(&taken, "/about"), None, "the next queue of the host is asked");
-    assert_eq!(action(&json!([]), "/x"), Some(RuleAction::Queue));
+    assert_eq!(action(&json!([]), "/x"), Some(Route::Queue));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -199,7 +331,7 @@ proptest! {
         };
         let path = format!("{slashes}{}{step}/{name}{parameter}{}", "shop", if slash { "/" } else { "" });
         let rules = json!([{ "action": "queue", "path": "/shop/checkout" }]);
-        prop_assert_eq!(action(&rules, &path), Some(RuleAction::Queue), "{} ?{}", path, query);
+        prop_assert_eq!(action(&rules, &path), Some(Route::Queue), "{} ?{}", path, query);
     }
 }
 

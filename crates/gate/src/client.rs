@@ -1,7 +1,7 @@
 //! What limits know about the client of a request.
 
 use vestibule_core::line::{ClientDigests, JoinClient};
-use vestibule_core::settings::Settings;
+use vestibule_core::settings::{Settings, class_of};
 use vestibule_core::{ClientNetworks, NetworkPrefix, PrefixKind};
 
 use crate::request::RequestInfo;
@@ -18,11 +18,13 @@ pub(crate) fn join_client(gate: &Gate, info: &RequestInfo, settings: &Settings) 
             network: digest(PrefixKind::Network, &networks.network)?,
         })
     });
-    let class_of = |address| gate.clients.networks.current().class_of(address, &line.protection);
+    // What a trusted proxy says of the client comes before what lists say of its network.
+    let by_rules = info.facts(&gate.clients, |facts| class_of(&settings.rules, facts));
+    let in_lists = |address| gate.clients.networks.current().class_of(address, &line.protection);
     JoinClient {
         prefixes,
         network: networks.filter(|_| line.protection.show_networks).map(|networks| NetworkPrefix::of(networks.network)),
-        class: info.origin.address.and_then(class_of),
+        class: by_rules.or_else(|| info.origin.address.and_then(in_lists)),
         extra_hops: info.origin.extra_hops,
     }
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
 use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
-    ClientRules, ConfigError, Directory, EnvError, InvalidClientAddressSource, NetworkLists, NetworkListsError,
-    StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required, sale_keys_from_env, variable,
+    ConfigError, Directory, EnvError, InvalidClientAddressSource, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store,
+    parse_keys, required, sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
 use crate::STREAM_PATH;
 use crate::admin_url::{AdminUrl, InvalidAdminUrl};
+use crate::client_rules::ClientRules;
+use crate::network_lists::{NetworkLists, NetworkListsError};
 use crate::state::{Gate, GateParts};
 use crate::streams::Streams;
 
@@ -47,7 +49,7 @@ pub struct GateConfig {
     pub themes: ThemesConfig,
     /// `VESTIBULE_TRUSTED_PROXIES`: 0 to [`TRUSTED_PROXIES_MAX`], 1 if it is not set.
     pub trusted_proxies: usize,
-    /// `VESTIBULE_CLIENT_ADDRESS`, `VESTIBULE_NETWORKS`.
+    /// `VESTIBULE_CLIENT_ADDRESS`, `VESTIBULE_NETWORKS`, `VESTIBULE_TRUSTED_HEADERS`.
     pub clients: ClientRules,
     /// `VESTIBULE_CONNECT_TIMEOUT` and `VESTIBULE_READ_TIMEOUT`, in seconds; the others as they are.
     pub proxy: ProxyLimits,
@@ -107,8 +109,10 @@ impl GateConfig {
     /// Opens the gate. The store is connected in the background, so this must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// The store address, a key or the themes are invalid.
-    pub fn open(self) -> Result<Gate, GateConfigError> {
+    /// The store address, a key, the themes or a list of networks is invalid.
+    pub async fn open(self) -> Result<Gate, GateConfigError> {
+        let invalid = |error: NetworkListsError| EnvError::new(NETWORKS, error.to_string());
+        self.clients.networks.load_at_start().await.map_err(invalid)?;
         let store: Arc<dyn Store> = open_store(STORE, &self.store.url, self.store.timeout)?;
         Ok(Gate::new(GateParts {
             sale_keys: self.sale_keys,
@@ -135,8 +139,10 @@ fn admin_url() -> Result<Option<AdminUrl>, EnvError> {
 
 fn client_rules_from_env() -> Result<ClientRules, EnvError> {
     let source = variable(CLIENT_ADDRESS).map(|text| text.parse()).transpose();
-    let networks = variable(NETWORKS).map(NetworkLists::open).transpose();
+    let networks = variable(NETWORKS).map(|address| NetworkLists::at(&address)).transpose();
+    let trusted_headers = trusted_headers_from_env()?;
     Ok(ClientRules {
+        trusted_headers,
         source: source
             .map_err(|error: InvalidClientAddressSource| EnvError::new(CLIENT_ADDRESS, error.to_string()))?
             .unwrap_or_default(),

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tracing::info;
-use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decide as match_rules};
+use vestibule_core::settings::{HandoverKind, Preflights, Route, Rule, decide as match_rules};
 use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
@@ -48,11 +48,11 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
         return Err(GateError::UnknownHost);
     }
     let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
-    let ruling = info.facts(|facts| match_rules(&rules, facts));
+    let ruling = info.facts(&gate.clients, |facts| match_rules(&rules, facts));
     let queue = Arc::clone(&queues[ruling.queue.unwrap_or_default()]);
-    match ruling.action {
-        RuleAction::Queue => Ok(QueueMatch::Queued(queue)),
-        RuleAction::Bypass => Ok(QueueMatch::Bypassed(queue)),
+    match ruling.route {
+        Route::Queue => Ok(QueueMatch::Queued(queue)),
+        Route::Bypass => Ok(QueueMatch::Bypassed(queue)),
     }
 }
 

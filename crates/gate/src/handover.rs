@@ -192,7 +192,7 @@ pub(crate) fn bypass_reason(visit: &VisitResult) -> Option<&'static str> {
 mod tests {
     use http::{Extensions, HeaderMap, Method};
 
-    use vestibule_runtime::ClientAddressSource;
+    use crate::client_rules::ClientRules;
 
     use super::*;
 
@@ -205,7 +205,7 @@ mod tests {
                 HeaderMap::new(),
                 &Extensions::new(),
                 0,
-                &ClientAddressSource::default(),
+                &ClientRules::default(),
             )
         };
         let origin: Origin = "https://www.example.com".parse().unwrap();

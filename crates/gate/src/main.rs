@@ -12,7 +12,7 @@ fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     init_telemetry_from_env()?;
-    let gate = GateConfig::from_env()?.open()?;
+    let gate = GateConfig::from_env()?.open().await?;
     gate.warm_up().await;
     run_function(log_requests(router(gate))).await
 }

@@ -8,11 +8,12 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
-use vestibule_core::settings::{RequestAttributes, normalise_host};
+use vestibule_core::settings::{RequestAttributes, TrustedHeaders, normalise_host};
 use vestibule_core::{ClientNetworks, LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
-use vestibule_runtime::{ClientAddressSource, Queue, RequestOrigin, request_origin};
+use vestibule_runtime::{Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
+use crate::client_rules::ClientRules;
 use crate::cookies::ticket_cookies;
 use crate::invitation_code::{self, PresentedCode};
 use crate::state::Gate;
@@ -63,7 +64,7 @@ impl FromRequestParts<Gate> for RequestInfo {
 
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
         let headers = std::mem::take(&mut parts.headers);
-        Ok(Self::of(&parts.method, &parts.uri, headers, &parts.extensions, gate.trusted_proxies, &gate.clients.source))
+        Ok(Self::of(&parts.method, &parts.uri, headers, &parts.extensions, gate.trusted_proxies, &gate.clients))
     }
 }
 
@@ -71,12 +72,15 @@ impl RequestInfo {
     pub(crate) fn of(
         method: &Method,
         uri: &Uri,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         extensions: &Extensions,
         trusted_proxies: usize,
-        source: &ClientAddressSource,
+        clients: &ClientRules,
     ) -> Self {
         let peer = peer_address(extensions);
+        let origin = request_origin(&headers, peer, trusted_proxies, &clients.source);
+        // A proxy that states the visitor's address is one that also sets these headers.
+        keep_trusted(&mut headers, &clients.trusted_headers, trusted_proxies > 0 && origin.address.is_some());
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
         let authority = authority.or_else(|| text(&headers, header::HOST).map(str::to_owned)).unwrap_or_default();
         let mut info = Self {
@@ -85,7 +89,7 @@ impl RequestInfo {
             method: method.clone(),
             path: uri.path().to_owned(),
             query: uri.query().map(str::to_owned),
-            origin: request_origin(&headers, peer, trusted_proxies, source),
+            origin,
             peer,
             headers,
             presented: None,
@@ -186,8 +190,10 @@ impl RequestInfo {
     }
 
     /// The attributes that rules match.
-    pub(crate) fn facts<T>(&self, use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
+    pub(crate) fn facts<T>(&self, clients: &ClientRules, use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
         use_facts(&RequestAttributes {
+            trusted_headers: &clients.trusted_headers,
+            in_list: &|name, address| clients.networks.current().find(name, address),
             path: &self.path,
             method: self.method.as_str(),
             header: &|name| self.header(name),
@@ -308,6 +314,22 @@ impl Credential {
     }
 }
 
+/// Drops the headers that only a trusted proxy may send, unless one sent the request. If a header is there several times, the last
+/// is that of the proxy nearest to the gate, and the others may be the client's.
+fn keep_trusted(headers: &mut HeaderMap, trusted: &TrustedHeaders, is_from_proxy: bool) {
+    if trusted.is_empty() {
+        return;
+    }
+    let names: Vec<HeaderName> = headers.keys().filter(|name| trusted.contains(name.as_str())).cloned().collect();
+    for name in names {
+        let last = headers.get_all(&name).into_iter().next_back().cloned();
+        headers.remove(&name);
+        if let Some(last) = last.filter(|_| is_from_proxy) {
+            headers.insert(name, last);
+        }
+    }
+}
+
 fn is_document(destination: &str) -> bool {
     matches!(destination, "document" | "iframe" | "frame")
 }
@@ -331,7 +353,7 @@ mod tests {
         for (name, value) in headers {
             map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0, &ClientAddressSource::default())
+        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0, &ClientRules::default())
     }
 
     #[test]

@@ -8,11 +8,12 @@ use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::Proxy;
-use vestibule_runtime::{ClientRules, Directory, StoreClock};
+use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::admin_url::AdminUrl;
 use crate::challenge::Challenges;
+use crate::client_rules::ClientRules;
 use crate::identity::IdentityCheck;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::jobs::JobBackend;
+use vestibule_core::settings::{InvalidTrustedHeaders, TrustedHeaders};
 use vestibule_core::{KeyError, KeyList, SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 use vestibule_store_redis::{AddressError, RedisJobs, RedisOptions, RedisStore};
 
-use crate::env::variable;
+use crate::env::{EnvError, variable};
 
 /// The address of the memory store.
 const MEMORY: &str = "memory";
@@ -98,6 +99,19 @@ pub fn sale_keys_from_env() -> Result<SaleKeys, ConfigError> {
 /// The list of keys is invalid. The message contains no secret.
 pub fn parse_sale_keys(variable: &'static str, text: &str) -> Result<SaleKeys, ConfigError> {
     SaleKeys::new(&parse_keys(variable, text)?).map_err(|reason| ConfigError::Keys { variable, reason })
+}
+
+/// The variable with the headers that only trusted proxies may send, of gate and backoffice.
+const TRUSTED_HEADERS: &str = "VESTIBULE_TRUSTED_HEADERS";
+
+/// Reads the headers that only trusted proxies may send (`VESTIBULE_TRUSTED_HEADERS`); none without the variable.
+///
+/// # Errors
+/// An entry is neither the name of a header nor a prefix.
+pub fn trusted_headers_from_env() -> Result<TrustedHeaders, EnvError> {
+    let parsed = variable(TRUSTED_HEADERS).map(|text| text.parse()).transpose();
+    let parsed = parsed.map_err(|error: InvalidTrustedHeaders| EnvError::new(TRUSTED_HEADERS, error.to_string()))?;
+    Ok(parsed.unwrap_or_default())
 }
 
 /// Parses keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`, `VESTIBULE_SALE_KEYS`).

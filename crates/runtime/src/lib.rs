@@ -14,14 +14,12 @@
 //! - [`log_requests`]: one line per request, and the request ID in every other line.
 //! - [`Problem`]: errors as problem details (RFC 9457).
 //! - [`request_origin`], [`client_network`]: the client address and scheme, behind trusted proxies.
-//! - [`ClientRules`]: which header states the client address, and lists of networks.
 //! - [`init_telemetry`]: logging, with levels per module.
 //!
 //! Try it: `cargo test -p vestibule-runtime`.
 
 mod beacon;
 mod client_address;
-mod client_rules;
 mod clock;
 mod config;
 mod decision;
@@ -29,7 +27,6 @@ mod directory;
 mod env;
 mod job_queues;
 mod log_format;
-mod network_lists;
 mod problem;
 mod request_log;
 mod stored_settings;
@@ -40,16 +37,15 @@ pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
 pub use client_address::{
     ClientAddressSource, InvalidClientAddressSource, RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin,
 };
-pub use client_rules::ClientRules;
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, Stores, open_jobs, open_store, open_store_and_records, parse_keys, parse_sale_keys, sale_keys_from_env,
+    ConfigError, Stores, open_jobs, open_store, open_store_and_records, parse_keys, parse_sale_keys,
+    sale_keys_from_env, trusted_headers_from_env,
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
 pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten};
-pub use network_lists::{NetworkLists, NetworkListsError, Networks};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
 pub use stored_settings::stored_settings;

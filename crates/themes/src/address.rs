@@ -25,7 +25,7 @@ pub enum ThemesAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemesAddressError {
     /// Neither a folder nor a bucket.
-    #[error("must be a folder of themes or s3://bucket/prefix")]
+    #[error("must be a folder or s3://bucket/prefix")]
     Scheme,
     /// Not a bucket's name.
     #[error("has an invalid bucket name: 3 to 63 characters of a-z, 0-9, - and . after s3://")]
@@ -34,7 +34,7 @@ pub enum ThemesAddressError {
     #[error("has an invalid prefix: no part may be empty, begin with a dot or contain a control character, \\ or :")]
     Prefix,
     /// A bucket, in a build without the feature `s3`.
-    #[error("must be a folder of themes; this build has no support for S3")]
+    #[error("must be a folder; this build has no support for S3")]
     NoS3,
 }
 

@@ -158,7 +158,7 @@ fn read(folder: &Path, path: &str, max: u64) -> Result<Option<Bytes>, StorageErr
         return Ok(None);
     }
     let fault = |message: String| StorageError::Fault(ThemeError::Read { file: file.clone(), message });
-    let inside = inside(folder, &file).ok_or_else(|| fault("cannot be read, or leads out of the theme".to_owned()))?;
+    let inside = inside(folder, &file).ok_or_else(|| fault("cannot be read, or leads out of the folder".to_owned()))?;
     let bytes = read_limited(&inside, max).map_err(|error| fault(error.to_string()))?;
     if bytes.len() as u64 > max {
         return Err(StorageError::Fault(ThemeError::TooLarge { file, max }));

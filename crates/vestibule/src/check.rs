@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use bytes::Bytes;
 use chrono::{DateTime, Local};
 use clap::Args;
@@ -13,9 +15,10 @@ use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
     Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin,
-    Plan, PlanOptions, Settings, StoredSettings, event_problems, queues_unmatched,
+    Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, event_problems, queues_unmatched, untrusted_headers,
 };
 use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
+use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::parse_sale_keys;
 use vestibule_themes::ThemesConfig;
@@ -42,6 +45,20 @@ pub(crate) struct CheckOptions {
     /// Sale keys of the gates; events that name another key are reported
     #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
     pub(crate) sale_keys: Option<String>,
+
+    /// Headers that only trusted proxies of the gates may send; rules that rely on others are reported
+    #[arg(
+        long,
+        env = "VESTIBULE_TRUSTED_HEADERS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "NAMES"
+    )]
+    pub(crate) trusted_headers: TrustedHeaders,
+
+    /// Lists of networks of the gates, a folder or `s3://bucket/prefix`; names of other lists are reported
+    #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
+    pub(crate) networks: Option<String>,
 }
 
 /// Checks a file. Exit status 1 if `serve` would reject it.
@@ -56,6 +73,10 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let themes = ThemesConfig { address: options.themes.clone(), recheck: None }.open("--themes")?;
     let keys = options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?;
     let keys = keys.unwrap_or_default();
+    let lists = match &options.networks {
+        Some(place) => Some(network_lists(place).await.context("--networks")?),
+        None => None,
+    };
     let now = SystemClock::new().now();
     let plan = Plan::of(&StoredSettings::default(), document.clone(), &PlanOptions::default());
     let mut code = ExitCode::SUCCESS;
@@ -67,7 +88,14 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         for batch in &queue.invitations {
             println!("  {}", batch_summary(batch));
         }
-        for warning in warnings(queue, &document.queues, &plan, now).into_iter().chain(key_warnings(queue, &keys)) {
+        for warning in warnings(queue, &document.queues, &plan, now)
+            .into_iter()
+            .chain(key_warnings(queue, &keys))
+            .chain(header_warnings(queue, &options.trusted_headers))
+        {
+            println!("  warning: {warning}");
+        }
+        for warning in lists.iter().flat_map(|lists| list_warnings(queue, lists)) {
             println!("  warning: {warning}");
         }
         if let Some(warning) = key_set_warning(queue).await {
@@ -193,6 +221,36 @@ fn key_warnings<'a>(queue: &'a Settings, keys: &'a SaleKeys) -> impl Iterator<It
     let unknown = named.filter(|(_, key)| keys.ids().all(|known| known != key.as_str()));
     unknown
         .map(|(event, key)| format!("event \"{}\": the sale key \"{key}\" is not among those of --sale-keys", event.id))
+}
+
+/// Rules that never match, because anyone could send their headers.
+fn header_warnings(queue: &Settings, trusted: &TrustedHeaders) -> impl Iterator<Item = String> {
+    untrusted_headers(&queue.rules, trusted).into_iter().map(|error| error.to_string())
+}
+
+async fn network_lists(place: &str) -> Result<Arc<Networks>, NetworkListsError> {
+    let lists = NetworkLists::at(place)?;
+    lists.load().await?;
+    Ok(lists.current())
+}
+
+/// Names of lists that the gates do not have.
+fn list_warnings(queue: &Settings, lists: &Networks) -> Vec<String> {
+    let in_rules = queue
+        .rules
+        .iter()
+        .enumerate()
+        .flat_map(|(index, rule)| rule.lists().map(move |name| (format!("rules[{index}].source"), name)));
+    let classes = queue.line.protection.lists.by_class().into_iter();
+    let in_classes = classes.flat_map(|(class, names)| {
+        names.iter().map(move |name| (format!("protection.lists.{}", class.as_str()), name.as_str()))
+    });
+    let known = match lists.names().collect::<Vec<_>>() {
+        names if names.is_empty() => "there are none".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    };
+    let unknown = in_rules.chain(in_classes).filter(|(_, name)| lists.names().all(|known| known != *name));
+    unknown.map(|(field, name)| format!("{field}: --networks has no list \"{name}\"; {known}")).collect()
 }
 
 fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec<String> {

@@ -19,13 +19,13 @@ use vestibule_core::settings::{
     Document, HOST_GAP, Plan, PlanOptions, StoredSettings, Unlisted, parse_settings_document,
 };
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, StoreError, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, STREAM_PATH, Streams};
+use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
 use vestibule_runtime::{
-    ClientAddressSource, ClientRules, Directory, JobQueues, NetworkLists, Stores, init_telemetry, log_requests,
-    open_jobs, open_store_and_records, stored_settings,
+    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, log_requests, open_jobs, open_store_and_records,
+    stored_settings,
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
@@ -80,7 +80,9 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         "limits"
     );
     let streams = Streams::new(limits.streams);
-    let gate = gate(&options, store.clone(), directory.clone(), streams.clone(), sale_keys.clone())?;
+    let clients = client_rules(&options)?;
+    clients.networks.load_at_start().await.context("--networks")?;
+    let gate = gate(&options, clients, store.clone(), directory.clone(), streams.clone(), sale_keys.clone())?;
     let router = vestibule_gate::router(gate.clone());
     let router = log_requests(requests.around(router));
     let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?.with_limits(limits.gate);
@@ -95,6 +97,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         require_totp: options.require_totp,
         streams: true,
         sale_keys: sale_keys.clone(),
+        trusted_headers: options.trusted_headers.clone(),
         jobs: Some(jobs.clone()),
     };
     let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
@@ -262,6 +265,7 @@ const fn has_state_folder(options: &ServeOptions) -> bool {
 
 fn gate(
     options: &ServeOptions,
+    clients: ClientRules,
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
     streams: Streams,
@@ -287,7 +291,7 @@ fn gate(
         sale_keys,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
-        clients: client_rules(options)?,
+        clients,
         proxy: Proxy::new(ProxyLimits {
             connect_timeout: Duration::from_secs(options.connect_timeout),
             read_timeout: Duration::from_secs(options.read_timeout),
@@ -306,12 +310,16 @@ fn client_rules(options: &ServeOptions) -> anyhow::Result<ClientRules> {
             "--client-address needs --trusted-proxies: without trusted proxies the address is that of the connection"
         );
     }
+    if !options.trusted_headers.is_empty() && options.trusted_proxies == 0 {
+        bail!("--trusted-headers needs --trusted-proxies: without trusted proxies these headers are always dropped");
+    }
     Ok(ClientRules {
+        trusted_headers: options.trusted_headers.clone(),
         source: options.client_address.clone(),
         networks: options
             .networks
-            .as_ref()
-            .map(NetworkLists::open)
+            .as_deref()
+            .map(NetworkLists::at)
             .transpose()
             .context("--networks")?
             .unwrap_or_default(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use vestibule_core::settings::Origin;
+use vestibule_core::settings::{Origin, TrustedHeaders};
 use vestibule_runtime::{ClientAddressSource, TRUSTED_PROXIES_MAX};
 use vestibule_themes::THEMES_RECHECK;
 
@@ -118,9 +118,20 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_CLIENT_ADDRESS", default_value = "x-forwarded-for", value_name = "HEADER")]
     pub(crate) client_address: ClientAddressSource,
 
-    /// Folder with lists of networks: files of one network a line, named by the file
-    #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "FOLDER")]
-    pub(crate) networks: Option<PathBuf>,
+    /// Headers that only a trusted proxy may send, such as cf-bot-score or x-amzn-waf-*, separated by commas. Without a trusted
+    /// proxy they are dropped; rules can use them
+    #[arg(
+        long,
+        env = "VESTIBULE_TRUSTED_HEADERS",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "NAMES"
+    )]
+    pub(crate) trusted_headers: TrustedHeaders,
+
+    /// Lists of networks, a folder or `s3://bucket/prefix`: files of one network a line, named by the file
+    #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
+    pub(crate) networks: Option<String>,
 
     /// Number of trusted proxies in front of --admin-listen
     #[arg(long, env = "VESTIBULE_ADMIN_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]

@@ -1413,6 +1413,13 @@ export interface components {
         };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
+        /** @description A client that a rule classifies. */
+        ClassifiedClient: {
+            /** @description Its action: `block`, `challenge` or `trust`. */
+            action: string;
+            /** @description Index of the matching rule, from 0. */
+            rule: number;
+        };
         /** @description What to confirm. */
         Confirmation: {
             /** @description What will happen, in English. */
@@ -1568,9 +1575,10 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
+            client?: components["schemas"]["ClassifiedClient"] | null;
             /** @description The matching host of the queue. */
             host?: string | null;
             /** @description The code and parameters of the reason, for other languages. */
@@ -1579,7 +1587,7 @@ export interface components {
             queue?: string | null;
             /** @description The reason in English. */
             reason: string;
-            /** @description Index of the matching rule, from 0; `null` for none. */
+            /** @description Index of the matching rule with `queue` or `bypass`, from 0; `null` for none. */
             rule?: number | null;
         };
         /** @description A sale with its times. Times are in RFC 3339 with an offset, in whole seconds. */
@@ -1743,6 +1751,25 @@ export interface components {
              * @enum {string}
              */
             preflights?: "answer" | "forward";
+        };
+        /** @description A header that a request must have with exactly this value; or, for headers of `VESTIBULE_TRUSTED_HEADERS`, an integer in a range, or its presence. */
+        HeaderCondition: {
+            /**
+             * Format: int64
+             * @description The header is an integer above this one.
+             */
+            above?: number;
+            /**
+             * Format: int64
+             * @description The header is an integer below this one.
+             */
+            below?: number;
+            /** @description Name of the header (case-insensitive). */
+            name: string;
+            /** @description Whether the request has the header. */
+            present?: boolean;
+            /** @description The required value. */
+            value?: string;
         };
         /** @description How the account of a visitor is known. An account has one session in the queue. */
         Identity: {
@@ -2193,9 +2220,9 @@ export interface components {
         MessageParams: {
             [key: string]: number | string | components["schemas"]["Message"];
         };
-        /** @description A header or cookie that a request must have with exactly this value. */
+        /** @description A cookie that a request must have with exactly this value. */
         NamedValue: {
-            /** @description Name of the header (case-insensitive) or cookie (case-sensitive). */
+            /** @description Name of the cookie (case-sensitive). */
             name: string;
             /** @description The required value. */
             value: string;
@@ -2212,7 +2239,7 @@ export interface components {
             /** @description The network. */
             prefix: string;
         };
-        /** @description Lists of networks by class. A list is a file in the folder of `VESTIBULE_NETWORKS`. If a network is in several classes, the first of `trusted`, `blocked`, `suspicious` and `shared` applies. */
+        /** @description Lists of networks by class. A list is a file at the place of `VESTIBULE_NETWORKS`. If a network is in several classes, the first of `trusted`, `blocked`, `suspicious` and `shared` applies. */
         NetworkLists: {
             /** @description Lists of networks from which nobody joins. */
             blocked?: string[];
@@ -3263,19 +3290,19 @@ export interface components {
         /** @description A rule. All of its conditions must match; a condition with several alternatives matches if one of them does. */
         Rule: {
             /**
-             * @description What happens to matching requests: `queue` or `bypass`.
+             * @description What happens to matching requests: `queue` or `bypass`; or to clients, whatever they request: `block`, `challenge` or `trust`.
              * @enum {string}
              */
-            action: "queue" | "bypass";
+            action: "queue" | "bypass" | "block" | "challenge" | "trust";
             /** @description A cookie with its value. */
             cookie?: components["schemas"]["NamedValue"];
-            /** @description A header with its value. */
-            header?: components["schemas"]["NamedValue"];
+            /** @description A header, with its value or a condition on it. */
+            header?: components["schemas"]["HeaderCondition"];
             /** @description Methods. */
             method?: string[];
             /** @description Path globs: `*` within a segment, `**` across segments. */
             path?: string[];
-            /** @description Networks or addresses of the visitor. */
+            /** @description Networks or addresses of the visitor, or `@name` for a list of networks. */
             source?: string[];
         };
         /** @description The sessions that were found. */
@@ -3623,10 +3650,12 @@ export interface components {
             cookies?: {
                 [key: string]: string;
             } | null;
-            /** @description Headers by name. */
+            /** @description Headers by name. Those of `VESTIBULE_TRUSTED_HEADERS` count as set by a trusted proxy. */
             headers?: {
                 [key: string]: string;
             } | null;
+            /** @description Names of the lists of networks that contain the address. The backoffice does not read lists. */
+            lists?: string[] | null;
             /** @description The method. Default: "GET". */
             method?: string | null;
             /** @description The queue whose rules are replaced by `rules`. */

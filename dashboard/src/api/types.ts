@@ -61,6 +61,8 @@ export type NetworkEntry = Schemas['NetworkEntry']
 /** Measures against automated clients. */
 export type Protection = NonNullable<QueueSettings['protection']>
 /** How a queue treats a network. */
+/** How a queue knows the accounts of a site. */
+export type Identity = NonNullable<Protection['identity']>
 export type NetworkClass = NonNullable<Protection['networks']>[string]
 /** Texts of the operator message by language tag; `default` for all other languages. */
 export type OperatorMessage = NonNullable<QueueSettings['message']>

@@ -13,8 +13,8 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock as _, KeyList, Micros, PassSigner, PutMode, SaleKeys, SessionId, Store, SystemClock, TicketSigner, Timestamp,
 };
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
+use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 

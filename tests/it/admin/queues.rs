@@ -19,6 +19,7 @@ on_memory_and_redis! {
     one_concurrent_create_wins,
     queues_are_listed_by_page_and_searched,
     url_test_returns_the_queue_and_the_reason,
+    rules_name_trusted_headers_only,
     body_must_be_json_of_limited_size,
 }
 
@@ -257,7 +258,7 @@ async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     assert_eq!(
         shop["evaluated"][0],
         json!({
-            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "Rule 2 matched; the request is queued.",
+            "queue": "a", "host": "x.example.com", "rule": 1, "client": null, "reason": "Rule 2 matched; the request is queued.",
             "message": { "code": "rule_queued", "params": { "rule": 2 } },
         })
     );
@@ -280,8 +281,39 @@ async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     let wrong = json!({ "url": "x.example.com", "queue": "a", "rules": [{ "action": "turn" }] });
     let wrong = root.post("/url-tests", wrong).await.wrong_fields();
     assert!(wrong.len() == 1 && wrong[0].starts_with("rules[0].action"), "{wrong:?}");
+    let score = |name: &str| json!([{ "action": "block", "header": { "name": name, "below": 30 } }]);
+    let request = json!({
+        "url": "x.example.com", "queue": "a", "rules": score("cf-bot-score"), "headers": { "CF-Bot-Score": "29" },
+    });
+    let tested = root.post("/url-tests", request).await.json();
+    let [outcome, client] = [&tested["outcome"], &tested["evaluated"][0]["client"]];
+    assert_eq!((outcome, client), (&json!("queue"), &json!({ "rule": 0, "action": "block" })));
+    let untrusted = json!({ "url": "x.example.com", "queue": "a", "rules": score("x-score") });
+    let wrong = root.post("/url-tests", untrusted).await.wrong_fields();
+    assert!(wrong.len() == 1 && wrong[0].starts_with("rules[0].header: \"x-score\" is not in"), "{wrong:?}");
     let theirs = json!({ "url": "x.example.com", "queue": "a", "rules": [] });
     assert_eq!(blue.post("/url-tests", theirs).await.status.as_u16(), 404);
+}
+
+async fn rules_name_trusted_headers_only(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let score = |name: &str| json!([{ "action": "challenge", "header": { "name": name, "below": 30 } }]);
+    let settings = |name: &str| {
+        json!({
+            "id": "a", "tenant": "acme", "hosts": ["x.example.com"], "quota": 1, "handover": { "kind": "check" },
+            "rules": score(name),
+        })
+    };
+    let mut root = backoffice.root();
+    let is_refused = |wrong: &[String], field: &str| wrong.len() == 1 && wrong[0].starts_with(field);
+    assert!(is_refused(&root.post("/queues", settings("x-score")).await.wrong_fields(), "rules[0].header: "));
+    assert_eq!(root.post("/queues", settings("x-amzn-waf-score")).await.status.as_u16(), 201);
+    let patch = root.patch("/queues/a", json!({ "rules": score("x-score") })).await;
+    assert!(is_refused(&patch.wrong_fields(), "rules[0].header: "));
+    let tenants = json!([{ "id": "acme", "name": "acme" }]);
+    let import = json!({ "tenants": tenants, "queues": [settings("x-score")] });
+    let wrong = root.post("/settings", import).await.wrong_fields();
+    assert!(is_refused(&wrong, "a.rules[0].header: "), "{wrong:?}");
 }
 
 async fn body_must_be_json_of_limited_size(backoffice: Backoffice) {

@@ -168,3 +168,33 @@ async fn missing_file_and_invalid_toml_are_errors() {
     assert_eq!(status, 1);
     assert!(said.contains(&format!("{}:2: ", file.shown())), "{said}");
 }
+
+#[tokio::test]
+async fn untrusted_headers_and_unknown_lists_are_warnings() {
+    let rules = "quota = 5\n[[queues.rules]]\naction = \"block\"\nheader = { name = \"cf-bot-score\", below = 30 }\n\
+                 [[queues.rules]]\naction = \"bypass\"\nsource = \"@offices\"";
+    let text = settings("https://www.example.com", rules);
+    let text =
+        text.replace("pre_ticket_from = \"none\"", "pre_ticket_from = \"none\", lists = { blocked = [\"hosting\"] }");
+    let file = SettingsFile::of(&text);
+    let lists = tempfile::tempdir().unwrap();
+    std::fs::write(lists.path().join("partners.txt"), "203.0.113.0/24").unwrap();
+    let (shown, place) = (file.shown(), lists.path().display().to_string());
+    let header = "rules[0].header: \"cf-bot-score\" is not in VESTIBULE_TRUSTED_HEADERS";
+    let unknown = [
+        "rules[1].source: --networks has no list \"offices\"; there are partners",
+        "protection.lists.blocked: --networks has no list \"hosting\"; there are partners",
+    ];
+    let (status, said) = run(&["check", &shown, "--networks", &place]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains(header) && unknown.iter().all(|warning| said.contains(warning)), "{said}");
+    for list in ["offices", "hosting.txt"] {
+        std::fs::write(lists.path().join(list), "198.51.100.0/24").unwrap();
+    }
+    let (status, said) = run(&["check", &shown, "--networks", &place, "--trusted-headers", "cf-*"]).await;
+    assert_eq!((status, said.contains("warning")), (0, false), "{said}");
+    std::fs::write(lists.path().join("offices"), "everybody").unwrap();
+    let (status, said) = run(&["check", &shown, "--networks", &place]).await;
+    assert_eq!(status, 1);
+    assert!(said.contains("offices:1: must be a network such as 203.0.113.0/24"), "{said}");
+}

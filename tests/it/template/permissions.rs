@@ -100,6 +100,20 @@ fn a_function_writes_its_own_log_and_reads_its_own_themes() {
 }
 
 #[test]
+fn gate_reads_network_lists_below_their_prefix() {
+    let stack = Stack::deploy(&[("NetworkListPrefix", "lists/live")]);
+    assert_eq!(stack.environment("Gate")["VESTIBULE_NETWORKS"], "s3://themebucket/lists/live");
+    let statements = statements(&stack, "Gate");
+    let named =
+        |sid: &str| statements.iter().find(|statement| statement["Sid"] == sid).unwrap_or_else(|| panic!("{sid}"));
+    assert_eq!(named("ReadNetworkLists")["Resource"], "themebucket.arn/lists/live/*");
+    assert_eq!(named("ListNetworkLists")["Condition"]["StringLike"]["s3:prefix"], "lists/live/*");
+    let layer = "arn:aws:lambda:eu-west-1:123456789012:layer:networks:1";
+    let stack = Stack::deploy(&[("NetworkLists", layer)]);
+    assert_eq!(stack.environment("Gate")["VESTIBULE_NETWORKS"], "/opt/networks");
+}
+
+#[test]
 fn code_cannot_change_network_interfaces() {
     let stack = Stack::deploy_all(&[]);
     let denied = statements(&stack, "Gate").into_iter().find(|statement| statement["Effect"] == "Deny").unwrap();

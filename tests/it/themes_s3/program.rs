@@ -198,7 +198,7 @@ async fn invalid_theme_addresses_are_refused() {
         ("s3://", "--themes: s3:// has an invalid bucket name"),
         ("s3://A_bucket/x", "--themes: s3://A_bucket/x has an invalid bucket name"),
         ("s3://bucket//x", "has an invalid prefix: no part may be empty"),
-        ("https://bucket.s3.amazonaws.com", "must be a folder of themes or s3://bucket/prefix"),
+        ("https://bucket.s3.amazonaws.com", "must be a folder or s3://bucket/prefix"),
         ("no/such/folder", "--themes: no/such/folder is not a folder"),
     ] {
         let mut program =

@@ -414,7 +414,8 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JOIN_WINDOW;
+    use crate::line::join_distribution::LARGEST_NETWORKS_MAX;
+    use crate::{JOIN_WINDOW, PrefixDigest};
 
     #[test]
     fn addresses_are_judged_from_twenty_joins_on() {
@@ -428,6 +429,41 @@ mod tests {
         assert!(!WindowTotals { joins: 19, ..WindowTotals::default() }.limits_apply());
         assert!(WindowTotals { joins: 20, networks: 20, ..WindowTotals::default() }.limits_apply());
         assert!(!WindowTotals { joins: 20, networks: 2, extra_hops: 2, ..WindowTotals::default() }.limits_apply());
+    }
+
+    /// 16 addresses of each network join, and hosting networks much more often.
+    #[test]
+    fn a_million_joins_need_no_more_memory() {
+        const NETWORKS: u32 = 60_000;
+        let now = Micros(1_700_000_100_000_000);
+        let protection = Protection::default();
+        let mut limits = Limits::default();
+        let digest = |number: u32| {
+            // Spread over the cells, as keyed digests are.
+            PrefixDigest::of_rows([number.wrapping_mul(0x9E37_79B1), number.wrapping_mul(0x85EB_CA77) ^ 0x27D4_EB2F])
+        };
+        let client = |number: u32| {
+            let network = if number.is_multiple_of(4) { number % 100 } else { number % NETWORKS };
+            let address = (network << 8) | (number / NETWORKS);
+            let prefix: std::net::Ipv4Addr = ((11 << 24) + (network << 8)).into();
+            JoinClient {
+                prefixes: Some(ClientDigests { address: digest(address ^ (1 << 31)), network: digest(network) }),
+                network: Some(NetworkPrefix::of(ipnet::Ipv4Net::new_assert(prefix, 24).into())),
+                ..JoinClient::default()
+            }
+        };
+        limits.advance(now);
+        for number in 0..1_000_000 {
+            let client = client(number);
+            let estimates = limits.estimates(now, &client, &protection);
+            limits.count(now, &client, &protection, estimates.as_ref());
+        }
+        let counters = limits.counters.as_ref().unwrap();
+        assert_eq!(counters.cell_count(), 4 * protection.counters as usize, "two windows of two rows");
+        let joins = &limits.distribution.halves[half_of(limits.distribution.window)];
+        assert!(joins.networks.len() <= LARGEST_NETWORKS_MAX, "{}", joins.networks.len());
+        let largest = joins.networks.values().filter(|joins| **joins >= 10_000).count();
+        assert_eq!(largest, 25, "the hosting networks are listed, with no fewer joins than they had");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Routing conflicts: queues that are valid by themselves, but whose hosts and rules cannot both apply.
 
+use super::rule::takes_unmatched;
 use super::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
 use crate::fields::FieldWording as W;
 use crate::{Message, Param};
@@ -38,7 +39,7 @@ pub fn routing_conflicts<'a>(
 /// Whether a queue takes the requests that none of its rules match.
 #[must_use]
 pub fn queues_unmatched(queue: &Settings) -> bool {
-    queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
+    takes_unmatched(&queue.rules)
 }
 
 /// Whether requests to a host can also be for one of the others.
@@ -71,7 +72,7 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<F
     let is_later = other.id < candidate.id;
     let mut found = Vec::new();
     for (mine, rule) in candidate.rules.iter().enumerate() {
-        let same = |(_, other): &(usize, &Rule)| other.has_same_conditions(rule);
+        let same = |(_, other): &(usize, &Rule)| other.action.route().is_some() && other.has_same_conditions(rule);
         for (theirs, their_rule) in other.rules.iter().enumerate().filter(same) {
             let later = if is_later { rule } else { their_rule };
             if later.action == RuleAction::Queue {

@@ -10,10 +10,12 @@ mod event;
 mod event_beacon;
 mod event_changes;
 mod field_change;
+mod header_condition;
 mod host;
 mod identity;
 mod invitation;
 mod job_queue_plan;
+mod list_name;
 mod name;
 mod network_lists;
 mod operator_message;
@@ -26,6 +28,8 @@ mod protection;
 mod reach;
 mod rule;
 mod tenant;
+mod trusted_headers;
+mod value_text;
 
 pub(crate) use absolute_url::AbsoluteUrl;
 pub use beacon::{
@@ -40,10 +44,12 @@ pub use event_changes::{
     keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
 pub use field_change::{FieldChange, differences};
+pub use header_condition::HeaderCondition;
 pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
 pub use job_queue_plan::{JobQueueChange, JobQueuePlan, StoredJobQueue, job_queues_outside};
+pub use list_name::ListName;
 pub use name::{HOST_GAP, NAME_MAX, Name, parse_name};
 pub use network_lists::{ClassifiedNetworks, NetworkListNames};
 pub use operator_message::{MESSAGE_MAX, OperatorMessage};
@@ -55,10 +61,12 @@ pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::Reach;
 pub use rule::{
-    Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling,
-    ValueText, action_of, decide, decisive, rulings,
+    Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule, RuleAction, Ruling,
+    Source, class_of, decide, decisive, route_of, rulings, untrusted_headers,
 };
 pub use tenant::{Color, Logo, Tenant};
+pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders};
+pub use value_text::ValueText;
 
 use serde_json::{Map, Value, json};
 

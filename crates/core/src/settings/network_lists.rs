@@ -7,28 +7,22 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::list_name::ListName;
 use super::rule::Network;
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, List, OrEmpty, Reader};
-use crate::{Message, NetworkClass, QueueId};
+use crate::{Message, NetworkClass};
 
 /// Maximum number of lists per class.
 const LISTS_MAX: usize = 20;
 /// Maximum number of prefixes that a queue classifies by themselves.
 const NETWORKS_MAX: usize = 1000;
 
-crate::text_kind! {
-    /// The name of a list of networks: that of its file.
-    pub ListName: W::Id, { "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "maxLength": crate::ID_MAX }, |text| {
-        text.parse::<QueueId>().ok().map(|_| text.to_owned())
-    };
-}
-
 /// The names of lists.
 type ListNames = OrEmpty<List<ListName, 0, LISTS_MAX>>;
 
 crate::fields! {
-    /// Lists of networks by class. A list is a file in the folder of `VESTIBULE_NETWORKS`. If a network is in several classes, the
+    /// Lists of networks by class. A list is a file at the place of `VESTIBULE_NETWORKS`. If a network is in several classes, the
     /// first of `trusted`, `blocked`, `suspicious` and `shared` applies.
     #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
     #[serde(default)]

@@ -1,15 +1,20 @@
 //! Rules: which requests to a host a queue applies to.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use ipnet::IpNet;
 use serde_json::Value;
 
+use super::header_condition::HeaderCondition;
+use super::list_name::parse_list_name;
 use super::path::path_readings;
-use crate::Message;
+use super::trusted_headers::TrustedHeaders;
+use super::value_text::{TEXT_MAX, ValueText};
 use crate::fields::FieldWording as W;
-use crate::fields::{Field, List, ObjectReader, Omissible, OrEmpty, Reader};
+use crate::fields::{Field, FieldError, List, ObjectReader, Omissible, OrEmpty, Reader};
+use crate::{Message, NetworkClass};
 
 /// Maximum number of rules per queue.
 pub const RULES_MAX: usize = 100;
@@ -17,25 +22,68 @@ pub const RULES_MAX: usize = 100;
 const GLOBS_MAX: usize = 200;
 /// Maximum number of alternatives per condition.
 const ALTERNATIVES_MAX: usize = 100;
-/// Maximum length of a path glob, header or cookie text.
-const TEXT_MAX: usize = 512;
 
-/// The action for requests that match a rule.
+/// The action for requests that match a rule. Of the rules with `queue` and `bypass` the first match decides, and so it does of the
+/// others, each as if there were no rules of the other kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleAction {
     /// The request goes through the queue.
     Queue,
     /// The request bypasses the queue and is not counted.
     Bypass,
+    /// The client joins no queue, as one of a `blocked` network.
+    Block,
+    /// The client counts as one of a `suspicious` network.
+    Challenge,
+    /// The client counts as one of a `trusted` network.
+    Trust,
 }
 
-crate::word_field!(RuleAction { Queue = "queue", Bypass = "bypass" } else Queue);
+crate::word_field!(RuleAction {
+    Queue = "queue",
+    Bypass = "bypass",
+    Block = "block",
+    Challenge = "challenge",
+    Trust = "trust",
+} else Queue);
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// Through the queue.
+    Queue,
+    /// Past the queue.
+    Bypass,
+}
+
+impl RuleAction {
+    /// Where matching requests go; `None` for an action that classifies clients.
+    #[must_use]
+    pub const fn route(self) -> Option<Route> {
+        match self {
+            Self::Queue => Some(Route::Queue),
+            Self::Bypass => Some(Route::Bypass),
+            Self::Block | Self::Challenge | Self::Trust => None,
+        }
+    }
+
+    /// The class of matching clients, as if a list contained their network.
+    #[must_use]
+    pub const fn class(self) -> Option<NetworkClass> {
+        match self {
+            Self::Queue | Self::Bypass => None,
+            Self::Block => Some(NetworkClass::Blocked),
+            Self::Challenge => Some(NetworkClass::Suspicious),
+            Self::Trust => Some(NetworkClass::Trusted),
+        }
+    }
+}
 
 crate::fields! {
-    /// A header or cookie that a request must have with exactly this value.
+    /// A cookie that a request must have with exactly this value.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct NamedValue {
-        /// Name of the header (case-insensitive) or cookie (case-sensitive).
+        /// Name of the cookie (case-sensitive).
         pub name: ValueText,
         /// The required value.
         pub value: ValueText,
@@ -43,10 +91,6 @@ crate::fields! {
 }
 
 crate::text_kind! {
-    /// A name or value of a header or cookie.
-    pub ValueText: W::ValueText.with("most", TEXT_MAX), { "minLength": 1, "maxLength": TEXT_MAX }, |text| {
-        (!text.is_empty() && text.len() <= TEXT_MAX).then(|| text.to_owned())
-    };
     /// A path glob.
     pub PathGlob: W::PathGlob, { "maxLength": TEXT_MAX }, |text| {
         let fits = text.starts_with('/') && text.len() <= TEXT_MAX && glob(text).is_some();
@@ -60,6 +104,10 @@ crate::text_kind! {
 }
 
 crate::text_field! { IpAddr: W::Address, {}; }
+
+fn parse_network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}
 
 /// A network, or a single address.
 pub struct Network;
@@ -76,11 +124,56 @@ impl Field for Network {
     }
 
     fn parse(value: &Value, reader: &mut Reader) -> Option<IpNet> {
-        let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-        reader.accept::<Self>(value, value.as_str().and_then(network))
+        reader.accept::<Self>(value, value.as_str().and_then(parse_network))
     }
 
     fn to_json(value: &IpNet) -> Value {
+        value.to_string().into()
+    }
+}
+
+/// Where a client may be: a network, or a list of networks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A network.
+    Network(IpNet),
+    /// The list of this name: `@name`.
+    List(String),
+}
+
+/// Begins the name of a list.
+const LIST_MARK: char = '@';
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(network) => network.fmt(f),
+            Self::List(name) => write!(f, "{LIST_MARK}{name}"),
+        }
+    }
+}
+
+impl Field for Source {
+    type Value = Self;
+
+    fn expected() -> Message {
+        W::Source.into()
+    }
+
+    fn schema() -> Value {
+        serde_json::json!({ "type": "string" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let text = value.as_str();
+        let parsed = match text.and_then(|text| text.strip_prefix(LIST_MARK)) {
+            Some(name) => parse_list_name(name).map(Self::List),
+            None => text.and_then(parse_network).map(Self::Network),
+        };
+        reader.accept::<Self>(value, parsed)
+    }
+
+    fn to_json(value: &Self) -> Value {
         value.to_string().into()
     }
 }
@@ -136,31 +229,46 @@ crate::fields! {
     /// of them does.
     #[derive(Debug, Clone)]
     pub struct Rule {
-        /// What happens to matching requests: `queue` or `bypass`.
+        /// What happens to matching requests: `queue` or `bypass`; or to clients, whatever they request: `block`, `challenge` or `trust`.
         pub action: RuleAction,
         /// Path globs: `*` within a segment, `**` across segments.
         pub path: OrEmpty<PathGlobs>,
         /// Methods.
         pub method: OrEmpty<List<Method, 1, ALTERNATIVES_MAX>>,
-        /// A header with its value.
-        pub header: Omissible<NamedValue>,
+        /// A header, with its value or a condition on it.
+        pub header: Omissible<HeaderCondition>,
         /// A cookie with its value.
         pub cookie: Omissible<NamedValue>,
-        /// Networks or addresses of the visitor.
-        pub source: OrEmpty<List<Network, 1, ALTERNATIVES_MAX>>,
+        /// Networks or addresses of the visitor, or `@name` for a list of networks.
+        pub source: OrEmpty<List<Source, 1, ALTERNATIVES_MAX>>,
     }
     check = check_conditions;
 }
 
 /// A rule needs a condition. If a part of a stored rule can't be read, more requests go through the
-/// queue rather than fewer: a bypass rule with an unknown condition is dropped.
+/// queue rather than fewer, and no client is classified: any other rule with an unknown condition is dropped.
 fn check_conditions(rule: &mut Rule, object: &mut ObjectReader<'_>) {
     if object.is_stored() {
-        if rule.action == RuleAction::Bypass && object.has_ignored() {
+        if rule.action != RuleAction::Queue && object.has_ignored() {
             object.error("action", W::RuleWithoutCondition);
         }
     } else if !rule.has_condition() && !object.has_errors() {
         object.error("action", W::RuleWithoutCondition);
+    }
+    if rule.action.class().is_some() && !object.has_errors() {
+        check_client_conditions(rule, object);
+    }
+}
+
+/// Clients are classified by what a trusted proxy says of them.
+fn check_client_conditions(rule: &Rule, object: &mut ObjectReader<'_>) {
+    if rule.header.is_none() {
+        object.error("header", W::ClassNeedsHeader);
+    }
+    let conditions =
+        [("path", rule.path.sources.is_empty()), ("method", rule.method.is_empty()), ("cookie", rule.cookie.is_none())];
+    for (name, _) in conditions.into_iter().filter(|(_, is_absent)| !is_absent) {
+        object.error(name, W::NoClientCondition);
     }
 }
 
@@ -176,20 +284,46 @@ pub struct RequestAttributes<'a> {
     pub cookie: &'a dyn Fn(&str) -> Option<String>,
     /// The visitor's address as determined behind trusted proxies; `None` if unknown.
     pub source: Option<IpAddr>,
+    /// The headers that only trusted proxies can send.
+    pub trusted_headers: &'a TrustedHeaders,
+    /// Whether a list of networks contains an address; `None` if there is no such list.
+    pub in_list: &'a dyn Fn(&str, IpAddr) -> Option<bool>,
 }
 
 impl Rule {
     /// Whether all conditions match a request with this reading of its path.
     #[must_use]
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
-        let has_header = |wanted: &NamedValue| (facts.header)(&wanted.name) == Some(&wanted.value);
+        // A header that anyone can send decides nothing: more requests go through the queue rather than fewer.
+        let has_header = |wanted: &HeaderCondition| match self.untrusted_header(facts.trusted_headers) {
+            Some(_) => self.action == RuleAction::Queue,
+            None => wanted.matches((facts.header)(&wanted.name)),
+        };
         let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
-        let inside = |address: IpAddr| self.source.iter().any(|net| net.contains(&address));
+        let is_in = |source: &Source, address| match source {
+            Source::Network(network) => network.contains(&address),
+            // The same for a list that is not known.
+            Source::List(name) => (facts.in_list)(name, address).unwrap_or(self.action == RuleAction::Queue),
+        };
+        let inside = |address: IpAddr| self.source.iter().any(|source| is_in(source, address));
         (self.path.sources.is_empty() || self.path.matches(path))
             && (self.method.is_empty() || self.method.iter().any(|method| method == facts.method))
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
             && (self.source.is_empty() || facts.source.is_some_and(inside))
+    }
+
+    /// The header of the rule if only a trusted proxy may send it, and anyone can.
+    #[must_use]
+    pub fn untrusted_header(&self, trusted: &TrustedHeaders) -> Option<&str> {
+        let header = self.header.as_ref()?;
+        let needs_trust = self.action.class().is_some() || header.needs_trust();
+        (needs_trust && !trusted.contains(&header.name)).then_some(&header.name)
+    }
+
+    /// The lists of networks that the rule names.
+    pub fn lists(&self) -> impl Iterator<Item = &str> {
+        self.source.iter().filter_map(|source| if let Source::List(name) = source { Some(name.as_str()) } else { None })
     }
 
     /// Whether both have the same conditions, whatever their actions.
@@ -212,7 +346,7 @@ pub struct Ruling {
     /// The reading of the path.
     pub path: String,
     /// Whether the request goes through a queue or bypasses it.
-    pub action: RuleAction,
+    pub route: Route,
     /// The index of the queue whose rules decided; `None` if no queue applies.
     pub queue: Option<usize>,
 }
@@ -222,15 +356,15 @@ pub struct Ruling {
 pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
     let readings = path_readings(facts.path);
     let rule_on = |path: String| {
-        let decides = |rules: &[Rule]| action_of(rules, facts, &path);
+        let decides = |rules: &[Rule]| route_of(rules, facts, &path);
         let found = queues.iter().enumerate().find_map(|(index, rules)| Some((index, decides(rules)?)));
-        let (queue, action) = found.map_or((None, RuleAction::Bypass), |(index, action)| (Some(index), action));
-        Ruling { path, action, queue }
+        let (queue, route) = found.map_or((None, Route::Bypass), |(index, route)| (Some(index), route));
+        Ruling { path, route, queue }
     };
     let mut rulings: Vec<Ruling> = readings.paths.into_iter().map(rule_on).collect();
     if !readings.is_complete {
         let queue = (!queues.is_empty()).then_some(0);
-        rulings.push(Ruling { path: facts.path.to_owned(), action: RuleAction::Queue, queue });
+        rulings.push(Ruling { path: facts.path.to_owned(), route: Route::Queue, queue });
     }
     rulings
 }
@@ -242,28 +376,46 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
 /// If `rulings` is empty.
 #[must_use]
 pub fn decisive(rulings: &[Ruling]) -> &Ruling {
-    rulings.iter().find(|ruling| ruling.action == RuleAction::Queue).unwrap_or(&rulings[0])
+    rulings.iter().find(|ruling| ruling.route == Route::Queue).unwrap_or(&rulings[0])
 }
 
 /// The decision for a request: the [`decisive`] one of its [`rulings`].
 #[must_use]
 pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
     if queues.first().is_some_and(|rules| rules.is_empty()) {
-        return Ruling { path: facts.path.to_owned(), action: RuleAction::Queue, queue: Some(0) };
+        return Ruling { path: facts.path.to_owned(), route: Route::Queue, queue: Some(0) };
     }
     decisive(&rulings(queues, facts)).clone()
 }
 
-/// The decision of one queue's rules for a reading of the path: the action of the first matching
-/// rule. If none matches, a queue with only bypass rules (or none) takes the request; a queue with
-/// queue rules does not (`None`), and the next queue of the host decides.
+/// The decision of one queue's rules for a reading of the path: the first matching rule that says where requests go. If none
+/// matches, a queue without queue rules takes the request; a queue with queue rules does not (`None`), and the next queue of the
+/// host decides.
 #[must_use]
-pub fn action_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<RuleAction> {
-    match rules.iter().find(|rule| rule.matches(facts, path)) {
-        Some(rule) => Some(rule.action),
-        None if rules.iter().all(|rule| rule.action == RuleAction::Bypass) => Some(RuleAction::Queue),
-        None => None,
-    }
+pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<Route> {
+    let mut routed = rules.iter().filter(|rule| rule.matches(facts, path));
+    let found = routed.find_map(|rule| rule.action.route());
+    found.or_else(|| takes_unmatched(rules).then_some(Route::Queue))
+}
+
+/// Whether a queue with these rules takes the requests that none of them match.
+pub(super) fn takes_unmatched(rules: &[Rule]) -> bool {
+    rules.iter().all(|rule| rule.action != RuleAction::Queue)
+}
+
+/// The class that the rules of a queue give the client of a request: that of the first matching rule that classifies clients.
+#[must_use]
+pub fn class_of(rules: &[Rule], facts: &RequestAttributes<'_>) -> Option<NetworkClass> {
+    let classifying = rules.iter().filter_map(|rule| Some((rule, rule.action.class()?)));
+    classifying.into_iter().find(|(rule, _)| rule.matches(facts, facts.path)).map(|(_, class)| class)
+}
+
+/// The rules whose headers only a trusted proxy may send, and anyone can, as errors of `rules[..].header`.
+#[must_use]
+pub fn untrusted_headers(rules: &[Rule], trusted: &TrustedHeaders) -> Vec<FieldError> {
+    let found = rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.untrusted_header(trusted)?)));
+    let fault = |name: &str| W::UntrustedHeader.with("name", name).with("known", trusted.to_string());
+    found.map(|(index, name)| FieldError::new(format!("rules[{index}].header"), fault(name))).collect()
 }
 
 /// Whether the rules of a queue have more path globs than allowed.

@@ -298,11 +298,12 @@ mod tests {
     use vestibule_core::store::VisitStore as _;
     use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SaleKeys, TicketSigner};
     use vestibule_proxy::{Proxy, ProxyLimits};
-    use vestibule_runtime::{ClientRules, Directory};
+    use vestibule_runtime::Directory;
     use vestibule_store_memory::MemoryStore;
     use vestibule_themes::Themes;
 
     use super::*;
+    use crate::client_rules::ClientRules;
     use crate::state::GateParts;
     use crate::streams::{StreamLimits, Streams};
 

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::SaleKeys;
-use vestibule_core::settings::Document;
+use vestibule_core::settings::{Document, TrustedHeaders};
 use vestibule_core::{Store, SystemClock};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{Directory, LogFormat, init_telemetry};
@@ -131,6 +131,7 @@ impl Demo {
             require_totp: vestibule_admin::RequireTotp::Nobody,
             streams: true,
             sale_keys,
+            trusted_headers: TrustedHeaders::default(),
             jobs: None,
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })

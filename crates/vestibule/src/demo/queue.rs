@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits, Streams};
-use vestibule_runtime::{ClientRules, Directory, STORE_TIMEOUT};
+use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, Streams};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use super::shop::FREE_PATHS;

@@ -6,6 +6,7 @@ use tracing::debug;
 use vestibule_core::settings::{
     FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
     invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
+    untrusted_headers,
 };
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 use vestibule_records::{EphemeralKey, EphemeralKind, event_report};
@@ -110,6 +111,7 @@ pub(crate) async fn draft(
     }
     let mut settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     refuse_invented(None, &settings)?;
+    refuse_untrusted(admin, &settings)?;
     // A copy is drawn by a secret of its own.
     complete(admin, None, &mut settings)?;
     principal.can_edit(&settings.tenant).map_err(|problem| match problem {
@@ -130,6 +132,12 @@ pub(crate) async fn draft(
 fn refuse_invented(before: Option<&Settings>, settings: &Settings) -> Result<(), Problem> {
     let invented = invented_beacon_values(before.map(|before| &before.line), &settings.line);
     if invented.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(invented)) }
+}
+
+/// Refuses rules that believe headers which anyone can send.
+fn refuse_untrusted(admin: &Admin, settings: &Settings) -> Result<(), Problem> {
+    let untrusted = untrusted_headers(&settings.rules, &admin.trusted_headers);
+    if untrusted.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(untrusted)) }
 }
 
 /// Completes the draws of events and the keys of invitations.
@@ -225,6 +233,9 @@ pub(crate) async fn patched(
     let delegated = ["hosts", "handover", "cookie_domain", "theme"];
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
         allowed(admin, principal, &settings, Some(current)).await?;
+    }
+    if changes.iter().any(|change| change.field == "rules") {
+        refuse_untrusted(admin, &settings)?;
     }
     // Only these decide which requests are queued.
     if changes.iter().any(|change| ["hosts", "rules"].contains(&change.field.as_str())) {

@@ -10,8 +10,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::fields::{List, ObjectReader, Omissible, StringMap};
 use vestibule_core::settings::{
-    FieldWording, Method, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, Settings, action_of, decisive,
-    normalise_host, rulings,
+    FieldWording, ListName, Method, RULES_MAX, RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders,
+    decisive, normalise_host, route_of, rulings, untrusted_headers,
 };
 use vestibule_core::{Message, QueueId, fields, text_field};
 use vestibule_runtime::Queue;
@@ -27,6 +27,8 @@ use crate::state::Admin;
 
 /// Maximum length of a tested URL.
 const URL_MAX: usize = 8192;
+/// Maximum number of lists of networks of a tested request.
+const LISTS_MAX: usize = 100;
 /// Maximum number of headers, and of cookies, of a tested request.
 const PAIRS_MAX: usize = 100;
 
@@ -37,12 +39,14 @@ fields! {
         url: Url,
         /// The method.
         method: Method = "GET".to_owned(),
-        /// Headers by name.
+        /// Headers by name. Those of `VESTIBULE_TRUSTED_HEADERS` count as set by a trusted proxy.
         headers: StringMap<PAIRS_MAX> = BTreeMap::new(),
         /// Cookies by name.
         cookies: StringMap<PAIRS_MAX> = BTreeMap::new(),
         /// IP address of the visitor.
         source: Omissible<IpAddr>,
+        /// Names of the lists of networks that contain the address. The backoffice does not read lists.
+        lists: List<ListName, 0, LISTS_MAX> = Vec::new(),
         /// The queue whose rules are replaced by `rules`.
         queue: Omissible<QueueId>,
         /// Rules to use instead of the saved ones.
@@ -131,17 +135,34 @@ pub(crate) struct EvaluatedQueue {
     queue: Option<String>,
     /// The matching host of the queue.
     host: Option<String>,
-    /// Index of the matching rule, from 0; `null` for none.
+    /// Index of the matching rule with `queue` or `bypass`, from 0; `null` for none.
     rule: Option<usize>,
+    /// What the rules with `block`, `challenge` and `trust` say of the client; `null` if none of them matches.
+    client: Option<ClassifiedClient>,
     /// The reason in English.
     reason: String,
     /// The code and parameters of the reason, for other languages.
     message: MessageView,
 }
 
+/// A client that a rule classifies.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ClassifiedClient {
+    /// Index of the matching rule, from 0.
+    rule: usize,
+    /// Its action: `block`, `challenge` or `trust`.
+    action: &'static str,
+}
+
+impl ClassifiedClient {
+    const fn by(index: usize, rule: &Rule) -> Self {
+        Self { rule: index, action: rule.action.as_str() }
+    }
+}
+
 impl EvaluatedQueue {
     fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Message) -> Self {
-        Self { queue, host, rule, reason: reason.to_string(), message: MessageView(reason) }
+        Self { queue, host, rule, client: None, reason: reason.to_string(), message: MessageView(reason) }
     }
 }
 
@@ -158,13 +179,17 @@ pub(crate) async fn test_url(
     admin.directory.refresh().await?;
     let mut queues = admin.directory.of_host(&test.url.host).await;
     if let (Some(id), Some(rules)) = (&test.queue, test.rules.take()) {
+        let untrusted = untrusted_headers(&rules, &admin.trusted_headers);
+        if !untrusted.is_empty() {
+            return Err(Problem::ValidationFailed(untrusted));
+        }
         let mut settings = find_visible(&admin, &principal, id.as_str()).await?;
         settings.rules = rules;
         for queue in queues.iter_mut().filter(|queue| queue.settings.id == *id) {
             *queue = Arc::new(queue.with(settings.clone()));
         }
     }
-    Ok(Json(met(&principal, &test, &queues)))
+    Ok(Json(met(&principal, &test, &queues, &admin.trusted_headers)))
 }
 
 /// Host and path of a URL, with or without a scheme.
@@ -178,24 +203,32 @@ fn split(url: &str) -> Option<(String, String)> {
     Some((normalise_host(&rest[..end])?, path.to_owned()))
 }
 
-fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTestResult {
+fn met(
+    principal: &Principal,
+    request: &UrlTest,
+    queues: &[Arc<Queue>],
+    trusted_headers: &TrustedHeaders,
+) -> UrlTestResult {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
     let cookie = |name: &str| request.cookies.get(name).cloned();
+    let in_list = |name: &str, _| Some(request.lists.iter().any(|list| list == name));
     let facts = RequestAttributes {
         path: &request.url.path,
         method: &request.method,
         header: &header,
         cookie: &cookie,
         source: request.source,
+        trusted_headers,
+        in_list: &in_list,
     };
     let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
     let rulings = rulings(&rules, &facts);
-    let outcome = |ruling: &Ruling| match (ruling.action, ruling.queue) {
+    let outcome = |ruling: &Ruling| match (ruling.route, ruling.queue) {
         _ if queues.is_empty() => Outcome::UnknownHost,
-        (RuleAction::Queue, _) => Outcome::Queue,
-        (RuleAction::Bypass, Some(_)) => Outcome::Bypass,
-        (RuleAction::Bypass, None) => Outcome::Pass,
+        (Route::Queue, _) => Outcome::Queue,
+        (Route::Bypass, Some(_)) => Outcome::Bypass,
+        (Route::Bypass, None) => Outcome::Pass,
     };
     let readings = rulings.iter().map(|ruling| Reading { path: ruling.path.clone(), outcome: outcome(ruling) });
     let decisive = decisive(&rulings);
@@ -206,7 +239,7 @@ fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTe
             if !can_view(queue) {
                 return EvaluatedQueue::new(None, None, None, FieldWording::ForeignQueue.into());
             }
-            let takes = decisive.action == RuleAction::Queue && decisive.queue == Some(index);
+            let takes = decisive.route == Route::Queue && decisive.queue == Some(index);
             ask(&queue.settings, &facts, &request.url.host, &decisive.path, takes)
         });
     UrlTestResult {
@@ -222,17 +255,22 @@ fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTe
 /// Why a queue takes the request or does not. Texts count rules from 1. If it `takes` the request although no rule says so, the path has too many
 /// readings.
 fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> EvaluatedQueue {
-    let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
-    let reason: Message = match (action_of(&settings.rules, facts, path), rule) {
-        (Some(RuleAction::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule + 1),
-        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Code::NoRules.into(),
-        (Some(RuleAction::Queue), None) => Code::UnmatchedQueued.into(),
+    let matching = |rule: &Rule| rule.matches(facts, path);
+    let rule = settings.rules.iter().position(|rule| rule.action.route().is_some() && matching(rule));
+    let client = settings.rules.iter().position(|rule| rule.action.class().is_some() && matching(rule));
+    let reason: Message = match (route_of(&settings.rules, facts, path), rule) {
+        (Some(Route::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule + 1),
+        (Some(Route::Queue), None) if settings.rules.is_empty() => Code::NoRules.into(),
+        (Some(Route::Queue), None) => Code::UnmatchedQueued.into(),
         _ if takes => Code::TooManyReadings.into(),
-        (Some(RuleAction::Bypass), Some(rule)) => Code::RuleBypassed.with("rule", rule + 1),
-        (Some(RuleAction::Bypass), None) | (None, _) => Code::NoRuleMatched.into(),
+        (Some(Route::Bypass), Some(rule)) => Code::RuleBypassed.with("rule", rule + 1),
+        (Some(Route::Bypass), None) | (None, _) => Code::NoRuleMatched.into(),
     };
     let host = settings.hosts.iter().find(|pattern| pattern.matches(host)).map(ToString::to_string);
-    EvaluatedQueue::new(Some(settings.id.to_string()), host, rule, reason)
+    EvaluatedQueue {
+        client: client.map(|rule| ClassifiedClient::by(rule, &settings.rules[rule])),
+        ..EvaluatedQueue::new(Some(settings.id.to_string()), host, rule, reason)
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 use vestibule_core::settings::{
     Document, FieldChange, FieldError, KeptReason, Plan, PlanOptions, SaltPolicy, StoredSettings, Tenant, Unlisted,
+    untrusted_headers,
 };
 use vestibule_core::{Message, Micros, Store, StoreError};
 
@@ -186,6 +187,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
     if !plan.invalid_draws.is_empty() {
         return Err(Problem::ValidationFailed(plan.invalid_draws));
     }
+    reject_untrusted_headers(admin, &plan)?;
     reject_foreign_themes(&stored, &plan)?;
     let locked = plan.locked_events(&stored, now);
     if !locked.is_empty() {
@@ -204,6 +206,18 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
     let (lobbies, consequences) = planned.into_iter().unzip();
     shown.lobbies = lobbies;
     Ok(PlannedImport { stored, plan, shown, consequences })
+}
+
+/// Rejects rules that the import changes and that believe headers which anyone can send.
+fn reject_untrusted_headers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
+    let changed = plan.queues.iter().filter(|queue| queue.changes.iter().any(|change| change.field == "rules"));
+    let errors: Vec<FieldError> = changed
+        .flat_map(|queue| {
+            let errors = untrusted_headers(&queue.settings.rules, &admin.trusted_headers).into_iter();
+            errors.map(|error| FieldError::new(format!("{}.{}", queue.settings.id, error.field), error.fault))
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
 /// The lobbies that a plan affects at `now` and that have visitors, each with what happens to it.

@@ -55,3 +55,32 @@ test('the largest networks can be classified on a phone', async ({ page, backoff
   await expect(block).toBeInViewport({ ratio: 1 })
   await expectAccessible(page, 'networks on a phone')
 })
+
+test('accounts are set up in the settings', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme Live')
+  await backoffice.api.queue({ id: 'acme-tour', name: 'World tour' })
+  await signIn(page, backoffice, undefined, '/queues/acme-tour/settings')
+  const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'site' }
+  await page.getByLabel('Accounts').selectOption('Tokens of the site')
+  await page.getByLabel('Issuer').fill('https://www.example.com')
+  await page.getByLabel('Audiences').fill('tour')
+  await page.getByLabel('Where the token is').fill('cookie:shop_id')
+
+  await test.step('a key set that is none is refused at its field', async () => {
+    await page.getByLabel('Keys', { exact: true }).fill('{ "keys": ')
+    await page.getByRole('button', { name: 'Review' }).click()
+    await expect(page.locator('.field', { hasText: 'JWK set itself' }).locator('.error')).toContainText('JWK set')
+    await expectAccessible(page, 'accounts')
+  })
+
+  await test.step('the settings are saved and shown again', async () => {
+    await page.getByLabel('Keys', { exact: true }).fill(JSON.stringify({ keys: [key] }))
+    await page.getByRole('button', { name: 'Review' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText('Settings saved.')).toBeVisible()
+    await page.reload()
+    await expect(page.getByLabel('Issuer')).toHaveValue('https://www.example.com')
+    await expect(page.getByLabel('Where the token is')).toHaveValue('cookie:shop_id')
+    expect(JSON.parse(await page.getByLabel('Keys', { exact: true }).inputValue()).keys).toMatchObject([{ kid: 'site' }])
+  })
+})

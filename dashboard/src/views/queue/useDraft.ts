@@ -129,12 +129,13 @@ function patched(field: keyof QueueSettings, base: QueueSettings, draft: QueueSe
   return field === 'protection' ? protection(base, draft) : draft[field]
 }
 
-/** Objects are merged, so removed networks and lists must be null. */
+/** Objects are merged, so removed networks, lists and members of the identity must be null. */
 function protection({ protection: before }: QueueSettings, { protection: after }: QueueSettings) {
   const removed = (names: object | undefined) => Object.fromEntries(Object.keys(names ?? {}).map((name) => [name, null]))
   const networks = { ...removed(before?.networks), ...after?.networks }
   const lists = { ...removed(before?.lists), ...after?.lists }
-  return { ...after, ...(Object.keys(networks).length > 0 && { networks }), ...(Object.keys(lists).length > 0 && { lists }) }
+  const identity = after?.identity ? { ...removed(before?.identity), ...after.identity } : before?.identity && null
+  return { ...after, ...(identity !== undefined && { identity }), ...(Object.keys(networks).length > 0 && { networks }), ...(Object.keys(lists).length > 0 && { lists }) }
 }
 
 /** Objects are merged, so a removed origin must be null. */

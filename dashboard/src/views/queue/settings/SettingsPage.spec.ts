@@ -75,6 +75,40 @@ test('removed networks are null in the patch', async () => {
   expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { networks, lists: { shared: [] }, per_address: 'none' } } })
 })
 
+test('accounts are set up and removed', async () => {
+  const requests = await open({ [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [] } })
+  await field('Accounts').find('select').setValue('jwt')
+  await field('Issuer').find('input').setValue('https://www.example.com')
+  await field('Audiences').find('textarea').setValue('tour')
+  await field('Keys').find('textarea').setValue('{ "keys": [] }')
+  await field('Keys').find('textarea').trigger('change')
+  await field('Account required').find('select').setValue('yes')
+  await field('Sign-in page').find('input').setValue('https://www.example.com/sign-in?return={return}')
+  await review()
+  expect(writes(requests).at(-1)).toMatchObject({
+    body: {
+      protection: {
+        identity: {
+          kind: 'jwt', issuer: 'https://www.example.com', audience: ['tour'], from: [], keys: { keys: [] }, required: true,
+          sign_in: 'https://www.example.com/sign-in?return={return}',
+        },
+      },
+    },
+  })
+})
+
+test('removed accounts are null in the patch', async () => {
+  const identity = { issuer: 'https://www.example.com', audience: ['tour'], jwks: 'https://www.example.com/keys', key_id: 'k1' }
+  const base = settings({ protection: { identity } })
+  const requests = await open({ [`GET ${QUEUE}`]: base, [`PATCH ${QUEUE}?validate=true`]: { settings: base, changes: [] } })
+  await field('Ticket key of sessions').find('input').setValue('')
+  await review()
+  expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { identity: { ...identity, key_id: null } } } })
+  await field('Accounts').find('select').setValue('none')
+  await review()
+  expect(writes(requests).at(-1)).toMatchObject({ body: { protection: { identity: null } } })
+})
+
 test('changes are reviewed and saved with the loaded revision', async () => {
   const requests = await open({
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },

@@ -65,6 +65,7 @@ suite! {
         rule_24_preserved_first_visit_counts_for_one_account,
         rule_24_ended_pre_ticket_grants_no_arrival,
         rule_24_tokens_are_counted,
+        rule_24_random_accounts_have_one_session_each,
     }
     invitations {
         rule_19_head_start_is_bounded,

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::Sha256;
-use vestibule_tests::{TestResponse, Visitor};
+use vestibule_tests::{GateOptions, TestResponse, Visitor};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};
 
@@ -15,6 +15,10 @@ on_each_store! {
     invalid_proofs_join_nobody,
     newcomer_without_a_proof_joins_later,
     attack_mode_asks_for_proofs,
+    only_the_difference_is_left_after_a_proof,
+    spent_pre_ticket_joins_nobody_again,
+    address_waits_after_20_invalid_proofs,
+    late_challenge_keeps_no_arrival,
 }
 
 /// A full queue in which every newcomer proves the least work that the settings allow.
@@ -137,4 +141,88 @@ async fn attack_mode_asks_for_proofs(keeper: StoreSetup) {
     let proof = proof_of(&challenge(&fixture, &mut visitor).await);
     let joined = join(&fixture, &mut visitor, &json!({ "proof": proof })).await;
     assert_eq!(joined.status, StatusCode::OK);
+}
+
+/// Attack mode begins while the newcomer computes: what is proven counts, and more is required.
+async fn only_the_difference_is_left_after_a_proof(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, proving()).await;
+    let (mut visitor, step) = challenged(&fixture).await;
+    assert_eq!(step["difficulty"], 1);
+    let first_visit = fixture.stats().await.now.seconds();
+    let first = proof_of(&challenge(&fixture, &mut visitor).await);
+    fixture.gate.store().set_attack_mode(&fixture.queue, 600).await.unwrap();
+    let more = join(&fixture, &mut visitor, &json!({ "proof": first })).await;
+    assert_eq!(more.status, StatusCode::TOO_MANY_REQUESTS);
+    let step = more.json()["join"].clone();
+    assert_eq!((&step["action"], &step["difficulty"]), (&json!("prove"), &json!(3)), "four, less what is proven");
+    let second = challenge(&fixture, &mut visitor).await;
+    let data = &second["parameters"]["data"];
+    assert_eq!((&data["base"], &data["difficulty"], &data["max_counter"]), (&json!(1), &json!(3), &json!(600)));
+    let again = join(&fixture, &mut visitor, &json!({ "proof": first })).await;
+    assert_eq!(again.json()["join"]["difficulty"], 3, "the first proof does not count twice: {}", again.text());
+    fixture.advance_seconds(100);
+    let joined = join(&fixture, &mut visitor, &json!({ "proof": proof_of(&second) })).await;
+    assert_eq!((joined.status, &joined.json()["joined_at"]), (StatusCode::OK, &json!(first_visit)));
+}
+
+/// The session of the pre-ticket has ended, so neither it nor its proof joins again.
+async fn spent_pre_ticket_joins_nobody_again(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, proving()).await;
+    let (mut visitor, _) = challenged(&fixture).await;
+    let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
+    let cookie = visitor.cookie(&fixture.cookie_name()).unwrap().to_owned();
+    assert_eq!(join(&fixture, &mut visitor, &proof).await.status, StatusCode::OK);
+    visitor.leave(fixture.queue.as_str()).await;
+    visitor.set_cookie(&fixture.cookie_name(), &cookie);
+    let again = join(&fixture, &mut visitor, &proof).await;
+    assert_eq!(again.status, StatusCode::TOO_MANY_REQUESTS);
+    let status = again.json();
+    assert_eq!((&status["join"]["action"], &status["session"]), (&json!("redeem"), &Value::Null), "{status}");
+    assert_ne!(visitor.cookie(&fixture.cookie_name()).unwrap(), cookie, "another pre-ticket");
+    let status = visitor.status(fixture.queue.as_str()).await.json();
+    assert_eq!(status["join"]["action"], "prove", "nothing is proven: {status}");
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn address_waits_after_20_invalid_proofs(keeper: StoreSetup) {
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let fixture = GateFixture::open_with(keeper, proving(), options).await;
+    let at = async |address: &str| {
+        let mut visitor = fixture.visitor().with_header("x-forwarded-for", address);
+        visitor.navigate("/").await;
+        visitor.status(fixture.queue.as_str()).await;
+        let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
+        (visitor, proof)
+    };
+    let (mut visitor, valid) = at("203.0.113.9").await;
+    let (mut other, of_other) = at("203.0.113.10").await;
+    for _ in 0..20 {
+        let answer = join(&fixture, &mut visitor, &json!({ "proof": {} })).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_REQUEST, &json!("invalid_proof")));
+    }
+    let answer = join(&fixture, &mut visitor, &valid).await;
+    assert_eq!(
+        (answer.status, &answer.json()["code"]),
+        (StatusCode::TOO_MANY_REQUESTS, &json!("too_many_invalid_proofs"))
+    );
+    let retry_after: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&retry_after), "{retry_after}");
+    assert_eq!(join(&fixture, &mut other, &of_other).await.status, StatusCode::OK, "another address");
+    assert_eq!(fixture.counts().await, (1, 0));
+}
+
+/// Whoever asks for a challenge only after `pre_ticket_max_age` joins at the end of the line, so no page says that a place is kept.
+async fn late_challenge_keeps_no_arrival(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, proving()).await;
+    let (mut visitor, _) = challenged(&fixture).await;
+    fixture.advance_seconds(31);
+    // The gate learns the time with an answer of the store.
+    fixture.visitor().keepalive(fixture.queue.as_str()).await;
+    let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
+    fixture.advance_seconds(10);
+    let joined = join(&fixture, &mut visitor, &proof).await;
+    assert_eq!(
+        (joined.status, &joined.json()["joined_at"]),
+        (StatusCode::OK, &json!(fixture.stats().await.now.seconds()))
+    );
 }

@@ -1,8 +1,13 @@
 //! Rule 24: one session per account.
 
+use std::collections::HashMap;
+
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
-use vestibule_core::line::{Identities, Removed, Visit, VisitAnswer, VisitKind};
-use vestibule_core::{FirstVisit, Micros, PreTicket, SessionId, Ticket};
+use vestibule_core::identity::Account;
+use vestibule_core::line::{Identities, Removed, SessionState, Visit, VisitAnswer, VisitKind};
+use vestibule_core::{FirstVisit, KeyList, Micros, PreTicket, SessionId, Ticket, TicketSigner};
 
 use crate::line_fixture::{LineFixture, StoreFixture};
 
@@ -196,4 +201,71 @@ pub(super) async fn rule_24_tokens_are_counted(bench: &StoreFixture) {
     }
     let counters = fixture.stats().await.counters;
     assert_eq!((counters.identities_accepted, counters.identities_rejected), (2, 3));
+}
+
+/// The ticket keys of a deployment before, while and after another key begins to sign; the first of them stays.
+const ROTATION: [&[&str]; 3] = [&["k1"], &["k2", "k1"], &["k3", "k2", "k1"]];
+/// The key that the queue names (`key_id`).
+const KEY_ID: &str = "k1";
+const ACCOUNTS: usize = 12;
+const STEPS: usize = 400;
+const SEED: u64 = 24;
+
+/// Processes with different ticket keys, 12 accounts and some preserved first visits, at random.
+pub(super) async fn rule_24_random_accounts_have_one_session_each(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 5, "max_session": 90 })).await;
+    let signers = ROTATION.map(|kids| {
+        let key = |kid: &&str| KeyList::of_bytes(kid, [kid.as_bytes()[1]; 32]).expose();
+        TicketSigner::new(&kids.iter().map(key).collect::<Vec<_>>().join(",").parse().unwrap()).unwrap()
+    });
+    let session = |signer: usize, account: usize| {
+        let account = Account {
+            issuer: "https://www.example.com".to_owned(),
+            subject: account.to_string(),
+            expires_at: Micros(0),
+        };
+        signers[signer].account_session(&fixture.queue, 1, Some(KEY_ID), &account).unwrap()
+    };
+    let mut random = SmallRng::seed_from_u64(SEED);
+    let mut tickets: HashMap<usize, Ticket> = HashMap::new();
+    let mut pre_tickets: Vec<(PreTicket, Vec<SessionId>)> = Vec::new();
+    for step in 0..STEPS {
+        fixture.advance_micros(random.random_range(1..3_000_000));
+        let account = random.random_range(0..ACCOUNTS);
+        let (process, other) = (random.random_range(0..signers.len()), random.random_range(0..signers.len()));
+        let id = session(process, account);
+        assert_eq!(id, session(other, account), "the same session, whichever key signs");
+        let held = tickets.get(&account).cloned().filter(|_| random.random_bool(0.7));
+        let answer = match random.random_range(0..10) {
+            0 => {
+                pre_tickets.push((preserved(&fixture, Micros(fixture.now().0 - 60_000_000)), Vec::new()));
+                continue;
+            }
+            1 => {
+                if let Some(ticket) = tickets.get(&account) {
+                    fixture.store().leave(&fixture.queue, ticket.clone()).await.unwrap();
+                }
+                continue;
+            }
+            2 | 3 if !pre_tickets.is_empty() => {
+                let index = random.random_range(0..pre_tickets.len());
+                let (pre_ticket, earlier) = &mut pre_tickets[index];
+                let answer = redeem(&fixture, *pre_ticket, id).await;
+                let is_earlier = |place: &SessionState| place.arrival == pre_ticket.first_visit();
+                if answer.kind == VisitKind::Joined && answer.place.as_ref().is_some_and(is_earlier) {
+                    earlier.push(id);
+                    assert_eq!(earlier.len(), 1, "step {step}: one account has the arrival of a first visit");
+                }
+                answer
+            }
+            _ => fixture.visit_as_account(id, held).await,
+        };
+        if let Some(place) = answer.place {
+            assert_eq!(place.session, id, "step {step}");
+            tickets.insert(account, fixture.account_ticket(&answer));
+        }
+        let stats = fixture.stats().await;
+        assert!(stats.waiting + stats.active <= ACCOUNTS as u64 && stats.active <= 5, "step {step}: {stats:?}");
+    }
+    assert!(pre_tickets.iter().any(|(_, earlier)| !earlier.is_empty()), "some first visit counted");
 }

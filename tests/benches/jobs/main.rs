@@ -1,18 +1,19 @@
-//! Job queues: what a job costs, beside BullMQ on the same server in the same run.
+//! Job queues: what a job costs, beside `BullMQ` on the same server in the same run.
 //!
-//! B1: CPU of Redis per job (enqueue, receive, settle) against BullMQ. B4: jobs per second of the memory backend. B5: CPU of Redis
+//! B1: CPU of Redis per job (enqueue, receive, settle) against `BullMQ`. B4: jobs per second of the memory backend. B5: CPU of Redis
 //! per job by the number of groups and of waiting jobs. Prints tables of medians and ratios; asserts nothing.
 //!
-//! BullMQ is installed with `npm ci` in this folder. Without it, its rows are left out.
+//! `BullMQ` is installed with `npm ci` in this folder. Without it, its rows are left out.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use vestibule_core::SystemClock;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{Enqueued, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement};
@@ -93,7 +94,7 @@ async fn cpu_per_job(redis: &Redis, work: impl Future<Output = ()>) -> f64 {
     (redis.cpu().await - before) * 1e6 / SAMPLE as f64
 }
 
-/// The same of BullMQ; `None` if it is not installed.
+/// The same of `BullMQ`; `None` if it is not installed.
 async fn bullmq(redis: &Redis, batch: u64) -> Option<f64> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/jobs");
     if !folder.join("node_modules/bullmq").exists() {

@@ -319,6 +319,8 @@ fn unhex(text: &str) -> Option<[u8; MAC_LEN]> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -374,9 +376,9 @@ mod tests {
     #[test]
     fn signature_matches_the_vector_of_altcha() {
         let parameters = challenge(session(), 1).parameters;
-        let mut sorted = serde_json::to_value(&parameters).unwrap();
-        assert_eq!(serde_json::to_string(&parameters).unwrap(), sorted.to_string(), "the keys are sorted");
-        let map = sorted.as_object_mut().unwrap();
+        let own = serde_json::to_string(&parameters).unwrap();
+        let mut map: BTreeMap<String, Value> = serde_json::from_str(&own).unwrap();
+        assert_eq!(own, serde_json::to_string(&map).unwrap(), "the keys are sorted");
         for absent in ["data", "expiresAt", "keySignature"] {
             map.remove(absent).unwrap();
         }
@@ -388,7 +390,7 @@ mod tests {
         for (name, value) in published {
             map.insert(name.to_owned(), json!(value)).unwrap();
         }
-        let signature = hex(&Mac::new(b"signature.secret").of(&[sorted.to_string().as_bytes()]));
+        let signature = hex(&Mac::new(b"signature.secret").of(&[&serde_json::to_vec(&map).unwrap()]));
         assert_eq!(signature, "a10045ef3381d5516e0c3fd6bf0b90e02fab68d576ffe9e0e1c2d1cd1e404f2a");
     }
 

@@ -178,7 +178,7 @@ mod tests {
         connector: CheckedConnector,
     }
 
-    const PUBLIC: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
+    const PUBLIC: Ipv4Addr = Ipv4Addr::LOCALHOST;
     const INTERNAL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
     /// The resolver gives these answers, one after the other.

@@ -32,8 +32,8 @@ pub(crate) async fn settle_all(
 
 async fn settle(backend: &dyn JobBackend, settings: &JobQueueSettings, counters: &CallCounters, mut batch: Vec<Ended>) {
     while !batch.is_empty() {
-        let list = batch.iter().map(|(held, outcome)| Settlement { lease: held.lease, outcome: outcome.clone() });
-        match backend.settle(settings, list.collect()).await {
+        let settlement = |(held, outcome): &Ended| Settlement { lease: held.lease, outcome: outcome.clone() };
+        match backend.settle(settings, batch.iter().map(settlement).collect()).await {
             Ok(settled) => {
                 for ((held, outcome), settled) in batch.iter().zip(settled) {
                     record(settings, counters, held, outcome, settled);
@@ -47,11 +47,11 @@ async fn settle(backend: &dyn JobBackend, settings: &JobQueueSettings, counters:
         }
         let before = batch.len();
         batch.retain(|(held, _)| held.until() > Instant::now());
-        for _ in batch.len()..before {
+        let lost = before - batch.len();
+        for _ in 0..lost {
             counters.count_lost();
         }
-        if batch.len() < before {
-            let lost = before - batch.len();
+        if lost > 0 {
             warn!(job_queue = %settings.id, jobs = lost, "leases ended before outcomes could be settled; the jobs run again");
         }
     }

@@ -118,6 +118,7 @@ pub(crate) struct EnqueuedJob {
 
 /// A job.
 #[derive(Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "fields are named as clients read them")]
 pub(crate) struct Job {
     /// ID of the job.
     job_id: String,

@@ -127,13 +127,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         }
         warn!(%error, "cannot write the settings to the store yet");
     }
-    if std::io::stdout().is_terminal() {
-        let dashboard = admin.as_ref().map(admin::Admin::address);
-        let store = store_kind(&options.store);
-        let visitors = server.address();
-        let summary = Summary { visitors: &visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
-        print!("{}", summary.to_text());
-    }
+    print_summary(&options, &server.address(), admin.as_ref(), &document);
     let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup));
     let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
     let purge = tokio::spawn(purge_loop(store, records));
@@ -168,6 +162,16 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells people at a terminal where to look.
+fn print_summary(options: &ServeOptions, visitors: &str, admin: Option<&admin::Admin>, document: &Document) {
+    if std::io::stdout().is_terminal() {
+        let dashboard = admin.map(admin::Admin::address);
+        let store = store_kind(&options.store);
+        let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
+        print!("{}", summary.to_text());
+    }
 }
 
 /// Data in the state folder. If both keys are configured and `--state` is not, there is no state folder.

@@ -148,9 +148,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     if let Some(worker) = worker {
         let _ = worker.await;
     }
-    if jobs_address(&options) == "memory" {
-        log_lost_jobs(&jobs).await;
-    }
+    log_lost_jobs(&options, &jobs).await;
     settings.abort();
     purge.abort();
     beacon.inspect(tokio::task::JoinHandle::abort);
@@ -221,7 +219,10 @@ fn jobs_address(options: &ServeOptions) -> &str {
 }
 
 /// Logs how many jobs in memory are not finished, and end with this process.
-async fn log_lost_jobs(jobs: &JobQueues) {
+async fn log_lost_jobs(options: &ServeOptions, jobs: &JobQueues) {
+    if jobs_address(options) != "memory" {
+        return;
+    }
     for job_queue in jobs.all().await.unwrap_or_default() {
         let stats = jobs.backend().stats(&job_queue.settings).await.unwrap_or_default();
         let unfinished = stats.waiting + stats.running;

@@ -272,9 +272,9 @@ mod tests {
     async fn secret_is_generated_once() {
         let job_queues = fixture().await;
         let mails = job_queue("mails");
-        let written = job_queues.execute(&plan(&job_queues, &[mails.clone()]).await).await.unwrap();
+        let written = job_queues.execute(&plan(&job_queues, std::slice::from_ref(&mails)).await).await.unwrap();
         let secret = written.written[0].target.secret.clone().unwrap();
-        assert!(plan(&job_queues, &[mails.clone()]).await.is_empty());
+        assert!(plan(&job_queues, std::slice::from_ref(&mails)).await.is_empty());
         let changed = JobQueueSettings { concurrency: 3, ..mails.clone() };
         job_queues.execute(&plan(&job_queues, &[changed]).await).await.unwrap();
         let cached = job_queues.get(&mails.id).await.unwrap().unwrap();
@@ -306,11 +306,11 @@ mod tests {
     async fn concurrent_change_is_not_overwritten() {
         let job_queues = fixture().await;
         let mails = job_queue("mails");
-        job_queues.execute(&plan(&job_queues, &[mails.clone()]).await).await.unwrap();
+        job_queues.execute(&plan(&job_queues, std::slice::from_ref(&mails)).await).await.unwrap();
         let change = |concurrency| JobQueueSettings { concurrency, ..mails.clone() };
         let (first, second) = (plan(&job_queues, &[change(2)]).await, plan(&job_queues, &[change(3)]).await);
         assert_eq!(job_queues.execute(&first).await.unwrap().written.len(), 1);
-        assert_eq!(job_queues.execute(&second).await.unwrap().skipped, [mails.id.clone()]);
+        assert_eq!(job_queues.execute(&second).await.unwrap().skipped, std::slice::from_ref(&mails.id));
         assert_eq!(job_queues.get(&mails.id).await.unwrap().unwrap().settings.concurrency, 2);
     }
 }

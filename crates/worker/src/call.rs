@@ -19,7 +19,6 @@ const RESPONSE_MAX: usize = 256 * 1024;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Content type of a payload whose own cannot be a header.
 const UNKNOWN_CONTENT: HeaderValue = HeaderValue::from_static("application/octet-stream");
-const MICROS_PER_SECOND: u64 = 1_000_000;
 
 /// Why a handler can't be called.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +91,7 @@ impl Handler {
     }
 
     fn now(&self) -> u64 {
-        self.clock.now().0 / MICROS_PER_SECOND
+        self.clock.now().seconds()
     }
 
     fn request(&self, job: LeasedJob, now: u64) -> Option<Request<Bytes>> {
@@ -115,7 +114,7 @@ impl Handler {
         insert("vestibule-job-queue", self.job_queue.as_str());
         insert("vestibule-sequence-number", &job.sequence.to_string());
         insert("vestibule-receive-count", &job.lease.receive_count.to_string());
-        insert("vestibule-enqueued-at", &(job.enqueued_at.0 / MICROS_PER_SECOND).to_string());
+        insert("vestibule-enqueued-at", &job.enqueued_at.seconds().to_string());
         insert("vestibule-deadline", &(now + self.timeout).to_string());
         if let Some(group) = &job.group {
             insert("vestibule-group-id", group.as_str());

@@ -31,35 +31,34 @@ fn is_id(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+/// Defines an ID: a checked text that is cheap to clone.
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $is_valid:path, $error:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
-            /// The id as text.
+            /// The ID as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
 
-        impl FromStr for $name {
-            type Err = IdError;
+        impl std::str::FromStr for $name {
+            type Err = $error;
 
-            fn from_str(text: &str) -> Result<Self, IdError> {
-                if is_id(text) { Ok(Self(text.into())) } else { Err(IdError) }
+            fn from_str(text: &str) -> Result<Self, $error> {
+                if $is_valid(text) { Ok(Self(text.into())) } else { Err($error) }
             }
         }
 
-        crate::text_field! { $name: FieldWording::Id, { "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }; }
-
         impl TryFrom<String> for $name {
-            type Error = IdError;
+            type Error = $error;
 
-            fn try_from(text: String) -> Result<Self, IdError> {
+            fn try_from(text: String) -> Result<Self, $error> {
                 text.parse()
             }
         }
@@ -70,17 +69,25 @@ macro_rules! id {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
+    };
+}
+pub(crate) use text_id;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        text_id! { $(#[$doc])* $name, is_id, IdError }
+        crate::text_field! { $name: FieldWording::Id, { "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }; }
     };
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -43,66 +42,15 @@ fn is_job_key(text: &str) -> bool {
     (1..=JOB_KEY_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
 }
 
-macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident, $is_valid:path, $error:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(Arc<str>);
-
-        impl $name {
-            /// The ID as text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = $error;
-
-            fn from_str(text: &str) -> Result<Self, $error> {
-                if $is_valid(text) { Ok(Self(text.into())) } else { Err($error) }
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = $error;
-
-            fn try_from(text: String) -> Result<Self, $error> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.as_str().to_owned()
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
-}
-
-text_id! {
+crate::id::text_id! {
     /// The ID of a job queue: `emails`, or `orders.fifo` for a FIFO job queue.
     JobQueueId, is_job_queue_id, JobQueueIdError
 }
-text_id! {
+crate::id::text_id! {
     /// Jobs of one group of a FIFO job queue run one at a time, in order: `user-17`.
     JobGroupId, is_job_key, JobKeyError
 }
-text_id! {
+crate::id::text_id! {
     /// A second job with the same ID is a duplicate: `order-4711`.
     DeduplicationId, is_job_key, JobKeyError
 }

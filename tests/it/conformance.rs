@@ -287,6 +287,7 @@ suite! {
         rule_18_read_only_visits_renew_no_presence,
         rule_18_read_only_visit_restores_and_joins_nobody,
         rule_18_read_only_visit_expires_and_admits_others,
+        rule_18_census_of_a_read_only_visit_frees_reserved_slots,
         rule_18_turn_that_was_only_read_expires_unclaimed,
     }
     keeping {

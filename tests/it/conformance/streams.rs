@@ -1,7 +1,7 @@
 //! Rule 18: read-only visits.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, SessionLocation, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{Counters, Mode, SessionLocation, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{MICROS_PER_SECOND, PutMode};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
@@ -71,6 +71,27 @@ pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(bench: &St
     let answer = read(&fixture, &guests[3]).await;
     assert_eq!((answer.place.unwrap().position, answer.waiting, answer.active), (1, 1, 1));
     assert!(fixture.is_in(&guests[2]).await, "the slot expired, and the next session has it");
+}
+
+pub(super) async fn rule_18_census_of_a_read_only_visit_frees_reserved_slots(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 100, "waiting_ttl": 10 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    fixture.visit(&mut guests[1]).await;
+    fixture.change(|settings| settings.line.mode = Mode::Paused).await;
+    fixture.leave(&guests[0]).await;
+    fixture.advance_seconds(1);
+    fixture.visit(&mut guests[2]).await;
+    fixture.advance_seconds(1);
+    fixture.lose(PutMode::Restore).await;
+    fixture.change(|settings| settings.line.mode = Mode::Open).await;
+    for _ in 0..3 {
+        fixture.visit(&mut guests[1]).await;
+        fixture.advance_seconds(5);
+    }
+    let stats = fixture.stats().await;
+    assert_eq!((stats.recovering, stats.reserved, stats.waiting), (false, 1, 1), "by the ticket of the second visitor");
+    assert_eq!(read(&fixture, &guests[2]).await.active, 1, "the ticket of the third says that nobody was active");
+    assert!(fixture.is_in(&guests[1]).await);
 }
 
 pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(bench: &StoreFixture) {

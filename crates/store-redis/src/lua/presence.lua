@@ -40,13 +40,16 @@ local function note_use()
   return gap_from, gap_until, idle
 end
 
--- Adopts a later census from before the recovery, which determines how many sessions are to return.
+-- Adopts a later census from before the recovery, which determines how many sessions are to return. Returns whether it did:
+-- slots may be free now.
 local function learn(at, count_then, reached_then)
   local of_before = at >= 0 and at < recovery_since and recovery_since - at < rules.active_ttl * SECOND
   if of_before and at > known_at then
     known, known_at, known_reached = count_then, at, reached_then
     call('HSET', STATE, 'known', known, 'known_at', known_at, 'known_reached', known_reached)
+    return true
   end
+  return false
 end
 
 -- The time until which the ticket restores its session.

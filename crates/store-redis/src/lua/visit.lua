@@ -96,8 +96,8 @@ for i = 0, size - 1 do
   end
   if reserving then
     -- Unconfirmed tickets may have been collected by an attacker, so they are not used as evidence.
-    if is_ours and census >= 0 and not unconfirmed then learn(signed_at, census, ticket_reached) end
-    learn(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
+    if is_ours and census >= 0 and not unconfirmed and learn(signed_at, census, ticket_reached) then touched = true end
+    if learn(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])) then touched = true end
   end
 
   if not reaped and not passes then

@@ -109,6 +109,10 @@ id! {
     BatchId
 }
 id! {
+    /// The id of a schedule of a job queue: `stock-import`.
+    ScheduleId
+}
+id! {
     /// The id of a theme and the name of its folder: `acme-summer`.
     ThemeId
 }

@@ -56,7 +56,7 @@ pub use difficulty::{
 };
 pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32};
 pub use fields::FieldError;
-pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
+pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, ScheduleId, SessionId, TenantId, ThemeId};
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
 pub use join_counters::{
     CELL_MAX, COUNTERS, Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, expired_halves, half_of, join_window,

@@ -55,7 +55,10 @@ crate::id::text_id! {
     DeduplicationId, is_job_key, JobKeyError
 }
 
-crate::text_field! { JobQueueId: FieldWording::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" }; }
+crate::text_field! {
+    JobQueueId: FieldWording::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" };
+    JobGroupId: FieldWording::JobKey, { "pattern": "^[!-~]{1,100}$" };
+}
 
 impl JobQueueId {
     /// Whether jobs of one group run in order (J1).

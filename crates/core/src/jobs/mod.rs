@@ -6,6 +6,7 @@ mod backend;
 mod content;
 mod id;
 mod queue;
+mod schedule;
 mod settings;
 mod target;
 mod types;
@@ -17,6 +18,7 @@ pub use id::{
     JobQueueIdError,
 };
 pub use queue::JobQueue;
+pub use schedule::{Cron, JobSchedule, MISSED_MAX, SCHEDULES_MAX, TimeZone};
 pub use settings::{CONCURRENCY_MAX, JobQueueSettings, PAYLOAD_MAX};
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{

@@ -3,7 +3,7 @@
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
-use vestibule_core::jobs::{Outcome, PAYLOAD_MAX, Settlement};
+use vestibule_core::jobs::{JobResponse, Outcome, PAYLOAD_MAX, Settlement};
 use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
@@ -85,7 +85,8 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     let jobs = backoffice.admin.jobs();
     let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
     let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
-    let settlement = Settlement { lease, outcome: Outcome::Acknowledged { status: Some(204) } };
+    let response = JobResponse { status: 204, ..JobResponse::default() };
+    let settlement = Settlement { lease, outcome: Outcome::Acknowledged(Some(response)) };
     jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
     let job = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await.json();
     assert_eq!((&job["state"], &job["payload"], &job["receive_count"]), (&json!("completed"), &Value::Null, &json!(1)));

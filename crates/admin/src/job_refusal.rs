@@ -11,6 +11,7 @@ use crate::codes::Code;
 pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
+    UnknownSchedule,
     GroupRequired,
     GroupNotSupported,
     DelayNotSupported,
@@ -33,6 +34,7 @@ impl JobRefusal {
         match self {
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
+            Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
             Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
             Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),

@@ -190,6 +190,8 @@ pub enum EphemeralKind {
     FailedSignIns,
     /// The TOTP secret of an operator who has not confirmed it yet.
     TotpSetup,
+    /// The last occurrence of a schedule of a job queue, in seconds since 1970.
+    Schedule,
 }
 
 impl EphemeralKind {
@@ -210,6 +212,7 @@ impl EphemeralKind {
             Self::Changes => "changes",
             Self::FailedSignIns => "failed-sign-ins",
             Self::TotpSetup => "totp-setup",
+            Self::Schedule => "schedule",
         }
     }
 }

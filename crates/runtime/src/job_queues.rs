@@ -87,6 +87,12 @@ impl JobQueues {
         &self.backend
     }
 
+    /// The store of the settings.
+    #[must_use]
+    pub fn records(&self) -> &Arc<dyn RecordStore> {
+        &self.records
+    }
+
     /// Reads the settings of all job queues, by ID. Settings that can't be read are logged and left out.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod counters;
 mod dispatcher;
 mod leases;
 mod response;
+mod schedules;
 mod settler;
 mod signature;
 #[cfg(test)]

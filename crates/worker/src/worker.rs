@@ -14,6 +14,7 @@ use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
 use crate::dispatcher::{Dispatcher, Stopped};
+use crate::schedules::Scheduler;
 
 /// Maximum number of calls at a time by default, all job queues together.
 pub const CONCURRENCY: usize = 256;
@@ -44,6 +45,7 @@ impl Worker {
     /// received but not started.
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Stopped {
         let mut stop = pin!(stop);
+        let schedules = tokio::spawn(Scheduler::new(self.job_queues.clone()).run());
         let mut followed: HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>> = HashMap::new();
         let mut loops = JoinSet::new();
         let mut is_reachable = true;
@@ -66,6 +68,7 @@ impl Worker {
                 () = sleep(FOLLOW_INTERVAL) => {}
             }
         }
+        schedules.abort();
         drop(followed);
         let mut stopped = Stopped::default();
         while let Some(ended) = loops.join_next().await {

@@ -19,6 +19,7 @@ on_memory_and_redis! {
     secret_is_revealed_to_operators_only,
     exported_job_queues_can_be_imported,
     tenant_lists_cover_job_queues,
+    schedules_are_listed_and_run,
 }
 
 fn job_queue(id: &str, more: &Value) -> Value {
@@ -284,4 +285,34 @@ async fn tenant_lists_cover_job_queues(backoffice: Backoffice) {
     let document = json!({ "tenants": tenants, "job_queues": [job_queue("mails", &json!({}))] });
     assert!(root.post("/settings", document).await.wrong_fields()[0].starts_with("job_queues[0].target.url: "));
     root.send(Method::DELETE, "/tenants/acme", &[], None).await.assert_code("has_job_queues");
+}
+
+async fn schedules_are_listed_and_run(backoffice: Backoffice) {
+    let schedules = json!([
+        { "id": "nightly", "cron": "30 4 * * *", "time_zone": "Europe/Berlin", "payload": "{\"full\":true}" },
+        { "id": "leap-day", "cron": "0 0 29 2 *", "payload": "now", "content_type": "text/plain" },
+    ]);
+    import(&backoffice, &[job_queue("stock", &json!({ "schedules": schedules }))]).await;
+    let mut root = backoffice.root();
+    let list = root.get("/job-queues/stock/schedules").await.json();
+    let list = list["schedules"].as_array().unwrap();
+    assert_eq!((&list[0]["id"], &list[0]["time_zone"]), (&json!("nightly"), &json!("Europe/Berlin")));
+    let next = list[0]["next_run_at"].as_str().unwrap();
+    assert!(next.ends_with("T02:30:00Z") || next.ends_with("T03:30:00Z"), "{next}");
+    assert!(list[1]["next_run_at"].as_str().unwrap().contains("-02-29T00:00:00Z"), "{list:?}");
+
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let run = root.post("/job-queues/stock/schedules/nightly/run", json!({})).await;
+        assert_eq!(run.status, 202, "{}", run.text());
+        ids.push(run.json()["job_id"].as_str().unwrap().to_owned());
+    }
+    assert_ne!(ids[0], ids[1], "each run has its own job");
+    let job = root.get(&format!("/job-queues/stock/jobs/{}", ids[0])).await.json();
+    assert_eq!((&job["payload"], &job["content_type"]), (&json!({ "full": true }), &json!("application/json")));
+    let unknown = root.post("/job-queues/stock/schedules/other/run", json!({})).await;
+    assert_eq!((unknown.status.as_u16(), unknown.json()["code"].as_str()), (404, Some("unknown_schedule")));
+
+    let exported = root.get("/settings").await.json();
+    assert_eq!(exported["job_queues"][0]["schedules"][0]["cron"], "30 4 * * *");
 }

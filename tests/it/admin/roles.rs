@@ -92,6 +92,8 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("enqueue_job", Operators, Some(json!({ "number": 1 }))),
         ("enqueue_jobs", Operators, Some(json!({ "jobs": [{ "payload": 1 }] }))),
         ("get_job", Operators, None),
+        ("list_schedules", Viewers, None),
+        ("run_schedule", Operators, None),
         ("list_operators", Superusers, None),
         (
             "create_operator",
@@ -260,7 +262,7 @@ async fn role_matrix_covers_every_operation() {
     let version = version["id"].as_str().unwrap();
     root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[("if-match", "*")], None).await;
     let target = json!({ "kind": "http", "url": "https://crm.example.com/jobs" });
-    let mails = json!({ "id": "mails", "tenant": "acme", "target": target });
+    let mails = json!({ "id": "mails", "tenant": "acme", "target": target, "schedules": [{ "id": "nightly", "cron": "@daily", "payload": "{}" }] });
     let job_queues =
         json!({ "tenants": [{ "id": "acme", "name": "acme", "domains": ["example.com"] }], "job_queues": [mails] });
     assert_eq!(root.confirmed(Method::POST, "/settings", Some(job_queues)).await.status, 200);
@@ -268,6 +270,7 @@ async fn role_matrix_covers_every_operation() {
     let variables = [
         ("job_queue", "mails"),
         ("job", job["job_id"].as_str().unwrap()),
+        ("schedule", "nightly"),
         ("queue", "tour"),
         ("tenant", "acme"),
         ("session", &session),

@@ -18,6 +18,12 @@ pub struct MediaType(String);
 crate::text_field! { MediaType: FieldWording::MediaType, { "maxLength": MEDIA_TYPE_MAX }; }
 
 impl MediaType {
+    /// `application/json`.
+    #[must_use]
+    pub fn json() -> Self {
+        Self("application/json".to_owned())
+    }
+
     /// The media type of a `Content-Type`.
     #[must_use]
     pub fn of_header(content_type: &str) -> Option<Self> {

@@ -13,7 +13,9 @@ use croner::parser::{CronParser, Seconds, Year};
 use serde_json::Value;
 
 use super::content::Payload;
-use super::id::{DeduplicationId, JobGroupId};
+use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
+use super::media_type::MediaType;
+use super::types::NewJob;
 use crate::ScheduleId;
 use crate::fields::FieldWording as W;
 use crate::fields::{ObjectReader, Omissible, Text};
@@ -23,8 +25,6 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 pub const SCHEDULES_MAX: usize = 20;
 /// Maximum size of the payload of a schedule, in bytes.
 const SCHEDULE_PAYLOAD_MAX: usize = 16 * 1024;
-/// Maximum length of a content type.
-const CONTENT_TYPE_MAX: usize = 255;
 /// Maximum length of a cron expression.
 const CRON_MAX: usize = 100;
 /// After downtime a missed occurrence runs if it is at most this many seconds old (S2).
@@ -49,7 +49,7 @@ crate::fields! {
         /// Payload of the jobs.
         pub payload: Text<SCHEDULE_PAYLOAD_MAX>,
         /// Content type of the payload.
-        pub content_type: Text<CONTENT_TYPE_MAX> = "application/json".to_owned(),
+        pub content_type: MediaType = MediaType::json(),
     }
     check = check_schedule;
 }
@@ -64,23 +64,22 @@ fn check_schedule(schedule: &mut JobSchedule, object: &mut ObjectReader<'_>) {
     } else if payload.is_json() && serde_json::from_slice::<Value>(&payload.bytes).is_err() {
         object.error("payload", W::SchedulePayloadJson);
     }
-    let is_header = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-    if !is_header(&schedule.content_type) {
-        object.error("content_type", W::ContentType);
-    }
 }
 
 impl JobSchedule {
-    /// The payload of its jobs.
-    #[must_use]
-    pub fn payload(&self) -> Payload {
-        Payload { content_type: self.content_type.clone(), bytes: self.payload.clone().into_bytes() }
+    fn payload(&self) -> Payload {
+        Payload { content_type: self.content_type.to_string(), bytes: self.payload.clone().into_bytes() }
     }
 
-    /// What makes the job of an occurrence unique, so that any number of processes enqueue one (S1).
+    /// The job of a run: of the occurrence at this time in seconds, or of one that somebody asked for. The same run always has
+    /// the same job, so any number of processes enqueue one (S1). `None` if the text of the run is too long.
     #[must_use]
-    pub fn deduplication_id(&self, occurrence: Micros) -> Option<DeduplicationId> {
-        format!("{}@{}", self.id, occurrence.seconds()).parse().ok()
+    pub fn job(&self, job_queue: &JobQueueId, run: impl fmt::Display) -> Option<NewJob> {
+        let deduplication_id: DeduplicationId = format!("{}@{run}", self.id).parse().ok()?;
+        let id = JobId::of_deduplication(job_queue, &deduplication_id);
+        let group = self.group_id.clone();
+        let deduplication_id = group.is_some().then_some(deduplication_id);
+        Some(NewJob { group, deduplication_id, ..NewJob::new(id, self.payload()) })
     }
 
     /// The first occurrence after an instant; `None` if there is none.
@@ -286,7 +285,7 @@ mod tests {
         assert!(error(json!({ "time_zone": "Berlin" })).starts_with("time_zone: must be a time zone"));
         assert!(error(json!({ "payload": "" })).starts_with("payload: must not be empty"));
         assert!(error(json!({ "payload": "{" })).starts_with("payload: must be JSON"));
-        assert!(error(json!({ "content_type": "a\nb" })).starts_with("content_type: must be"));
+        assert!(error(json!({ "content_type": "json" })).starts_with("content_type: must be a media type"));
     }
 
     #[test]
@@ -297,6 +296,19 @@ mod tests {
         });
         let schedule = JobSchedule::from_json(&value).unwrap();
         assert_eq!(JobSchedule::to_json(&schedule), value);
-        assert_eq!(schedule.deduplication_id(Micros(0).add_seconds(60)).unwrap().as_str(), "import@60");
+    }
+
+    #[test]
+    fn each_run_has_one_job() {
+        let (emails, orders): (JobQueueId, JobQueueId) = ("emails".parse().unwrap(), "stock.fifo".parse().unwrap());
+        let import = schedule("@daily", "UTC");
+        let job = import.job(&emails, 60).unwrap();
+        assert_eq!((&job.payload.content_type, &job.payload.bytes[..]), (&"application/json".to_owned(), &b"{}"[..]));
+        assert_eq!(import.job(&emails, 60).unwrap(), job);
+        assert_ne!(import.job(&emails, 120).unwrap().id, job.id);
+        assert_ne!(import.job(&orders, 60).unwrap().id, job.id);
+        let grouped = JobSchedule { group_id: Some("stock".parse().unwrap()), ..import };
+        let job = grouped.job(&orders, 60).unwrap();
+        assert_eq!(job.deduplication_id.unwrap().as_str(), "import@60");
     }
 }

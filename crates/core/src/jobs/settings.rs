@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 use super::LEASE_SECONDS;
 use super::id::JobQueueId;
 use super::media_type::MediaType;
+use super::schedule::{JobSchedule, SCHEDULES_MAX};
 use super::target::{JobTarget, JobTargetKind};
-use crate::TenantId;
 use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, FieldError, Flag, List, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
+use crate::{Message, TenantId};
 
 /// Maximum size of a payload in bytes (J15).
 pub const PAYLOAD_MAX: usize = 256 * 1024;
@@ -115,6 +116,8 @@ crate::fields! {
         /// Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that
         /// it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only.
         pub retry: JobRetry = JobRetry::Safe,
+        /// Jobs that are enqueued at fixed times.
+        pub schedules: List<JobSchedule, 0, SCHEDULES_MAX> = Vec::new(),
         /// Whether jobs are accepted but none is started.
         pub paused: Flag = false,
     }
@@ -129,6 +132,9 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
         if !object.is_stored() {
             object.error("retry", W::OriginTargetOnly);
         }
+    }
+    if !object.is_stored() {
+        check_schedules(settings, object);
     }
     if object.has_errors() || settings.max_backoff >= settings.min_backoff {
         return;
@@ -155,6 +161,24 @@ fn check_held_orders(settings: &mut JobQueueSettings, object: &mut ObjectReader<
         settings.producers = JobProducers::Api;
         if !object.is_stored() {
             object.error("producers", W::OriginProducers);
+        }
+    }
+}
+
+fn check_schedules(settings: &JobQueueSettings, object: &mut ObjectReader<'_>) {
+    if settings.holds_orders() && !settings.schedules.is_empty() {
+        object.error("schedules", W::ScheduleOfOrders);
+        return;
+    }
+    for (index, JobSchedule { id, group_id, .. }) in settings.schedules.iter().enumerate() {
+        let mut error = |field: &str, fault: Message| object.error(&format!("schedules[{index}].{field}"), fault);
+        match (settings.id.is_fifo(), group_id) {
+            (true, None) => error("group_id", W::ScheduleGroup.into()),
+            (false, Some(_)) => error("group_id", W::ScheduleGroupUnused.into()),
+            _ => {}
+        }
+        if settings.schedules[..index].iter().any(|other| other.id == *id) {
+            error("id", W::ScheduleIdTaken.with("id", id.as_str()));
         }
     }
 }
@@ -259,6 +283,18 @@ mod tests {
             (json!({ "producers": "all" }), "producers: must be one of \"api\", \"active\", \"visitors\""),
             (json!({ "accepts": ["json"] }), "accepts[0]: must be a media type"),
             (json!({ "enqueues_per_minute": 0 }), "enqueues_per_minute: must be a whole number from 1 to 600; got 0"),
+            (
+                json!({ "schedules": [{ "id": "a", "cron": "@daily", "payload": "{}", "group_id": "g" }] }),
+                "schedules[0].group_id: must be left out",
+            ),
+            (
+                json!({ "id": "a.fifo", "schedules": [{ "id": "a", "cron": "@daily", "payload": "{}" }] }),
+                "schedules[0].group_id: is required",
+            ),
+            (
+                json!({ "schedules": [{ "id": "a", "cron": "@daily", "payload": "{}" }, { "id": "a", "cron": "@daily", "payload": "{}" }] }),
+                "schedules[1].id: is already used",
+            ),
             (json!({ "from_a_later_version": 1 }), "from_a_later_version: is unknown"),
         ] {
             assert!(errors(&more).contains(expected), "{more}: {}", errors(&more));

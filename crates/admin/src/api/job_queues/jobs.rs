@@ -177,19 +177,24 @@ pub(crate) async fn enqueue_job(
     let job = request.checked(settings).map_err(Problem::Job)?;
     let results = enqueue(job_queues, settings, vec![job]).await;
     let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
+    Ok(accepted(settings, &enqueued))
+}
+
+/// The response that says that a job is queued, or was before.
+pub(super) fn accepted(settings: &JobQueueSettings, enqueued: &EnqueuedJob) -> Response {
     let location = format!("{PREFIX}/job-queues/{}/jobs/{}", settings.id, enqueued.job_id);
-    let mut response = (StatusCode::ACCEPTED, Json(&enqueued)).into_response();
+    let mut response = (StatusCode::ACCEPTED, Json(enqueued)).into_response();
     let text = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""));
     response.headers_mut().insert(JOB_ID, text(&enqueued.job_id));
     response.headers_mut().insert(header::LOCATION, text(&location));
     if enqueued.duplicate {
         response.headers_mut().insert(DUPLICATE, HeaderValue::from_static("true"));
     }
-    Ok(response)
+    response
 }
 
 /// Enqueues jobs in the batches of the backend, each with its own result.
-async fn enqueue(
+pub(super) async fn enqueue(
     job_queues: &JobQueues,
     settings: &JobQueueSettings,
     jobs: Vec<NewJob>,

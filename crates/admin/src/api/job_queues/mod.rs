@@ -1,6 +1,7 @@
 //! Job queues: their settings and statistics. [`jobs`] has the jobs in them.
 
 mod jobs;
+mod schedules;
 mod service;
 mod views;
 
@@ -35,6 +36,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(pause_job_queue))
         .routes(routes!(resume_job_queue))
         .merge(jobs::routes())
+        .merge(schedules::routes())
 }
 
 /// The settings of a job queue.

@@ -1,0 +1,99 @@
+//! Schedules of a job queue, and runs by hand (S4).
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::jobs::{JobId, JobSchedule};
+use vestibule_core::{Micros, Timestamp};
+
+use super::audit;
+use super::jobs::{accepted, enqueue};
+use super::service::{find_editable, find_visible};
+use super::views::EnqueuedJob;
+use crate::access::Principal;
+use crate::body::Segments;
+use crate::job_refusal::JobRefusal;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+pub(super) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(list_schedules)).routes(routes!(run_schedule))
+}
+
+/// The schedules of a job queue.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ScheduleList {
+    /// The schedules, as in the settings of the job queue.
+    schedules: Vec<ScheduleView>,
+}
+
+/// A schedule, and when it runs next.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ScheduleView {
+    /// ID of the schedule.
+    id: String,
+    /// When it runs.
+    cron: String,
+    /// Time zone of `cron`.
+    time_zone: String,
+    /// When it runs next; `null` if it never runs again.
+    #[schema(format = "date-time")]
+    next_run_at: Option<String>,
+}
+
+impl ScheduleView {
+    fn of(schedule: &JobSchedule, now: Micros) -> Self {
+        let JobSchedule { id, cron, time_zone, .. } = schedule;
+        let next = schedule.next_after(now).map(|next| Timestamp::of(next).to_string());
+        Self { id: id.to_string(), cron: cron.to_string(), time_zone: time_zone.to_string(), next_run_at: next }
+    }
+}
+
+/// List the schedules of a job queue
+///
+/// They are part of its settings. A missed run is made up for if it is at most an hour old.
+#[utoipa::path(get, path = "/job-queues/{job_queue}/schedules", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue")),
+    responses((status = 200, description = "The schedules", body = ScheduleList)))]
+pub(crate) async fn list_schedules(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+) -> Result<Json<ScheduleList>, Problem> {
+    let (_, cached) = find_visible(&admin, &principal, &id).await?;
+    let now = admin.now().await?;
+    let schedules = cached.settings.schedules.iter().map(|schedule| ScheduleView::of(schedule, now)).collect();
+    Ok(Json(ScheduleList { schedules }))
+}
+
+/// Run a schedule now
+///
+/// Enqueues a job of the schedule, beside those at its times.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/schedules/{schedule}/run", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"),
+        ("schedule" = String, Path, description = "ID of the schedule")),
+    responses(
+        (status = 202, description = "Queued", body = EnqueuedJob,
+            headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"))),
+        (status = 404, description = "`unknown_job_queue` or `unknown_schedule`"),
+        (status = 503, description = "`job_queue_full`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+    ))]
+pub(crate) async fn run_schedule(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments((id, schedule)): Segments<(String, String)>,
+) -> Result<Response, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let settings = &cached.settings;
+    let schedule = settings.schedules.iter().find(|it| it.id.as_str() == schedule);
+    let job = schedule.and_then(|schedule| schedule.job(&settings.id, JobId::random()));
+    let job = job.ok_or(Problem::Job(JobRefusal::UnknownSchedule))?;
+    let results = enqueue(job_queues, settings, vec![job]).await;
+    let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
+    audit(&principal, "job_queue.run_schedule", settings).log(&admin).await;
+    Ok(accepted(settings, &enqueued))
+}

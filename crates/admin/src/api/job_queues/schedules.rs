@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::jobs::{JobId, JobSchedule};
-use vestibule_core::{Micros, Timestamp};
+use vestibule_core::Micros;
 
 use super::audit;
 use super::jobs::{accepted, enqueue};
@@ -40,16 +40,19 @@ pub(crate) struct ScheduleView {
     cron: String,
     /// Time zone of `cron`.
     time_zone: String,
-    /// When it runs next; `null` if it never runs again.
-    #[schema(format = "date-time")]
-    next_run_at: Option<String>,
+    /// When it runs next, in seconds since 1970; `null` if it never runs again.
+    next_run_at: Option<u64>,
 }
 
 impl ScheduleView {
     fn of(schedule: &JobSchedule, now: Micros) -> Self {
         let JobSchedule { id, cron, time_zone, .. } = schedule;
-        let next = schedule.next_after(now).map(|next| Timestamp::of(next).to_string());
-        Self { id: id.to_string(), cron: cron.to_string(), time_zone: time_zone.to_string(), next_run_at: next }
+        Self {
+            id: id.to_string(),
+            cron: cron.to_string(),
+            time_zone: time_zone.to_string(),
+            next_run_at: schedule.next_after(now).map(Micros::seconds),
+        }
     }
 }
 

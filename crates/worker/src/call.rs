@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use vestibule_core::jobs::{FailureReason, JobQueueId, JobQueueSettings, LeasedJob, Outcome, SigningSecret};
-use vestibule_core::settings::Reach;
+use vestibule_core::settings::{Reach, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
 use vestibule_runtime::CachedJobQueue;
@@ -36,6 +36,8 @@ pub(crate) struct Handler {
     job_queue: JobQueueId,
     url: Uri,
     secret: SigningSecret,
+    /// Signs, too, for a while.
+    retired_secret: Option<RetiredSecret>,
     timeout: u64,
     /// Whether the tenant's list of origins contains this handler.
     is_allowed: bool,
@@ -63,6 +65,7 @@ impl Handler {
             job_queue: id.clone(),
             url: target.url.to_string().parse().map_err(|_| HandlerError::Address)?,
             secret: target.secret.clone().ok_or(HandlerError::NoSecret)?,
+            retired_secret: job_queue.retired_secret.clone(),
             timeout: *timeout,
             is_allowed,
             reach,
@@ -75,7 +78,8 @@ impl Handler {
     pub(crate) fn is_of(&self, job_queue: &CachedJobQueue) -> bool {
         let JobQueueSettings { target, timeout, .. } = &job_queue.settings;
         let is_same_target = target.url.to_string().parse::<Uri>().is_ok_and(|url| url == self.url)
-            && target.secret.as_ref() == Some(&self.secret);
+            && target.secret.as_ref() == Some(&self.secret)
+            && job_queue.retired_secret == self.retired_secret;
         is_same_target && *timeout == self.timeout && permissions(job_queue) == (self.is_allowed, self.reach.clone())
     }
 
@@ -94,6 +98,14 @@ impl Handler {
         self.clock.now().seconds()
     }
 
+    /// The value of `webhook-signature`: one signature for each secret, as the standard says of a rotation.
+    fn signatures(&self, id: &str, now: u64, body: &[u8]) -> Option<String> {
+        let retired = self.retired_secret.as_ref().filter(|it| now < it.until).map(|it| &it.secret);
+        let secrets = std::iter::once(&self.secret).chain(retired);
+        let signatures = secrets.map(|secret| signature(secret, id, now, body)).collect::<Option<Vec<_>>>();
+        signatures.map(|signatures| signatures.join(" "))
+    }
+
     fn request(&self, job: LeasedJob, now: u64) -> Option<Request<Bytes>> {
         let id = job.lease.job.to_string();
         let body = Bytes::from(job.payload.bytes);
@@ -108,7 +120,7 @@ impl Handler {
         };
         insert("webhook-id", &id);
         insert("webhook-timestamp", &now.to_string());
-        insert("webhook-signature", &signature(&self.secret, &id, now, &body)?);
+        insert("webhook-signature", &self.signatures(&id, now, &body)?);
         insert("idempotency-key", &id);
         insert("vestibule-job-id", &id);
         insert("vestibule-job-queue", self.job_queue.as_str());

@@ -88,6 +88,48 @@ test('an operator pauses a job queue, sends a test job and follows it', async ({
   })
 })
 
+test('an operator creates, changes and removes a job queue', async ({ page, backoffice }) => {
+  await backoffice.api.jobQueues(backoffice.site, 'mails')
+  await backoffice.api.operator(OPERATOR, 'operator')
+  await signIn(page, backoffice, OPERATOR, '/job-queues')
+  await test.step('a handler elsewhere is refused', async () => {
+    await page.getByRole('button', { name: 'Create job queue' }).click()
+    await dialog(page).getByLabel('ID').fill('exports')
+    await dialog(page).getByLabel('Address of the handler').fill('https://elsewhere.example/jobs')
+    await dialog(page).getByRole('button', { name: 'Create job queue' }).click()
+    await expect(dialog(page).getByLabel('Address of the handler')).toHaveAttribute('aria-invalid', 'true')
+    await check(page, 'job-queue-form')
+  })
+  await test.step('a job queue is created', async () => {
+    await dialog(page).getByLabel('Address of the handler').fill(`${backoffice.site}/jobs`)
+    await dialog(page).getByRole('button', { name: 'Create job queue' }).click()
+    await expect(page.getByRole('heading', { name: 'exports', level: 1 })).toBeVisible()
+  })
+  await test.step('its settings are changed', async () => {
+    await page.getByRole('button', { name: 'Actions' }).click()
+    await page.getByRole('menuitem', { name: 'Edit settings' }).click()
+    await dialog(page).getByLabel('Jobs at a time').fill('20')
+    await dialog(page).getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText('Settings of exports saved.')).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Settings' })).toContainText('Jobs at a time20')
+  })
+  await test.step('its signing secret is rotated', async () => {
+    await page.getByRole('button', { name: 'Rotate signing secret' }).click()
+    await dialog(page).getByRole('button', { name: 'Rotate signing secret' }).click()
+    await expect(page.getByText(/^whsec_/)).toBeVisible()
+    await expect(page.getByText('The secret before it also signs calls until')).toBeVisible()
+  })
+  await test.step('it is removed', async () => {
+    await page.getByRole('button', { name: 'Actions' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await dialog(page).getByRole('textbox').fill('exports')
+    await dialog(page).getByRole('button', { name: 'Remove' }).click()
+    await expect(page.getByText('exports is removed.')).toBeVisible()
+    await expect(page.getByRole('rowheader', { name: 'mails' })).toBeVisible()
+    await expect(page.getByRole('rowheader', { name: 'exports' })).toHaveCount(0)
+  })
+})
+
 test('viewers see statistics of job queues, but neither jobs nor actions', async ({ page, backoffice }) => {
   await backoffice.api.jobQueues(backoffice.site, 'updates.fifo')
   await backoffice.api.operator(VIEWER, 'viewer')

@@ -237,7 +237,8 @@ pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&T
 /// Audits the job queues that were created, changed or removed outside the API.
 pub async fn audit_job_queues(records: &dyn RecordStore, via: Via, plan: &JobQueuePlan, outcome: &JobQueuesWritten) {
     let was_written = |id: &JobQueueId| outcome.written.iter().any(|settings| settings.id == *id);
-    for JobQueueChange { settings, replaces, changes } in plan.changed.iter().filter(|it| was_written(&it.settings.id))
+    for JobQueueChange { settings, replaces, changes, .. } in
+        plan.changed.iter().filter(|it| was_written(&it.settings.id))
     {
         let verb = if *replaces == 0 { "create" } else { "update" };
         let changes = changes.iter().cloned().map(cut).collect();

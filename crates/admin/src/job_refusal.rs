@@ -12,6 +12,10 @@ pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
     UnknownSchedule,
+    /// Its target is not called by signed requests.
+    NoSigningSecret,
+    /// It has jobs or dead letters.
+    JobQueueNotEmpty,
     GroupRequired,
     GroupNotSupported,
     DelayNotSupported,
@@ -34,7 +38,9 @@ impl JobRefusal {
         match self {
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
+            Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
             Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
+            Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
             Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
             Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
             Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),

@@ -88,8 +88,8 @@ pub(crate) enum Problem {
     LimitReached(usize),
     ConcurrentChange,
     RevisionConflict(Box<RevisionConflict>),
-    /// The current revision of a theme.
-    ThemeRevisionConflict(u64),
+    /// The current revision of a theme or a job queue.
+    OtherRevision(u64),
     RevisionRequired,
     ConfirmationRequired(Box<Confirmation>),
     StreamingUnavailable,
@@ -264,7 +264,7 @@ impl Problem {
             Self::LastSuperuser(name) => (StatusCode::CONFLICT, Code::LastSuperuser.with("name", name.as_str())),
             Self::LimitReached(most) => (StatusCode::CONFLICT, Code::LimitReached.with("most", *most)),
             Self::ConcurrentChange => (StatusCode::CONFLICT, Code::ConcurrentChange.into()),
-            Self::ThemeRevisionConflict(revision) => {
+            Self::OtherRevision(revision) => {
                 (StatusCode::PRECONDITION_FAILED, Code::RevisionConflict.with("revision", *revision))
             }
             Self::RevisionConflict(found) => {

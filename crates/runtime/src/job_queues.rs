@@ -11,7 +11,7 @@ use tracing::warn;
 use vestibule_core::jobs::{
     Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, NewJob, SigningSecret,
 };
-use vestibule_core::settings::{JobQueuePlan, StoredJobQueue, Tenant};
+use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
@@ -28,6 +28,8 @@ pub struct CachedJobQueue {
     pub settings: JobQueueSettings,
     /// Revision of the settings.
     pub revision: u64,
+    /// The signing secret before the last rotation.
+    pub retired_secret: Option<RetiredSecret>,
     /// The tenant, whose origins say which handlers may be called; `None` if the store does not have it.
     pub tenant: Option<Arc<Tenant>>,
 }
@@ -117,6 +119,15 @@ impl JobQueues {
         }
     }
 
+    /// A job queue as it is stored now; `None` if there is none with this ID.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn read(&self, id: &JobQueueId) -> Result<Option<Arc<CachedJobQueue>>, StoreError> {
+        self.read_if_older(Duration::ZERO).await?;
+        Ok(self.snapshot.load().job_queues.get(id).cloned())
+    }
+
     /// All job queues by ID, at most five seconds old. If the store does not respond, the cached settings stay in effect.
     ///
     /// # Errors
@@ -162,19 +173,21 @@ impl JobQueues {
     pub async fn execute(&self, plan: &JobQueuePlan) -> Result<JobQueuesWritten, StoreError> {
         let mut outcome = JobQueuesWritten::default();
         for change in &plan.changed {
-            let mut settings = change.settings.clone();
-            if settings.target.kind == JobTargetKind::Http && settings.target.secret.is_none() {
-                settings.target.secret = Some(SigningSecret::generated(random()?));
+            let mut change = change.clone();
+            let target = &mut change.settings.target;
+            if target.kind == JobTargetKind::Http && target.secret.is_none() {
+                target.secret = Some(SigningSecret::generated(random()?));
             }
-            let (id, text) = (settings.id.as_str(), settings.to_value().to_string());
-            match self.records.put_document(DocumentKind::JobQueues, id, &text, change.replaces).await? {
+            let text = change.to_document().to_string();
+            let JobQueueChange { settings, replaces, .. } = change;
+            match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
                 DocumentOutcome::Stored(_) => outcome.written.push(settings),
                 DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
                     outcome.skipped.push(settings.id);
                 }
             }
         }
-        for StoredJobQueue { settings, revision } in &plan.removed {
+        for StoredJobQueue { settings, revision, .. } in &plan.removed {
             if self.has_jobs(settings).await? {
                 outcome.not_empty.push(settings.id.clone());
                 continue;
@@ -195,7 +208,11 @@ impl JobQueues {
         Ok(outcome)
     }
 
-    async fn has_jobs(&self, settings: &JobQueueSettings) -> Result<bool, StoreError> {
+    /// Whether a job queue has jobs that are not finished, or dead letters.
+    ///
+    /// # Errors
+    /// Returns the backend's error.
+    pub async fn has_jobs(&self, settings: &JobQueueSettings) -> Result<bool, StoreError> {
         let stats = self.backend.stats(settings).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(stats.waiting + stats.running + stats.dead > 0)
     }
@@ -213,9 +230,9 @@ impl JobQueues {
         let stored = self.stored().await?;
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
         let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
-        let cached = |StoredJobQueue { settings, revision }: StoredJobQueue| {
+        let cached = |StoredJobQueue { settings, revision, retired_secret }: StoredJobQueue| {
             let tenant = tenants.get(&settings.tenant).cloned();
-            (settings.id.clone(), Arc::new(CachedJobQueue { settings, revision, tenant }))
+            (settings.id.clone(), Arc::new(CachedJobQueue { settings, revision, retired_secret, tenant }))
         };
         let job_queues = stored.into_iter().map(cached).collect();
         self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
@@ -225,8 +242,8 @@ impl JobQueues {
 
 fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
-    match JobQueueSettings::from_stored(&value) {
-        Ok(settings) => Some(StoredJobQueue { settings, revision }),
+    match StoredJobQueue::from_document(&value, revision) {
+        Ok(stored) => Some(stored),
         Err(errors) => {
             let errors = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             warn!(

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use vestibule_core::jobs::{
     FailureReason, HandlerUrl, JobQueueId, JobQueueSettings, JobTarget, LeasedJob, Outcome, SigningSecret,
 };
-use vestibule_core::settings::Reach;
+use vestibule_core::settings::{Reach, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
 use vestibule_runtime::CachedJobQueue;
@@ -38,6 +38,8 @@ pub(crate) struct Handler {
     job_queue: JobQueueId,
     url: Uri,
     secret: SigningSecret,
+    /// Signs, too, for a while.
+    retired_secret: Option<RetiredSecret>,
     timeout: u64,
     /// Whether the tenant's list of origins contains this handler.
     is_allowed: bool,
@@ -65,6 +67,7 @@ impl Handler {
             job_queue: id.clone(),
             url: address(target).ok_or(HandlerError::Address)?,
             secret: target.secret.clone().ok_or(HandlerError::NoSecret)?,
+            retired_secret: job_queue.retired_secret.clone(),
             timeout: *timeout,
             is_allowed,
             reach,
@@ -76,8 +79,9 @@ impl Handler {
     /// Whether this is still the handler of the job queue.
     pub(crate) fn is_of(&self, job_queue: &CachedJobQueue) -> bool {
         let JobQueueSettings { target, timeout, .. } = &job_queue.settings;
-        let is_same_target =
-            address(target).is_some_and(|url| url == self.url) && target.secret.as_ref() == Some(&self.secret);
+        let is_same_target = address(target).is_some_and(|url| url == self.url)
+            && target.secret.as_ref() == Some(&self.secret)
+            && job_queue.retired_secret == self.retired_secret;
         is_same_target && *timeout == self.timeout && permissions(job_queue) == (self.is_allowed, self.reach.clone())
     }
 
@@ -96,6 +100,14 @@ impl Handler {
         self.clock.now().seconds()
     }
 
+    /// The value of `webhook-signature`: one signature for each secret, as the standard says of a rotation.
+    fn signatures(&self, id: &str, now: u64, body: &[u8]) -> Option<String> {
+        let retired = self.retired_secret.as_ref().filter(|it| now < it.until).map(|it| &it.secret);
+        let secrets = std::iter::once(&self.secret).chain(retired);
+        let signatures = secrets.map(|secret| signature(secret, id, now, body)).collect::<Option<Vec<_>>>();
+        signatures.map(|signatures| signatures.join(" "))
+    }
+
     fn request(&self, job: LeasedJob, now: u64) -> Option<Request<Bytes>> {
         let id = job.lease.job.to_string();
         let body = Bytes::from(job.payload.bytes);
@@ -110,7 +122,7 @@ impl Handler {
         };
         insert("webhook-id", &id);
         insert("webhook-timestamp", &now.to_string());
-        insert("webhook-signature", &signature(&self.secret, &id, now, &body)?);
+        insert("webhook-signature", &self.signatures(&id, now, &body)?);
         insert("idempotency-key", &id);
         insert("vestibule-job-id", &id);
         insert("vestibule-job-queue", self.job_queue.as_str());

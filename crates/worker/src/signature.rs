@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use vestibule_core::jobs::SigningSecret;
 
-/// The value of `webhook-signature`: HMAC-SHA256 of `id.timestamp.body`.
+/// A signature of `webhook-signature`: HMAC-SHA256 of `id.timestamp.body`.
 pub(crate) fn signature(secret: &SigningSecret, id: &str, timestamp: u64, body: &[u8]) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.key()).ok()?;
     mac.update(format!("{id}.{timestamp}.").as_bytes());

@@ -1,11 +1,20 @@
-import { body, client } from './client'
-import type { PayloadType } from './types'
+import { body, client, confirmation, ifMatch } from './client'
+import type { JobQueueDraft, JobQueuePatch, PayloadType } from './types'
 
 /** All visible job queues with their statistics. */
 export const listJobQueues = (signal?: AbortSignal) => body(client.GET('/api/v1/job-queues', { signal }))
 
 export const getJobQueue = (job_queue: string, signal?: AbortSignal) =>
   body(client.GET('/api/v1/job-queues/{job_queue}', { params: { path: { job_queue } }, signal }))
+
+export const createJobQueue = (draft: JobQueueDraft) => body(client.POST('/api/v1/job-queues', { body: draft }))
+
+export const updateJobQueue = (job_queue: string, revision: number, patch: JobQueuePatch) =>
+  body(client.PATCH('/api/v1/job-queues/{job_queue}', { params: { path: { job_queue }, header: ifMatch(revision) }, body: patch }))
+
+/** Removes a job queue without jobs and dead letters. */
+export const removeJobQueue = (job_queue: string, token?: string) =>
+  body(client.DELETE('/api/v1/job-queues/{job_queue}', { params: { path: { job_queue }, header: confirmation(token) } }))
 
 /** Starts no more jobs; jobs are still accepted. */
 export const pauseJobQueue = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/pause', { params: { path: { job_queue } } }))
@@ -14,6 +23,10 @@ export const resumeJobQueue = (job_queue: string) => body(client.POST('/api/v1/j
 
 /** The secret that signs the calls of the handler. The audit log records who reads it. */
 export const getSigningSecret = (job_queue: string) => body(client.GET('/api/v1/job-queues/{job_queue}/secret', { params: { path: { job_queue } } }))
+
+/** Generates a new secret. The old one signs calls, too, for a day. */
+export const rotateSigningSecret = (job_queue: string) =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/secret/rotate', { params: { path: { job_queue } } }))
 
 /** A job to enqueue. */
 export interface NewJob {

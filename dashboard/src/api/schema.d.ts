@@ -55,7 +55,11 @@ export interface paths {
          */
         get: operations["list_job_queues"];
         put?: never;
-        post?: never;
+        /**
+         * Create a job queue
+         * @description A name that ends with `.fifo` makes it a FIFO job queue. Without a secret in `target`, one is generated.
+         */
+        post: operations["create_job_queue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -69,14 +73,26 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a job queue */
+        /**
+         * Get a job queue
+         * @description The revision of the settings is the `ETag`.
+         */
         get: operations["get_job_queue"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Remove a job queue
+         * @description Only a job queue without jobs and dead letters can be removed. Stop its producers first. Needs a confirmation.
+         */
+        delete: operations["remove_job_queue"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Update a job queue
+         * @description Applies a JSON merge patch to the revision in `If-Match`. It applies to the next jobs that start, in other processes within 5
+         *     seconds. A secret in `target` replaces the current one at once; to keep both for a while, rotate it.
+         */
+        patch: operations["update_job_queue"];
         trace?: never;
     };
     "/api/v1/job-queues/{job_queue}/jobs": {
@@ -195,6 +211,27 @@ export interface paths {
         get: operations["get_job_queue_secret"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the signing secret
+         * @description Generates a new secret. For 24 hours calls have two signatures, also one of the old secret, so that handlers can be changed
+         *     meanwhile. A further rotation within that time ends the oldest secret at once.
+         */
+        post: operations["rotate_job_queue_secret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1575,7 +1612,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "job_queue_not_empty" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -2016,8 +2053,80 @@ export interface components {
             /** @description The job queues by ID. */
             job_queues: components["schemas"]["JobQueueView"][];
         };
+        /** @description The settings of a job queue. Times are in seconds. */
+        JobQueuePatch: {
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that run at a time. Default: 10.
+             */
+            concurrency?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds for which dead letters are kept. Default: 1209600.
+             */
+            dead_letter_retention?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds after acceptance during which an equal job of a FIFO job queue is a duplicate. Default: 300.
+             */
+            deduplication_interval?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that start per minute; no limit if it is absent.
+             */
+            dispatches_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Failed attempts after which a job becomes a dead letter. Default: 8.
+             */
+            max_attempts?: number | null;
+            /**
+             * Format: int64
+             * @description The most seconds between two attempts. Default: 900.
+             */
+            max_backoff?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum size of all payloads together in bytes, dead letters included. Default: 67108864.
+             */
+            max_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs, dead letters included. Default: 1000000.
+             */
+            max_jobs?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds until the second attempt. Each further attempt doubles them. Default: 5.
+             */
+            min_backoff?: number | null;
+            /** @description Whether jobs are accepted but none is started. */
+            paused?: boolean | null;
+            /**
+             * Format: int64
+             * @description Seconds for which the result of a completed job is kept. Default: 3600.
+             */
+            result_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds after which a job that is not finished becomes a dead letter. Default: 345600.
+             */
+            retention?: number | null;
+            /** @description Where jobs go. */
+            target?: components["schemas"]["JobTarget"];
+            /**
+             * Format: int64
+             * @description Seconds after which a call of the handler has failed. Default: 300.
+             */
+            timeout?: number | null;
+        };
         /** @description The secret that signs calls of handlers. */
         JobQueueSecret: {
+            /**
+             * Format: int64
+             * @description Until when the secret before the last rotation signs, too, in seconds since 1970; `null` if it does not.
+             */
+            previous_until?: number | null;
             /** @description `whsec_` and the key in base64, as the libraries of Standard Webhooks take it. */
             secret: string;
         };
@@ -3741,6 +3850,33 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description Invalid settings, or the tenant's list of origins does not allow the handler */
+        InvalidSettings: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description Confirmation required */
+        ConfirmationRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description `If-Match` is missing */
+        IfMatchIsMissing: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description `unknown_job_queue` */
         UnknownJobQueue: {
             headers: {
@@ -3752,15 +3888,6 @@ export interface components {
         };
         /** @description The store did not respond; the job queue may or may not be paused */
         TheStoreDidNotRespond: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description Confirmation required */
-        ConfirmationRequired: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3831,15 +3958,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description `If-Match` is missing */
-        IfMatchIsMissing: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
     };
     parameters: {
         /** @description Only events of this tenant. */
@@ -3862,10 +3980,12 @@ export interface components {
         QueryLimit: number;
         /** @description ID of the job queue */
         PathJobQueue: string;
-        /** @description Name of the operator */
-        PathOperator: string;
         /** @description The confirmation token of the first response */
         HeaderXVestibuleConfirm: string | null;
+        /** @description The `ETag` of the revision to update, or `*` for any */
+        HeaderIfMatch: string;
+        /** @description Name of the operator */
+        PathOperator: string;
         /** @description Validate only; nothing is written. */
         QueryValidate: boolean;
         /** @description ID of the queue */
@@ -3880,8 +4000,6 @@ export interface components {
         PathTenant: string;
         /** @description ID of the theme */
         PathTheme: string;
-        /** @description The `ETag` of the versions, or `*` for any */
-        HeaderIfMatch: string;
         /** @description ID of the version */
         PathVersion: string;
     };
@@ -3993,6 +4111,42 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    create_job_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobQueueDraft"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            /** @description The ID is in use, or the deployment has the maximum number of job queues */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            422: components["responses"]["InvalidSettings"];
+            default: components["responses"]["Problem"];
+        };
+    };
     get_job_queue: {
         parameters: {
             query?: never;
@@ -4008,10 +4162,98 @@ export interface operations {
             /** @description Settings and statistics */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    remove_job_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The confirmation token of the first response */
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
+            };
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `job_queue_not_empty`: it has jobs or dead letters */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    update_job_queue: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The `ETag` of the revision to update, or `*` for any */
+                "If-Match": components["parameters"]["HeaderIfMatch"];
+            };
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["JobQueuePatch"];
+            };
+        };
+        responses: {
+            /** @description The job queue after the update */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueView"];
+                };
+            };
+            /** @description Changed by someone else; nothing was written */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            422: components["responses"]["InvalidSettings"];
+            428: components["responses"]["IfMatchIsMissing"];
+            /** @description The store did not respond; the change may or may not have been applied */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4236,6 +4478,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobQueueSecret"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rotate_job_queue_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobQueueSecret"];
+                };
+            };
+            /** @description The store did not respond; read the secret before you rotate it again */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4567,7 +4842,7 @@ export interface operations {
             };
             header: {
                 /** @description The `ETag` of the revision to update, or `*` for any */
-                "If-Match": string;
+                "If-Match": components["parameters"]["HeaderIfMatch"];
                 /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
@@ -5917,7 +6192,7 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The `ETag` of the versions, or `*` for any */
-                "If-Match": components["parameters"]["HeaderIfMatch"];
+                "If-Match": string;
             };
             path: {
                 /** @description ID of the theme */
@@ -6132,7 +6407,7 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The `ETag` of the versions, or `*` for any */
-                "If-Match": components["parameters"]["HeaderIfMatch"];
+                "If-Match": string;
             };
             path: {
                 /** @description ID of the theme */

@@ -15,6 +15,10 @@ on_memory_and_redis! {
     batch_reports_each_job,
     roles_and_tenants_limit_access_to_jobs,
     jobs_token_only_handles_jobs,
+    job_queue_is_created_changed_and_removed,
+    settings_of_job_queues_are_checked,
+    jobs_keep_their_job_queue,
+    secret_is_rotated,
     job_queue_is_paused_and_resumed,
     secret_is_revealed_to_operators_only,
     exported_job_queues_can_be_imported,
@@ -205,6 +209,148 @@ async fn jobs_token_only_handles_jobs(backoffice: Backoffice) {
         shop.get(path).await.assert_code("permission_denied");
     }
     shop.post("/job-queues/mails/pause", json!({})).await.assert_code("permission_denied");
+}
+
+async fn job_queue_is_created_changed_and_removed(backoffice: Backoffice) {
+    backoffice.tenant_with("acme", &[], &["https://*.acme.example"]).await;
+    let mut olaf = backoffice.operator("olaf", "operator", &["acme"]).await;
+    let created = olaf.post("/job-queues", job_queue("mails", &json!({ "concurrency": 3 }))).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!((&created.headers["etag"], &created.json()["revision"]), (&"\"1\"".parse().unwrap(), &json!(1)));
+    assert!(!created.text().contains("whsec_"), "{}", created.text());
+    assert_eq!(created.json()["settings"]["concurrency"], 3);
+    let secret = olaf.get("/job-queues/mails/secret").await.json();
+    olaf.post("/job-queues", job_queue("mails", &json!({}))).await.assert_code("already_exists");
+
+    olaf.send(Method::PATCH, "/job-queues/mails", &[], Some(json!({ "timeout": 60 })))
+        .await
+        .assert_code("revision_required");
+    let patch = json!({ "timeout": 60, "concurrency": null, "target": { "url": "https://api.acme.example/" } });
+    let changed = olaf.patch_revision("/job-queues/mails", 1, patch).await;
+    assert_eq!((changed.status.as_u16(), &changed.headers["etag"]), (200, &"\"2\"".parse().unwrap()));
+    let settings = &changed.json()["settings"];
+    assert_eq!((&settings["timeout"], &settings["concurrency"]), (&json!(60), &json!(10)));
+    assert_eq!(settings["target"], json!({ "kind": "http", "url": "https://api.acme.example/" }));
+    assert_eq!(olaf.get("/job-queues/mails/secret").await.json(), secret, "the secret stays");
+    let outdated = olaf.patch_revision("/job-queues/mails", 1, json!({ "timeout": 90 })).await;
+    outdated.assert_code("revision_conflict");
+    assert_eq!((outdated.status.as_u16(), &outdated.json()["params"]["revision"]), (412, &json!(2)));
+    let same = olaf.patch("/job-queues/mails", json!({ "timeout": 60 })).await.json();
+    assert_eq!(same["revision"], 2, "nothing has changed");
+
+    assert_eq!(olaf.confirmed(Method::DELETE, "/job-queues/mails", None).await.status, 204);
+    olaf.get("/job-queues/mails").await.assert_code("unknown_job_queue");
+    let events = olaf.get("/audit").await.json();
+    let events = events["events"].as_array().unwrap();
+    let of_mails: Vec<_> = events.iter().filter(|it| it["subject"] == "mails").collect();
+    let actions: Vec<_> = of_mails.iter().map(|it| it["action"].as_str().unwrap()).collect();
+    let read = "job_queue.read_secret";
+    assert_eq!(actions, ["job_queue.remove", read, "job_queue.update", read, "job_queue.create"]);
+    let fields: Vec<_> = of_mails[2]["changes"].as_array().unwrap().iter().map(|it| it["field"].clone()).collect();
+    assert_eq!(fields, ["target", "timeout", "concurrency"]);
+    assert!(!json!(of_mails).to_string().contains("whsec_"));
+}
+
+async fn settings_of_job_queues_are_checked(backoffice: Backoffice) {
+    backoffice.tenant_with("acme", &[], &["https://crm.acme.example"]).await;
+    backoffice.tenant("blue").await;
+    let mut olaf = backoffice.operator("olaf", "operator", &["acme"]).await;
+    let elsewhere = json!({ "target": { "kind": "http", "url": "https://evil.example/" } });
+    for (more, field) in [
+        (json!({ "id": "e mails" }), "id: "),
+        (json!({ "concurrency": 0 }), "concurrency: "),
+        (json!({ "retired_secret": {} }), "retired_secret: is unknown"),
+        (json!({ "tenant": "blue" }), "tenant: is not a tenant that you have access to"),
+        (json!({ "tenant": "nobody" }), "tenant: is not a tenant that you have access to"),
+        (elsewhere.clone(), "target.url: "),
+    ] {
+        let wrong = olaf.post("/job-queues", job_queue("mails", &more)).await.wrong_fields();
+        assert!(wrong.len() == 1 && wrong[0].starts_with(field), "{more}: {wrong:?}");
+    }
+    olaf.create("/job-queues", job_queue("mails", &json!({}))).await;
+    for (patch, field) in [
+        (elsewhere, "target.url: "),
+        (json!({ "id": "other" }), "id: cannot be changed"),
+        (json!({ "tenant": "blue" }), "tenant: cannot be changed"),
+        (json!({ "target": null }), "target: is required"),
+        (json!({ "min_backoff": 901 }), "max_backoff: must not be below min_backoff"),
+    ] {
+        let wrong = olaf.patch("/job-queues/mails", patch.clone()).await.wrong_fields();
+        assert!(wrong.len() == 1 && wrong[0].starts_with(field), "{patch}: {wrong:?}");
+    }
+    assert_eq!(olaf.get("/job-queues/mails").await.json()["revision"], 1, "nothing was written");
+    // Only a superuser may name a handler of a tenant without a list.
+    let blue = job_queue("blues", &json!({ "tenant": "blue" }));
+    let mut otto = backoffice.operator("otto", "operator", &["blue"]).await;
+    assert!(otto.post("/job-queues", blue.clone()).await.wrong_fields()[0].starts_with("target.url: "));
+    backoffice.root().create("/job-queues", blue).await;
+    assert_eq!(otto.patch("/job-queues/blues", json!({ "concurrency": 2 })).await.status, 200, "the handler stays");
+
+    let mut vera = backoffice.operator("vera", "viewer", &["acme"]).await;
+    vera.post("/job-queues", job_queue("more", &json!({}))).await.assert_code("permission_denied");
+    vera.patch("/job-queues/mails", json!({ "concurrency": 1 })).await.assert_code("permission_denied");
+    vera.send(Method::DELETE, "/job-queues/mails", &[], None).await.assert_code("permission_denied");
+    otto.patch("/job-queues/mails", json!({ "concurrency": 1 })).await.assert_code("unknown_job_queue");
+    otto.send(Method::DELETE, "/job-queues/mails", &[], None).await.assert_code("unknown_job_queue");
+    otto.post("/job-queues/mails/secret/rotate", json!({})).await.assert_code("unknown_job_queue");
+    let taken = job_queue("mails", &json!({ "tenant": "blue" }));
+    backoffice.root().post("/job-queues", taken).await.assert_code("already_exists");
+}
+
+async fn jobs_keep_their_job_queue(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let confirmation = root.send(Method::DELETE, "/job-queues/mails", &[], None).await;
+    confirmation.assert_code("confirmation_required");
+    enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await;
+    let token = confirmation.confirmation();
+    for headers in [&[][..], &[("x-vestibule-confirm", token.as_str())]] {
+        let refused = root.send(Method::DELETE, "/job-queues/mails", headers, None).await;
+        assert_eq!((refused.status.as_u16(), refused.code().as_str()), (409, "job_queue_not_empty"));
+    }
+    assert_eq!(root.get("/job-queues/mails/stats").await.json()["waiting"], 1);
+}
+
+async fn secret_is_rotated(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let first = root.get("/job-queues/mails/secret").await.json();
+    assert_eq!(first["previous_until"], Value::Null);
+    let rotated = root.post("/job-queues/mails/secret/rotate", json!({})).await.json();
+    assert_ne!(rotated["secret"], first["secret"]);
+    assert_eq!(rotated["previous_until"], backoffice.now() + 86_400);
+    assert_eq!(root.get("/job-queues/mails/secret").await.json(), rotated);
+    let stored = async || {
+        let stored = backoffice.admin.jobs().stored().await.unwrap().remove(0);
+        (
+            json!(stored.settings.target.secret.unwrap().reveal()),
+            stored.retired_secret.map(|it| json!(it.secret.reveal())),
+        )
+    };
+    let expected = (rotated["secret"].clone(), Some(first["secret"].clone()));
+    assert_eq!(stored().await, expected);
+    root.patch("/job-queues/mails", json!({ "concurrency": 3 })).await;
+    root.post("/job-queues/mails/pause", json!({})).await;
+    import(&backoffice, &[job_queue("mails", &json!({ "concurrency": 4 }))]).await;
+    assert_eq!(stored().await, expected, "other changes keep both secrets");
+    for path in ["/job-queues/mails", "/settings", "/audit"] {
+        let text = root.get(path).await.text().to_owned();
+        assert!(!text.contains("whsec_") && !text.contains("retired_secret"), "{path}: {text}");
+    }
+    let events = root.get("/audit").await.json();
+    let rotations: Vec<_> =
+        events["events"].as_array().unwrap().iter().filter(|it| it["action"] == "job_queue.rotate_secret").collect();
+    assert_eq!((rotations.len(), &rotations[0]["changes"][0]["field"]), (1, &json!("target")));
+    backoffice
+        .operator("vera", "viewer", &["acme"])
+        .await
+        .post("/job-queues/mails/secret/rotate", json!({}))
+        .await
+        .assert_code("permission_denied");
+    backoffice.advance_seconds(86_400);
+    // Sign-ins have expired, too.
+    let shown = backoffice.admin.root().await.get("/job-queues/mails/secret").await.json();
+    assert_eq!((&shown["secret"], &shown["previous_until"]), (&rotated["secret"], &Value::Null));
 }
 
 async fn job_queue_is_paused_and_resumed(backoffice: Backoffice) {

@@ -141,7 +141,7 @@ impl From<VersionError> for Problem {
     fn from(error: VersionError) -> Self {
         match error {
             VersionError::NotFound => Self::NotFound(Code::AVersion),
-            VersionError::Conflict { revision } => Self::ThemeRevisionConflict(revision),
+            VersionError::Conflict { revision } => Self::OtherRevision(revision),
             VersionError::Invalid(faults) => Self::theme_invalid(&faults),
             VersionError::Unavailable(cause) => Self::ThemeStorageUnavailable(cause),
         }

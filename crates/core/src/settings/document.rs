@@ -12,7 +12,7 @@ use crate::jobs::JobQueueSettings;
 /// Maximum number of tenants, and of queues, in a document.
 const TABLES_MAX: usize = 10_000;
 /// Maximum number of job queues of a deployment.
-const JOB_QUEUES_MAX: usize = 1_000;
+pub const JOB_QUEUES_MAX: usize = 1_000;
 
 crate::fields! {
     /// Tenants, queues and job queues, as in a settings file.

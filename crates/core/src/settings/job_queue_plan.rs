@@ -2,9 +2,26 @@
 
 use super::Tenant;
 use super::field_change::{FieldChange, differences};
-use crate::fields::FieldError;
-use crate::jobs::{JobQueueId, JobQueueSettings};
+use crate::fields::Field as _;
+use crate::fields::{Bounded, FieldError, Reader, Reading};
+use crate::jobs::{JobQueueId, JobQueueSettings, SigningSecret};
 use serde_json::Value;
+
+/// Name of the retired secret in a stored document. No setting has this name.
+const RETIRED_SECRET: &str = "retired_secret";
+/// The latest time of a field in seconds since 1970: the start of the year 10000.
+const UNTIL_MAX: u64 = 253_402_300_800;
+
+crate::fields! {
+    /// The signing secret before a rotation. It signs calls, too, so that handlers can take their time to change it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct RetiredSecret {
+        /// The secret.
+        pub secret: SigningSecret,
+        /// Until when it signs, in seconds since 1970.
+        pub until: Bounded<0, UNTIL_MAX>,
+    }
+}
 
 /// A stored job queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +30,21 @@ pub struct StoredJobQueue {
     pub settings: JobQueueSettings,
     /// Revision of the settings, from 1.
     pub revision: u64,
+    /// The signing secret before the last rotation.
+    pub retired_secret: Option<RetiredSecret>,
+}
+
+impl StoredJobQueue {
+    /// Parses a stored document. Unknown fields are ignored.
+    ///
+    /// # Errors
+    /// Returns the invalid fields without which a job queue is nothing.
+    pub fn from_document(document: &Value, revision: u64) -> Result<Self, Vec<FieldError>> {
+        let settings = JobQueueSettings::from_stored(document)?;
+        let retired = document.get(RETIRED_SECRET);
+        let retired_secret = retired.and_then(|value| Reader::read(value, Reading::Stored).ok());
+        Ok(Self { settings, revision, retired_secret })
+    }
 }
 
 /// A job queue that is created or changed.
@@ -20,10 +52,24 @@ pub struct StoredJobQueue {
 pub struct JobQueueChange {
     /// What is written. A new job queue may have no signing secret yet.
     pub settings: JobQueueSettings,
+    /// The signing secret before the last rotation.
+    pub retired_secret: Option<RetiredSecret>,
     /// The revision that is replaced; 0 if the job queue is new.
     pub replaces: u64,
     /// The changed fields; all fields of a new job queue. Secrets are shown as fingerprints.
     pub changes: Vec<FieldChange>,
+}
+
+impl JobQueueChange {
+    /// The document that is stored.
+    #[must_use]
+    pub fn to_document(&self) -> Value {
+        let mut document = self.settings.to_value();
+        if let Some(retired) = &self.retired_secret {
+            document[RETIRED_SECRET] = RetiredSecret::to_json(retired);
+        }
+        document
+    }
 }
 
 /// What applying a document changes in job queues.
@@ -67,7 +113,12 @@ impl JobQueuePlan {
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());
             if !changes.is_empty() {
-                plan.changed.push(JobQueueChange { settings, replaces: before.map_or(0, |it| it.revision), changes });
+                plan.changed.push(JobQueueChange {
+                    settings,
+                    retired_secret: before.and_then(|it| it.retired_secret.clone()),
+                    replaces: before.map_or(0, |it| it.revision),
+                    changes,
+                });
             }
         }
         plan
@@ -115,7 +166,7 @@ mod tests {
     }
 
     fn stored(settings: JobQueueSettings) -> StoredJobQueue {
-        StoredJobQueue { settings, revision: 3 }
+        StoredJobQueue { settings, revision: 3, retired_secret: None }
     }
 
     fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {
@@ -151,6 +202,20 @@ mod tests {
         assert_eq!(plan.changed[0].settings, wanted);
         let shown = json!(plan.changed[0].changes).to_string();
         assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
+    }
+
+    #[test]
+    fn retired_secret_stays_when_settings_change() {
+        let retired = RetiredSecret { secret: SigningSecret::generated([9; 32]), until: 1_795_340_000 };
+        let mut before = stored(job_queue("mails", 1));
+        before.retired_secret = Some(retired.clone());
+        let plan = plan(&[before], &[job_queue("mails", 2)], None);
+        let document = plan.changed[0].to_document();
+        let read = StoredJobQueue::from_document(&document, 4).unwrap();
+        assert_eq!((read.settings.concurrency, read.retired_secret), (2, Some(retired)));
+        assert!(!json!(plan.changed[0].changes).to_string().contains("whsec_"));
+        let without = StoredJobQueue::from_document(&job_queue("mails", 1).to_value(), 1).unwrap();
+        assert_eq!(without.retired_secret, None);
     }
 
     #[test]

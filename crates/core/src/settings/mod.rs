@@ -36,7 +36,7 @@ pub use beacon::{
     BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
 };
 pub use conflicts::{queues_unmatched, routing_conflicts};
-pub use document::{Document, parse_settings_document};
+pub use document::{Document, JOB_QUEUES_MAX, parse_settings_document};
 pub use draws::{SaltPolicy, complete_draws};
 pub use event::{BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, KeyId, LOBBY_DEFAULT, Salt};
 pub use event_changes::{
@@ -48,7 +48,7 @@ pub use header_condition::HeaderCondition;
 pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
-pub use job_queue_plan::{JobQueueChange, JobQueuePlan, StoredJobQueue, job_queues_outside};
+pub use job_queue_plan::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, job_queues_outside};
 pub use list_name::ListName;
 pub use name::{HOST_GAP, NAME_MAX, Name, parse_name};
 pub use network_lists::{ClassifiedNetworks, NetworkListNames};

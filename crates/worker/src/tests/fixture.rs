@@ -20,7 +20,7 @@ use vestibule_core::jobs::{
     Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobView,
     Lease, NewJob, Payload, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
 };
-use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue, Tenant};
+use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
 use vestibule_core::{ManualClock, Micros, SystemClock};
 use vestibule_runtime::JobQueues;
@@ -229,15 +229,16 @@ impl Fixture {
         let mut value = json!({ "id": id, "tenant": "acme", "target": target });
         value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let settings = JobQueueSettings::from_json(&value).unwrap();
-        let stored = self.stored(id).await;
-        let change = JobQueueChange {
-            settings: settings.clone(),
-            replaces: stored.map_or(0, |it| it.revision),
-            changes: Vec::new(),
-        };
+        self.write(&settings, None).await;
+        settings
+    }
+
+    /// Writes settings, with the secret before the last rotation.
+    pub(super) async fn write(&self, settings: &JobQueueSettings, retired_secret: Option<RetiredSecret>) {
+        let replaces = self.stored(settings.id.as_str()).await.map_or(0, |it| it.revision);
+        let change = JobQueueChange { settings: settings.clone(), retired_secret, replaces, changes: Vec::new() };
         let plan = JobQueuePlan { changed: vec![change], ..JobQueuePlan::default() };
         assert_eq!(self.job_queues.execute(&plan).await.unwrap().written.len(), 1);
-        settings
     }
 
     pub(super) async fn stored(&self, id: &str) -> Option<StoredJobQueue> {

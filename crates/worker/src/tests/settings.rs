@@ -1,8 +1,10 @@
 use serde_json::json;
-use vestibule_core::jobs::JobState;
-use vestibule_core::settings::JobQueuePlan;
+use vestibule_core::jobs::{JobState, SigningSecret};
+use vestibule_core::settings::{JobQueuePlan, RetiredSecret};
+use vestibule_core::{Clock as _, SystemClock};
 
 use super::fixture::{Fixture, soon};
+use crate::signature::signature;
 
 #[tokio::test]
 async fn settings_are_followed() {
@@ -47,4 +49,24 @@ async fn removed_job_queue_is_not_asked_for_jobs() {
     fixture.enqueue(&other, None, "other").await;
     assert_eq!(fixture.handler.next().await.header("vestibule-job-queue"), "other");
     assert!(fixture.handler.is_quiet());
+}
+
+#[tokio::test]
+async fn both_secrets_sign_after_a_rotation() {
+    let mut fixture = Fixture::start(8).await;
+    let now = SystemClock::new().now().seconds();
+    for (id, until, has_both) in [("emails", now + 60, true), ("later", now - 1, false)] {
+        let mut settings = fixture.job_queue(id, &json!({ "paused": true })).await;
+        fixture.enqueue(&settings, None, "hello").await;
+        let old = settings.target.secret.replace(SigningSecret::generated([9; 32])).unwrap();
+        settings.paused = false;
+        fixture.write(&settings, Some(RetiredSecret { secret: old.clone(), until })).await;
+        let call = fixture.handler.next().await;
+        let (id, timestamp) = (call.header("webhook-id"), call.header("webhook-timestamp").parse().unwrap());
+        let [new, old] = [settings.target.secret.as_ref().unwrap(), &old]
+            .map(|secret| signature(secret, id, timestamp, b"hello").unwrap());
+        let expected = if has_both { format!("{new} {old}") } else { new };
+        assert_eq!(call.header("webhook-signature"), expected);
+        call.respond(200, &[]);
+    }
 }

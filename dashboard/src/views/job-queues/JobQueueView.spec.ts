@@ -5,6 +5,8 @@ import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { job, jobQueue } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
+import { useConfirmationStore } from '@/stores/confirmation'
+
 import JobQueueView from './JobQueueView.vue'
 
 enableAutoUnmount(afterEach)
@@ -76,6 +78,17 @@ test('the signing secret is shown after a click and can be hidden', async () => 
   expect(getElement('.snippet').textContent).toContain('whsec_AAAA')
   await press('Hide signing secret')
   expect(text()).not.toContain('whsec_AAAA')
+})
+
+test('the signing secret is rotated after a confirmation', async () => {
+  const requests = await open('operator', { [`POST ${QUEUE}/secret/rotate`]: { secret: 'whsec_BBBB', previous_until: 1_790_000_000 } })
+  vi.spyOn(useConfirmationStore(), 'ask').mockResolvedValueOnce(false).mockResolvedValueOnce(true)
+  await press('Rotate signing secret')
+  expect(sent(requests, 'rotate')).toEqual([])
+  await press('Rotate signing secret')
+  expect(sent(requests, 'rotate')).toHaveLength(1)
+  expect(getElement('.snippet').textContent).toContain('whsec_BBBB')
+  expect(text()).toContain('The secret before it also signs calls until')
 })
 
 test('a job is found by its ID with its attempts and payload', async () => {

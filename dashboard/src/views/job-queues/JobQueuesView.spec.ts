@@ -80,7 +80,7 @@ test('the tenant filter applies, and can be removed', async () => {
 
 test('an empty list says where job queues come from', async () => {
   await open([])
-  expect(getElement('.empty').textContent).toContain('[[job_queues]]')
+  expect(getElement('.empty').textContent).toContain('in the settings file')
 })
 
 test('missing statistics are shown as unknown', async () => {

@@ -7,12 +7,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::jobs::{JobId, JobSchedule};
 use vestibule_core::Micros;
+use vestibule_core::jobs::{JobId, JobSchedule};
 
-use super::audit;
 use super::jobs::{accepted, enqueue};
-use super::service::{find_editable, find_visible};
+use super::service::{audit, find_editable, find_visible};
 use super::views::EnqueuedJob;
 use crate::access::Principal;
 use crate::body::Segments;

@@ -1,14 +1,27 @@
-//! Finds job queues for a principal.
+//! Finds, checks and writes job queues.
 
 use std::sync::Arc;
 
-use vestibule_core::jobs::JobQueueId;
+use serde_json::Value;
+use vestibule_core::fields::Object as _;
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings, JobTargetKind};
+use vestibule_core::settings::{
+    JOB_QUEUES_MAX, JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant, differences,
+};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::access::{Principal, Role};
+use crate::api::queues::service::{IfMatch, no_tenant};
+use crate::audit::AuditEventBuilder;
+use crate::body::wrong;
+use crate::codes::Code;
 use crate::job_refusal::JobRefusal;
+use crate::merge_patch::merge;
 use crate::problem::Problem;
 use crate::state::Admin;
+
+/// Attempts to apply a change without a revision over concurrent changes.
+const ATTEMPTS: usize = 5;
 
 /// The job queues of this deployment, and one that the principal may see.
 pub(super) async fn find_visible<'a>(
@@ -32,4 +45,170 @@ pub(super) async fn find_editable<'a>(
     let found = find_visible(admin, principal, id).await?;
     principal.at_least(Role::Operator)?;
     Ok(found)
+}
+
+/// A job queue that the principal may operate, as it is stored now.
+pub(super) async fn read_editable<'a>(
+    admin: &'a Admin,
+    principal: &Principal,
+    id: &str,
+) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
+    let (job_queues, cached) = find_editable(admin, principal, id).await?;
+    let found = job_queues.read(&cached.settings.id).await?.filter(|it| principal.can_view(&it.settings.tenant));
+    Ok((job_queues, found.ok_or(Problem::Job(JobRefusal::UnknownJobQueue))?))
+}
+
+/// An audit event about a job queue.
+pub(super) fn audit(principal: &Principal, action: &str, settings: &JobQueueSettings) -> AuditEventBuilder {
+    AuditEventBuilder::of(principal, action).tenant(&settings.tenant).subject(&settings.id)
+}
+
+/// Creates a job queue.
+pub(super) async fn create<'a>(
+    admin: &'a Admin,
+    principal: &Principal,
+    settings: JobQueueSettings,
+) -> Result<(&'a Arc<JobQueues>, CachedJobQueue), Problem> {
+    principal.can_edit(&settings.tenant).map_err(|problem| match problem {
+        Problem::NotFound(_) => no_tenant(&settings.tenant),
+        other => other,
+    })?;
+    let job_queues = admin.jobs.as_ref().ok_or_else(|| wrong("id", Code::NoJobQueues))?;
+    let tenants = admin.store.tenants().await?;
+    let tenant = tenants.into_iter().find(|tenant| tenant.id == settings.tenant);
+    let tenant = tenant.ok_or_else(|| no_tenant(&settings.tenant))?;
+    refuse_outside(&tenant, principal, &settings)?;
+    let stored = job_queues.stored().await?;
+    if stored.iter().any(|it| it.settings.id == settings.id) {
+        return Err(Problem::AlreadyExists(Code::AJobQueue));
+    }
+    if stored.len() >= JOB_QUEUES_MAX {
+        return Err(Problem::LimitReached(JOB_QUEUES_MAX));
+    }
+    let event = audit(principal, "job_queue.create", &settings);
+    let change = JobQueueChange { settings, retired_secret: None, replaces: 0, changes: Vec::new() };
+    let created = write(admin, job_queues, event, change, &Value::Null).await?.ok_or(Problem::ConcurrentChange)?;
+    Ok((
+        job_queues,
+        CachedJobQueue { settings: created, revision: 1, retired_secret: None, tenant: Some(tenant.into()) },
+    ))
+}
+
+/// Refuses a handler that the tenant's list of origins does not allow.
+fn refuse_outside(tenant: &Tenant, principal: &Principal, settings: &JobQueueSettings) -> Result<(), Problem> {
+    match tenant.job_queue_refusal(settings, principal.is_superuser()) {
+        Some(refused) => Err(Problem::ValidationFailed(vec![refused])),
+        None => Ok(()),
+    }
+}
+
+/// What an operation makes of a job queue.
+pub(super) struct Edited {
+    pub(super) settings: JobQueueSettings,
+    pub(super) retired_secret: Option<RetiredSecret>,
+}
+
+impl Edited {
+    /// Other settings, with the same secrets as before.
+    pub(super) fn settings(before: &CachedJobQueue, settings: JobQueueSettings) -> Self {
+        Self { settings, retired_secret: before.retired_secret.clone() }
+    }
+}
+
+/// Applies a merge patch to the settings of a job queue.
+pub(super) fn patched(current: &CachedJobQueue, patch: &Value) -> Result<Edited, Problem> {
+    let before = current.settings.to_value();
+    let mut after = before.clone();
+    merge(&mut after, patch);
+    for field in ["id", "tenant"] {
+        if after.get(field) != before.get(field) {
+            return Err(wrong(field, Code::Immutable));
+        }
+    }
+    let mut settings = JobQueueSettings::from_json(&after).map_err(Problem::ValidationFailed)?;
+    if settings.target.kind == JobTargetKind::Http && settings.target.secret.is_none() {
+        settings.target.secret.clone_from(&current.settings.target.secret);
+    }
+    Ok(Edited::settings(current, settings))
+}
+
+/// Edits a job queue over the revision of `If-Match`. An edit that changes nothing writes nothing.
+pub(super) async fn change<'a>(
+    admin: &'a Admin,
+    principal: &Principal,
+    id: &str,
+    if_match: IfMatch,
+    action: &str,
+    edit: impl Fn(&CachedJobQueue) -> Result<Edited, Problem>,
+) -> Result<(&'a Arc<JobQueues>, CachedJobQueue), Problem> {
+    for _ in 0..ATTEMPTS {
+        let (job_queues, current) = read_editable(admin, principal, id).await?;
+        if if_match.revision().is_some_and(|known| known != current.revision) {
+            return Err(Problem::OtherRevision(current.revision));
+        }
+        let Edited { settings, retired_secret } = edit(&current)?;
+        if settings == current.settings && retired_secret == current.retired_secret {
+            return Ok((job_queues, CachedJobQueue::clone(&current)));
+        }
+        if settings.target.url != current.settings.target.url {
+            let tenant = current.tenant.as_ref().ok_or_else(|| no_tenant(&settings.tenant))?;
+            refuse_outside(tenant, principal, &settings)?;
+        }
+        let event = audit(principal, action, &settings);
+        let before = current.settings.to_shown_value();
+        let (replaces, tenant) = (current.revision, current.tenant.clone());
+        let change = JobQueueChange { settings, retired_secret: retired_secret.clone(), replaces, changes: Vec::new() };
+        if let Some(settings) = write(admin, job_queues, event, change, &before).await? {
+            return Ok((job_queues, CachedJobQueue { settings, revision: replaces + 1, retired_secret, tenant }));
+        }
+    }
+    Err(Problem::ConcurrentChange)
+}
+
+/// Writes and audits a change. `None`: someone else changed the job queue at the same time.
+async fn write(
+    admin: &Admin,
+    job_queues: &JobQueues,
+    event: AuditEventBuilder,
+    change: JobQueueChange,
+    before: &Value,
+) -> Result<Option<JobQueueSettings>, Problem> {
+    let planned = differences(before, &change.settings.to_shown_value());
+    let revision = change.replaces + 1;
+    let plan = JobQueuePlan { changed: vec![change], ..JobQueuePlan::default() };
+    let written = match job_queues.execute(&plan).await {
+        Ok(written) => written.written.into_iter().next(),
+        Err(error) => return Err(event.changes(planned).failed(admin, Problem::of_write(error)).await),
+    };
+    if let Some(settings) = &written {
+        // With the secret that was generated meanwhile.
+        let changes = differences(before, &settings.to_shown_value());
+        event.changes(changes).revision(revision).log(admin).await;
+    }
+    Ok(written)
+}
+
+/// Removes and audits a job queue that has neither jobs nor dead letters.
+pub(super) async fn remove(
+    admin: &Admin,
+    principal: &Principal,
+    job_queues: &JobQueues,
+    current: &CachedJobQueue,
+) -> Result<(), Problem> {
+    let CachedJobQueue { settings, revision, retired_secret, .. } = current.clone();
+    let event = audit(principal, "job_queue.remove", &settings);
+    let removed = vec![StoredJobQueue { settings, revision, retired_secret }];
+    let plan = JobQueuePlan { removed, ..JobQueuePlan::default() };
+    let written = match job_queues.execute(&plan).await {
+        Ok(written) => written,
+        Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
+    };
+    if !written.not_empty.is_empty() {
+        return Err(Problem::Job(JobRefusal::JobQueueNotEmpty));
+    }
+    if written.removed.is_empty() {
+        return Err(Problem::ConcurrentChange);
+    }
+    event.log(admin).await;
+    Ok(())
 }

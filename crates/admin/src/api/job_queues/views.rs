@@ -1,7 +1,10 @@
 //! Job queues and jobs in responses.
 
+use axum::Json;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use http::header;
 use serde::Serialize;
 use serde_json::Value;
 use tracing::warn;
@@ -13,6 +16,7 @@ use vestibule_core::jobs::{
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::describe::describe;
+use crate::queue_settings::etag;
 
 /// The settings of a job queue, without its signing secret.
 pub(crate) struct JobQueueSettingsView;
@@ -38,6 +42,12 @@ pub(crate) struct JobQueueView {
     revision: u64,
     /// The statistics; `null` if they can't be read now.
     stats: Option<JobQueueStats>,
+}
+
+impl IntoResponse for JobQueueView {
+    fn into_response(self) -> Response {
+        ([(header::ETAG, etag(self.revision))], Json(self)).into_response()
+    }
 }
 
 impl JobQueueView {

@@ -154,7 +154,8 @@ fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -
     if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
-fn no_tenant(tenant: &TenantId) -> Problem {
+/// The problem that a tenant is unknown or not accessible.
+pub(crate) fn no_tenant(tenant: &TenantId) -> Problem {
     wrong("tenant", Code::TenantNotAccessible.with("tenant", tenant.as_str()))
 }
 

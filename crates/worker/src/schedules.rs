@@ -198,7 +198,7 @@ mod tests {
             });
             settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let settings = JobQueueSettings::from_json(&settings).unwrap();
-            let changed = vec![JobQueueChange { settings, replaces, changes: Vec::new() }];
+            let changed = vec![JobQueueChange { settings, retired_secret: None, replaces, changes: Vec::new() }];
             self.job_queues.execute(&JobQueuePlan { changed, ..JobQueuePlan::default() }).await.unwrap();
         }
 

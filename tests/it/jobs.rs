@@ -1,4 +1,5 @@
 //! Job queues.
 
 mod backends;
+mod held_orders;
 mod worker;

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
+use vestibule_core::jobs::JobId;
 use vestibule_runtime::Problem;
 
 /// An error as a client sees it.
@@ -70,6 +71,15 @@ pub(crate) enum GateError {
         /// The limit in MiB.
         limit_mib: u32,
     },
+    /// An order was certainly not placed.
+    #[error("The order was not placed. It can be submitted again.")]
+    OrderNotPlaced,
+    /// Nobody knows whether an order was placed.
+    #[error("The order may or may not have been placed. Do not submit it again; ask the shop about the job {0}.")]
+    OrderOutcomeUnknown(JobId),
+    /// An order equals an earlier one, whose response is not kept any more.
+    #[error("This order has already been submitted, and the response to it is not kept any more.")]
+    OrderAlreadySubmitted,
     /// A function cannot upgrade connections.
     #[error("Connection upgrades are not supported in this deployment.")]
     UpgradeNotSupported,
@@ -79,6 +89,11 @@ pub(crate) enum GateError {
 const RETRY_AFTER: u64 = 5;
 
 impl GateError {
+    /// Whether the same request may succeed soon.
+    const fn is_temporary(&self) -> bool {
+        matches!(self, Self::QueuesNotLoaded | Self::StoreUnavailable | Self::OrderNotPlaced)
+    }
+
     const fn table(&self) -> (StatusCode, &'static str, Option<&'static str>) {
         match self {
             Self::UnknownHost => (StatusCode::NOT_FOUND, "unknown_host", None),
@@ -99,6 +114,9 @@ impl GateError {
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", None),
             Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
             Self::ResponseTooLarge { .. } => (StatusCode::BAD_GATEWAY, "response_too_large", None),
+            Self::OrderNotPlaced => (StatusCode::SERVICE_UNAVAILABLE, "order_not_placed", None),
+            Self::OrderOutcomeUnknown(_) => (StatusCode::GATEWAY_TIMEOUT, "order_outcome_unknown", None),
+            Self::OrderAlreadySubmitted => (StatusCode::CONFLICT, "order_already_submitted", None),
             Self::UpgradeNotSupported => (StatusCode::NOT_IMPLEMENTED, "upgrade_not_supported", None),
         }
     }
@@ -117,11 +135,14 @@ impl IntoResponse for GateError {
         if let Self::BodyTooLarge { limit_bytes } = self {
             problem = problem.with_params(json!({ "limit_bytes": limit_bytes }));
         }
+        if let Self::OrderOutcomeUnknown(job) = self {
+            problem = problem.with_params(json!({ "job_id": job }));
+        }
         let mut response = problem.into_response();
         if let Self::TooManyInvalidProofs(seconds) = self {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if matches!(self, Self::QueuesNotLoaded | Self::StoreUnavailable) {
+        if self.is_temporary() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
         }
         response

@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it,
-//! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
+//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it
+//! or `held` makes it a job, and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
 mod admin_url;
 mod answer;
@@ -31,7 +31,9 @@ mod decide;
 mod end_reason;
 mod endpoints;
 mod error;
+mod followers;
 mod handover;
+mod held;
 mod identity;
 mod idle;
 mod invitation;

@@ -4,9 +4,12 @@ mod call;
 mod counters;
 mod dispatcher;
 mod leases;
+mod origin;
+mod permissions;
 mod response;
 mod settler;
 mod signature;
+mod target;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -2,4 +2,5 @@
 
 mod backends;
 mod held_orders;
+mod visitors;
 mod worker;

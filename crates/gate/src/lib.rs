@@ -32,6 +32,7 @@ mod end_reason;
 mod endpoints;
 mod error;
 mod followers;
+mod forms;
 mod handover;
 mod held;
 mod identity;
@@ -93,6 +94,18 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/queue.js", get(endpoints::scripts::queue_js))
         .route("/_vestibule/keepalive.js", get(endpoints::scripts::keepalive_js))
         .route("/_vestibule/theme/{queue}/{*path}", get(endpoints::theme::asset))
+        .route("/_vestibule/jobs/{job_queue}", post(endpoints::jobs::enqueue).options(endpoints::preflight))
+        .route(
+            "/_vestibule/jobs/{job_queue}/{id}",
+            get(endpoints::job_status::job_status)
+                .post(endpoints::jobs::enqueue_in_group)
+                .options(endpoints::preflight),
+        )
+        .route(
+            "/_vestibule/jobs/{job_queue}/{id}/{deduplication_id}",
+            post(endpoints::jobs::enqueue_once).options(endpoints::preflight),
+        )
+        .route("/_vestibule/jobs/{job_queue}/{id}/events", get(endpoints::job_events::job_events))
         .route("/_vestibule/jwks.json", get(endpoints::jwks::jwks))
         .route("/_vestibule/health", get(endpoints::health::health))
         .route("/_vestibule", any(endpoints::not_found))

@@ -1,15 +1,17 @@
 //! Held orders: `vestibule serve` in front of a site, with visitors who click twice, wait, and come back.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Method, Request, StatusCode};
 use vestibule_core::{Clock as _, SystemClock, verify_pass};
-use vestibule_tests::{Origin, Program, Recorded, TestResponse, Visitor, free_port, wait_until};
+use vestibule_tests::{Origin, Program, Recorded, Redis, TestResponse, Visitor, free_port, wait_until};
 
 const LIMIT: Duration = Duration::from_secs(20);
 const HOST: &str = "shop.example";
+const PASS_KEYS: &str = "p1:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The program in front of a site, whose POST requests are held.
@@ -23,22 +25,7 @@ impl Shop {
     /// `quota` visitors are admitted. `more` is added to the rule with the action `hold`, and `orders` to the job queue.
     async fn open(quota: u64, more: &str, orders: &str) -> Self {
         let origin = Origin::start();
-        let address = format!("127.0.0.1:{}", free_port());
-        let folder = tempfile::tempdir().unwrap();
-        let settings = folder.path().join("vestibule.toml");
-        let text = format!(
-            "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
-             [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
-             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
-             rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
-             [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n",
-            origin.url()
-        );
-        std::fs::write(&settings, text).unwrap();
-        let settings = settings.to_str().unwrap().to_owned();
-        let arguments = ["serve", "--listen", &address, "--state", "state", "--settings", &settings];
-        let mut program = Program::vestibule(&arguments).start();
-        program.until_healthy(&address).await;
+        let (address, program) = serve(&origin, quota, more, orders, &["--state", "state"]).await;
         Self { origin, address, _program: program }
     }
 
@@ -53,6 +40,27 @@ impl Shop {
     fn orders(&self) -> Vec<Recorded> {
         self.origin.requests().into_iter().filter(|request| request.method == Method::POST).collect()
     }
+}
+
+/// Starts a gate whose POST requests are held, and returns its address.
+async fn serve(origin: &Origin, quota: u64, more: &str, orders: &str, options: &[&str]) -> (String, Program) {
+    let address = format!("127.0.0.1:{}", free_port());
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("vestibule.toml");
+    let text = format!(
+        "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
+         [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
+         handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
+         rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
+         [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n",
+        origin.url()
+    );
+    std::fs::write(&settings, text).unwrap();
+    let mut arguments = vec!["serve", "--listen", &address, "--settings", settings.to_str().unwrap()];
+    arguments.extend(options);
+    let mut program = Program::vestibule(&arguments).start();
+    program.until_healthy(&address).await;
+    (address, program)
 }
 
 /// A form as a browser submits it.
@@ -220,4 +228,52 @@ async fn full_job_queue_forwards_or_refuses() {
         }
         assert_eq!(shop.orders().len(), orders, "{more}");
     }
+}
+
+/// A form with parts, whose boundary differs each time.
+fn with_parts(order: usize, submission: usize) -> (String, String) {
+    let boundary = format!("----boundary{order}x{submission}");
+    let part =
+        format!("--{boundary}\r\nContent-Disposition: form-data; name=\"order\"\r\n\r\n{order}\r\n--{boundary}--\r\n");
+    (format!("multipart/form-data; boundary={boundary}"), part)
+}
+
+/// F8: 1,000 forms, half of them with parts, each submitted to two gates.
+#[tokio::test]
+async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
+    const ORDERS: usize = 1_000;
+    const VISITORS: usize = 50;
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let url = redis.url();
+    let options =
+        ["--store", &url, "--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--pass-keys", PASS_KEYS];
+    let orders = "concurrency = 50\n";
+    let first = serve(&origin, VISITORS as u64, "", orders, &options).await;
+    let second = serve(&origin, VISITORS as u64, "", orders, &options).await;
+    let submit = async |visitor: usize| {
+        let mut at_first = Visitor::new(&first.0, HOST);
+        // A newcomer may have to come twice.
+        wait_until("admitted", LIMIT, async || at_first.navigate("/").await.text().contains("origin /")).await;
+        let ticket = at_first.cookie("vestibule_tour").unwrap().to_owned();
+        let mut at_second = Visitor::new(&second.0, HOST);
+        at_second.set_cookie("vestibule_tour", &ticket);
+        for order in (visitor..ORDERS).step_by(VISITORS) {
+            let request = |submission: usize| {
+                let (content_type, body) = if order % 2 == 0 {
+                    with_parts(order, submission)
+                } else {
+                    (FORM.to_owned(), format!("order={order}"))
+                };
+                (Request::post("/echo").header(ACCEPT, "application/json").header(CONTENT_TYPE, content_type), body)
+            };
+            let ((one, one_body), (two, two_body)) = (request(1), request(2));
+            let (one, two) = tokio::join!(at_first.request(one, one_body), at_second.request(two, two_body));
+            assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK), "{order}: {one:?} {two:?}");
+            assert_eq!(one.body, two.body, "both get the response to the one order");
+        }
+    };
+    futures_util::future::join_all((0..VISITORS).map(submit)).await;
+    let placed: Vec<_> = origin.requests().into_iter().filter(|request| request.method == Method::POST).collect();
+    let ids: HashSet<_> = placed.iter().map(|order| order.headers["idempotency-key"].clone()).collect();
+    assert_eq!((placed.len(), ids.len()), (ORDERS, ORDERS));
 }

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
 use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{Directory, JobQueues, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};
@@ -43,6 +43,8 @@ pub struct GateOptions {
     pub admin_url: Option<String>,
     /// Whether the settings are written to the store. A gate that only holds them finds a store that lost them.
     pub writes_settings: bool,
+    /// The job queues. A function has none.
+    pub job_queues: Option<Arc<JobQueues>>,
     /// How many streams may be open, in all and from one address. A function has none.
     pub streams: StreamLimits,
 }
@@ -57,6 +59,7 @@ impl Default for GateOptions {
             proxy: ProxyLimits::default(),
             admin_url: None,
             writes_settings: true,
+            job_queues: None,
             streams: StreamLimits { total: 100, per_network: 100 },
         }
     }
@@ -105,6 +108,7 @@ impl GateUnderTest {
             clients: options.clients,
             proxy: Proxy::new(options.proxy).unwrap(),
             admin_url: options.admin_url.map(|url| url.parse().unwrap()),
+            job_queues: options.job_queues,
             streams: Streams::new(options.streams),
             stream_url: None,
         });

@@ -68,9 +68,12 @@ fn every_setting_is_documented() {
     let identity = json!({
         "jwks": jwks, "issuer": "a", "audience": "b", "from": "cookie:c", "sign_in": "https://www.example.com/", "key_id": "k1",
     });
+    let hold = json!({
+        "action": "hold", "method": "POST", "job_queue": "orders.fifo", "on_failure": "refuse",
+    });
     let queue = json!({
-        "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule],
-        "handover": { "kind": "redirect", "origin": "https://www.example.com" }, "message": { "default": "a" },
+        "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule, hold],
+        "handover": { "kind": "proxy", "origin": "https://www.example.com" }, "message": { "default": "a" },
         "access": "invited", "invitations": [{
             "number": 1, "id": "fans", "name": "Fans", "count": 1, "from": "2027-03-04T09:30:00Z", "until": "2027-03-04T10:00:00Z",
             "key": "s1",
@@ -101,7 +104,8 @@ fn every_setting_is_documented() {
     assert_eq!(names("### Proof of work"), fields(&settings["protection"]["proof_of_work"]));
     let keys = std::iter::once("keys".to_owned());
     assert_eq!(names("### Identity"), fields(&settings["protection"]["identity"]).into_iter().chain(keys).collect());
-    assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
+    let rules = fields(&settings["rules"][0]).into_iter().chain(fields(&settings["rules"][1]));
+    assert_eq!(names("### Rules"), rules.collect());
     let target =
         json!({ "kind": "http", "url": "https://crm.acme.example/", "secret": format!("whsec_{}", "A".repeat(32)) });
     let job_queue = json!({

@@ -49,6 +49,7 @@ impl Doors {
             clients: ClientRules::default(),
             proxy: Proxy::new(ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() }).unwrap(),
             admin_url: None,
+            job_queues: None,
             streams: Streams::off(),
             stream_url: None,
         });

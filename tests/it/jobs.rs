@@ -1,4 +1,6 @@
 //! Job queues.
 
 mod backends;
+mod held_orders;
+mod visitors;
 mod worker;

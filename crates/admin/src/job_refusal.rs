@@ -3,6 +3,7 @@
 use http::StatusCode;
 use vestibule_core::Message;
 use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
+use vestibule_runtime::JobRequestError;
 
 use crate::codes::Code;
 
@@ -63,6 +64,20 @@ impl JobRefusal {
         match self {
             Self::Unconfirmed(_, error) | Self::Unavailable(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl From<JobRequestError> for JobRefusal {
+    fn from(error: JobRequestError) -> Self {
+        match error {
+            JobRequestError::GroupRequired => Self::GroupRequired,
+            JobRequestError::GroupNotSupported => Self::GroupNotSupported,
+            JobRequestError::DelayNotSupported => Self::DelayNotSupported,
+            JobRequestError::InvalidId(name) => Self::InvalidId(name),
+            JobRequestError::InvalidJson(cause) => Self::InvalidJson(cause),
+            JobRequestError::EmptyPayload => Self::EmptyPayload,
+            JobRequestError::PayloadTooLarge => Self::PayloadTooLarge,
         }
     }
 }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_core::NetworkClass;
 use vestibule_core::settings::{
-    Mode, RequestAttributes, Route, RuleAction, Settings, TrustedHeaders, class_of, decide, parse_settings_document,
-    untrusted_headers,
+    Mode, OnFailure, RequestAttributes, Route, RuleAction, Settings, TrustedHeaders, class_of, decide, hold_of,
+    parse_settings_document, untrusted_headers,
 };
 
 fn queue() -> Value {
@@ -136,10 +136,19 @@ fn settings_round_trip() {
 
 /// A page view whose headers are these, of which those with `cf-` are trusted.
 fn with_facts<T>(path: &str, headers: &[(&str, &str)], use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
+    with_request("GET", path, headers, use_facts)
+}
+
+fn with_request<T>(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    use_facts: impl FnOnce(&RequestAttributes<'_>) -> T,
+) -> T {
     let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     use_facts(&RequestAttributes {
         path,
-        method: "GET",
+        method,
         header: &header,
         cookie: &|_| None,
         source: "203.0.113.9".parse().ok(),
@@ -280,6 +289,53 @@ fn first_matching_rule_decides() {
     assert_eq!(action(&taken, "/shop"), Some(Route::Queue));
     assert_eq!(action(&taken, "/about"), None, "the next queue of the host is asked");
     assert_eq!(action(&json!([]), "/x"), Some(Route::Queue));
+}
+
+#[test]
+fn orders_are_held_by_the_rule_that_decides() {
+    let hold = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"], "path": ["/checkout"] });
+    let rules =
+        json!([{ "action": "bypass", "path": "/checkout/help" }, hold, { "action": "queue", "path": "/shop/**" }]);
+    let mut queue = with("rules", rules);
+    queue["handover"]["kind"] = json!("proxy");
+    let settings = Settings::from_value(&queue).unwrap();
+    assert_eq!(Settings::from_value(&settings.to_value()).unwrap().to_value(), settings.to_value());
+    let held = |method: &'static str, path: &'static str| {
+        with_request(method, path, &[], |facts| {
+            let ruling = decide(&[&settings.rules], facts);
+            (hold_of(&settings.rules, facts).map(|hold| hold.on_failure), ruling.route)
+        })
+    };
+    for (method, path, expected) in [
+        ("POST", "/checkout", (Some(OnFailure::Forward), Route::Queue)),
+        ("POST", "/%63heckout", (Some(OnFailure::Forward), Route::Queue)),
+        ("POST", "/shop/../checkout", (Some(OnFailure::Forward), Route::Queue)),
+        ("GET", "/checkout", (None, Route::Bypass)),
+        ("POST", "/checkout/help", (None, Route::Bypass)),
+        ("POST", "/shop/cart", (None, Route::Queue)),
+    ] {
+        assert_eq!(held(method, path), expected, "{method} {path}");
+    }
+
+    let complaint = |change: &dyn Fn(&mut Value)| {
+        let mut queue = queue.clone();
+        change(&mut queue);
+        let errors = Settings::from_value(&queue).expect_err("no error");
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let in_rule = |name: &'static str, value: Value| complaint(&|queue| queue["rules"][1][name] = value.clone());
+    assert!(in_rule("job_queue", json!(null)).starts_with("rules[1].job_queue: is required: 1 to 40 characters"));
+    assert!(in_rule("job_queue", json!("orders")).starts_with("rules[1].job_queue: must be a FIFO job queue"));
+    assert!(in_rule("method", json!(["GET", "POST"])).starts_with("rules[1].method: must list the methods of orders"));
+    assert!(in_rule("method", json!(null)).starts_with("rules[1].method: must list the methods of orders"));
+    assert!(in_rule("action", json!("queue")).starts_with("rules[1].job_queue: requires the action \"hold\""));
+    let kind = complaint(&|queue| queue["handover"]["kind"] = json!("redirect"));
+    assert_eq!(kind, "handover: must be of the kind \"proxy\": rule 2 holds orders, which the gate forwards");
+
+    let mut stored = queue.clone();
+    stored["rules"][1]["job_queue"] = json!(null);
+    let actions: Vec<_> = Settings::from_stored(&stored).unwrap().rules.iter().map(|rule| rule.action).collect();
+    assert_eq!(actions[1], RuleAction::Queue, "more requests go through the queue");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -2,8 +2,10 @@
 
 use axum::response::Response;
 use http::{HeaderName, StatusCode};
+use serde::Serialize;
 use vestibule_core::Challenge;
-use vestibule_themes::ErrorPage;
+use vestibule_core::jobs::{JobId, JobQueueId};
+use vestibule_themes::{ErrorPage, JobNews};
 
 use crate::cors::CorsOrigin;
 use crate::error::GateError;
@@ -41,10 +43,36 @@ pub(crate) enum Reply {
     CheckDenied(String),
     /// The challenge of a newcomer who has to prove work.
     Challenge(Box<Challenge>),
+    /// 303 to this address of the gate.
+    SeeOther(String),
+    /// 202: the request became a job.
+    Queued(QueuedJob),
+    /// The page of a job.
+    JobPage {
+        status: StatusCode,
+        news: JobNews,
+        /// The job, whose ID the visitor quotes.
+        job: Option<JobId>,
+        /// Where the visitor continues.
+        url: Option<String>,
+    },
     /// No body.
     Empty(StatusCode),
     /// Problem details.
     Error(GateError),
+}
+
+/// A job, for the client whose request became it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct QueuedJob {
+    pub(crate) job_id: JobId,
+    pub(crate) job_queue: JobQueueId,
+    pub(crate) state: &'static str,
+    /// Whether it equals an earlier job, whose ID this is.
+    pub(crate) duplicate: bool,
+    /// Where the client follows it.
+    #[serde(skip)]
+    pub(crate) location: String,
 }
 
 impl Reply {

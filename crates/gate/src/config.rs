@@ -126,6 +126,7 @@ impl GateConfig {
             clients: self.clients,
             proxy: Proxy::new(self.proxy)?,
             admin_url: self.admin_url,
+            job_queues: None,
             streams: Streams::off(),
             stream_url: self.stream_url,
         }))

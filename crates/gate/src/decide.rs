@@ -16,6 +16,7 @@ use crate::client::join_client;
 use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
+use crate::held::{answer_order_url, hold_or_hand_over};
 use crate::invitation::{answer_link, visit_by_header};
 use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
@@ -58,6 +59,9 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
 
 /// Decides on a request and answers it.
 pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, request: Request) -> Response {
+    if let Some(answer) = answer_order_url(&gate, &info).await {
+        return respond(&gate, &info, answer).await;
+    }
     let answer = match match_queue(&gate, &info).await {
         Ok(QueueMatch::Queued(queue)) if info.is_preflight() => {
             if !forwards_preflights(&queue) {
@@ -103,7 +107,7 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
     }
     let visit = decide_visit(gate, info, queue).await;
     if visit.passes {
-        return hand_over(gate, info, visit, request).await;
+        return hold_or_hand_over(gate, info, visit, request).await;
     }
     let status = StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK);
     let reply = if info.is_navigation() {

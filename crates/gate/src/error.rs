@@ -3,7 +3,8 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
-use vestibule_runtime::Problem;
+use vestibule_core::jobs::{ENQUEUES_WINDOW, JobId};
+use vestibule_runtime::{JobRequestError, Problem};
 
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,6 +71,45 @@ pub(crate) enum GateError {
         /// The limit in MiB.
         limit_mib: u32,
     },
+    /// No job queue has this ID, or it takes no jobs from visitors.
+    #[error("No job queue with this ID takes jobs from visitors of this host. Check the ID and the setting producers.")]
+    UnknownJobQueue,
+    /// The visitor may not follow a job with this ID, or there is none.
+    #[error("No job with this ID that this visitor enqueued. Results are kept for result_ttl.")]
+    UnknownJob,
+    /// The visitor has no ticket.
+    #[error("Only visitors with a ticket can do this. Open a page of this host first, and send its cookie.")]
+    TicketRequired,
+    /// The visitor is not admitted.
+    #[error("Only admitted visitors can enqueue jobs here. Wait until it is your turn.")]
+    NotActive,
+    /// A job cannot be enqueued as it is.
+    #[error("The job was not queued: {0}.")]
+    InvalidJob(JobRequestError),
+    /// The job queue takes no such content from visitors.
+    #[error("This job queue does not accept this Content-Type. Send one of its setting accepts.")]
+    UnsupportedContentType,
+    /// The session has enqueued too many jobs.
+    #[error("This visitor has enqueued too many jobs. Try again in a minute.")]
+    TooManyJobs,
+    /// The job queue is full.
+    #[error("The job queue is full. Nothing was queued; try again later.")]
+    JobQueueFull,
+    /// The backend did not confirm a job.
+    #[error("The job {0} may or may not be queued. Send the request again with the same Idempotency-Key.")]
+    EnqueueUnconfirmed(JobId),
+    /// Too many clients follow jobs in this process.
+    #[error("Too many clients follow jobs. Ask for the job without /events after poll_after seconds.")]
+    TooManyFollowers,
+    /// An order was certainly not placed.
+    #[error("The order was not placed. It can be submitted again.")]
+    OrderNotPlaced,
+    /// Nobody knows whether an order was placed.
+    #[error("The order may or may not have been placed. Do not submit it again; ask the shop about the job {0}.")]
+    OrderOutcomeUnknown(JobId),
+    /// An order equals an earlier one, whose response is not kept any more.
+    #[error("This order has already been submitted, and the response to it is not kept any more.")]
+    OrderAlreadySubmitted,
     /// A function cannot upgrade connections.
     #[error("Connection upgrades are not supported in this deployment.")]
     UpgradeNotSupported,
@@ -78,7 +118,33 @@ pub(crate) enum GateError {
 /// Seconds until a client should try again while the store is unavailable.
 const RETRY_AFTER: u64 = 5;
 
+/// Status, code and field of a job that cannot be enqueued as it is.
+const fn invalid_job(error: &JobRequestError) -> (StatusCode, &'static str, Option<&'static str>) {
+    match error {
+        JobRequestError::GroupRequired => (StatusCode::BAD_REQUEST, "group_required", None),
+        JobRequestError::GroupNotSupported => (StatusCode::BAD_REQUEST, "group_not_supported", None),
+        JobRequestError::DelayNotSupported => (StatusCode::BAD_REQUEST, "delay_not_supported", None),
+        JobRequestError::InvalidId(name) => (StatusCode::BAD_REQUEST, "invalid_id", Some(name)),
+        JobRequestError::InvalidJson(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
+        JobRequestError::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, "empty_payload", None),
+        JobRequestError::PayloadTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", None),
+    }
+}
+
 impl GateError {
+    /// Whether the same request may succeed soon.
+    const fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::QueuesNotLoaded
+                | Self::StoreUnavailable
+                | Self::OrderNotPlaced
+                | Self::JobQueueFull
+                | Self::EnqueueUnconfirmed(_)
+                | Self::TooManyFollowers
+        )
+    }
+
     const fn table(&self) -> (StatusCode, &'static str, Option<&'static str>) {
         match self {
             Self::UnknownHost => (StatusCode::NOT_FOUND, "unknown_host", None),
@@ -99,6 +165,21 @@ impl GateError {
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", None),
             Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
             Self::ResponseTooLarge { .. } => (StatusCode::BAD_GATEWAY, "response_too_large", None),
+            Self::UnknownJobQueue => (StatusCode::NOT_FOUND, "unknown_job_queue", None),
+            Self::UnknownJob => (StatusCode::NOT_FOUND, "unknown_job", None),
+            Self::TicketRequired => (StatusCode::UNAUTHORIZED, "ticket_required", None),
+            Self::NotActive => (StatusCode::FORBIDDEN, "not_active", None),
+            Self::InvalidJob(error) => invalid_job(error),
+            Self::UnsupportedContentType => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_type", Some("content-type"))
+            }
+            Self::TooManyJobs => (StatusCode::TOO_MANY_REQUESTS, "too_many_jobs", None),
+            Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, "job_queue_full", None),
+            Self::EnqueueUnconfirmed(_) => (StatusCode::SERVICE_UNAVAILABLE, "enqueue_unconfirmed", None),
+            Self::TooManyFollowers => (StatusCode::SERVICE_UNAVAILABLE, "too_many_followers", None),
+            Self::OrderNotPlaced => (StatusCode::SERVICE_UNAVAILABLE, "order_not_placed", None),
+            Self::OrderOutcomeUnknown(_) => (StatusCode::GATEWAY_TIMEOUT, "order_outcome_unknown", None),
+            Self::OrderAlreadySubmitted => (StatusCode::CONFLICT, "order_already_submitted", None),
             Self::UpgradeNotSupported => (StatusCode::NOT_IMPLEMENTED, "upgrade_not_supported", None),
         }
     }
@@ -117,11 +198,17 @@ impl IntoResponse for GateError {
         if let Self::BodyTooLarge { limit_bytes } = self {
             problem = problem.with_params(json!({ "limit_bytes": limit_bytes }));
         }
+        if let Self::OrderOutcomeUnknown(job) | Self::EnqueueUnconfirmed(job) = self {
+            problem = problem.with_params(json!({ "job_id": job }));
+        }
         let mut response = problem.into_response();
         if let Self::TooManyInvalidProofs(seconds) = self {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if matches!(self, Self::QueuesNotLoaded | Self::StoreUnavailable) {
+        if let Self::TooManyJobs = self {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ENQUEUES_WINDOW));
+        }
+        if self.is_temporary() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
         }
         response

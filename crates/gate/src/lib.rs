@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it,
-//! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
+//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it
+//! or `held` makes it a job, and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
 mod admin_url;
 mod answer;
@@ -31,7 +31,10 @@ mod decide;
 mod end_reason;
 mod endpoints;
 mod error;
+mod followers;
+mod forms;
 mod handover;
+mod held;
 mod identity;
 mod idle;
 mod invitation;
@@ -91,6 +94,18 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/queue.js", get(endpoints::scripts::queue_js))
         .route("/_vestibule/keepalive.js", get(endpoints::scripts::keepalive_js))
         .route("/_vestibule/theme/{queue}/{*path}", get(endpoints::theme::asset))
+        .route("/_vestibule/jobs/{job_queue}", post(endpoints::jobs::enqueue).options(endpoints::preflight))
+        .route(
+            "/_vestibule/jobs/{job_queue}/{id}",
+            get(endpoints::job_status::job_status)
+                .post(endpoints::jobs::enqueue_in_group)
+                .options(endpoints::preflight),
+        )
+        .route(
+            "/_vestibule/jobs/{job_queue}/{id}/{deduplication_id}",
+            post(endpoints::jobs::enqueue_once).options(endpoints::preflight),
+        )
+        .route("/_vestibule/jobs/{job_queue}/{id}/events", get(endpoints::job_events::job_events))
         .route("/_vestibule/jwks.json", get(endpoints::jwks::jwks))
         .route("/_vestibule/health", get(endpoints::health::health))
         .route("/_vestibule", any(endpoints::not_found))

@@ -4,10 +4,11 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
+use vestibule_core::jobs::JobId;
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, PageView, Themes};
+use vestibule_themes::{ErrorPage, JobNews, JobPage, PageView, Themes};
 
 use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
@@ -20,6 +21,11 @@ use crate::visit_result::VisitResult;
 
 /// Minimum reload interval of a page without JavaScript, in seconds.
 const RELOAD_MIN: u64 = 10;
+
+/// Interval at which visitors look for the outcome of a job, in seconds.
+pub(crate) const JOB_POLL_SECONDS: u64 = 2;
+/// Characters of a group of a code.
+const CODE_GROUP: usize = 6;
 
 /// The queue page in the visitor's language and the brand's theme.
 pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, status: StatusCode) -> Response {
@@ -117,6 +123,51 @@ pub(crate) async fn error_page(
     };
     let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
     html(info, status, &nonce, body)
+}
+
+/// What the page of a job says.
+pub(crate) struct JobReport<'a> {
+    pub(crate) news: JobNews,
+    /// The job, whose ID the visitor quotes.
+    pub(crate) job: Option<JobId>,
+    /// Where the visitor continues.
+    pub(crate) url: Option<&'a str>,
+}
+
+/// The page of a job that the visitor follows. It reloads while the job runs, which renews the visitor's session.
+pub(crate) async fn job_page(
+    gate: &Gate,
+    info: &RequestInfo,
+    result: &VisitResult,
+    status: StatusCode,
+    report: JobReport<'_>,
+) -> Response {
+    let JobReport { news, job, url } = report;
+    let queue = &result.queue;
+    let nonce = nonce();
+    let (asset_base, logo) = assets(gate, queue).await;
+    let (queue_name, brand_name) = names(info, queue);
+    let view = PageView {
+        refresh_seconds: if news.is_running() { JOB_POLL_SECONDS } else { 0 },
+        logo: logo.as_deref(),
+        queue_name: &queue_name,
+        brand_name: &brand_name,
+        ..view(info, result, &result.visitor_status, &nonce, &asset_base)
+    };
+    let code = job.map(|job| in_groups(&job.to_string())).unwrap_or_default();
+    let body = gate.themes.job_page(queue.settings.theme.as_ref(), &JobPage { news, code: &code, url }, &view).await;
+    let mut response = html(info, status, &nonce, body);
+    if news.is_running() {
+        response.headers_mut().insert(header::REFRESH, HeaderValue::from(JOB_POLL_SECONDS));
+    }
+    response
+}
+
+/// A code in groups that people can read to each other.
+fn in_groups(code: &str) -> String {
+    let groups: Vec<&str> =
+        code.as_bytes().chunks(CODE_GROUP).filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join("-")
 }
 
 /// The names of the queue and of the brand for this host.

@@ -134,9 +134,11 @@ impl RequestInfo {
     /// Whether this is a page view, which may join the line. Browsers say so in `Sec-Fetch-Mode`; without it, a GET that
     /// accepts HTML counts.
     pub(crate) fn is_navigation(&self) -> bool {
-        if self.method != Method::GET || self.is_prefetch() || self.is_embedded_elsewhere() {
-            return false;
-        }
+        self.method == Method::GET && !self.is_prefetch() && !self.is_embedded_elsewhere() && self.wants_page()
+    }
+
+    /// Whether a browser shows the response as a page: that of a link, or of a form.
+    pub(crate) fn wants_page(&self) -> bool {
         match self.header(FETCH_MODE) {
             Some(mode) => mode == "navigate" && self.header(FETCH_DESTINATION).is_none_or(is_document),
             None => self.header(header::ACCEPT).is_some_and(|accept| accept.contains("text/html")),

@@ -9,13 +9,13 @@ use vestibule_core::settings::{HOST_GAP, Settings};
 use vestibule_runtime::{Decision, Outcome};
 use vestibule_themes::ErrorPage;
 
-use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, Reply};
+use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, QueuedJob, Reply};
 use crate::cache_headers::{allows_shared_cache, keep_private, set_private_cache};
 use crate::cookies::{cookie, ticket_cookies};
 use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
-use crate::page::{error_page, queue_page};
+use crate::page::{JOB_POLL_SECONDS, JobReport, error_page, job_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
 use crate::state::Gate;
 use crate::two_step::sign_offer;
@@ -72,9 +72,9 @@ pub(crate) fn complete_status<'a>(
 async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, reply: Reply) -> Response {
     let (mut response, retry_after) = match reply {
         Reply::Forwarded(response, _) => (response, None),
-        Reply::Redirect(location) => (found(location), None),
+        Reply::Redirect(location) => (redirect(StatusCode::FOUND, location), None),
         Reply::WrongCode(location) => {
-            let mut response = found(location);
+            let mut response = redirect(StatusCode::FOUND, location);
             set_wrong(response.headers_mut(), info.origin.https);
             (response, None)
         }
@@ -89,6 +89,11 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
         Reply::Status(status) => (status_json(status, visit), Some(visit.retry_after())),
         Reply::CheckDenied(address) => (check_denied(visit, address), Some(visit.retry_after())),
         Reply::Challenge(challenge) => (Json(&challenge).into_response(), None),
+        Reply::SeeOther(location) => (redirect(StatusCode::SEE_OTHER, location), None),
+        Reply::Queued(job) => (queued(job), Some(HeaderValue::from(JOB_POLL_SECONDS))),
+        Reply::JobPage { status, news, job, url } => {
+            (job_page(gate, info, visit, status, JobReport { news, job, url: url.as_deref() }).await, None)
+        }
         Reply::Empty(status) => (status.into_response(), None),
         Reply::Error(error) => (error.into_response(), None),
     };
@@ -100,8 +105,24 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
     response
 }
 
-fn found(location: String) -> Response {
-    let mut response = StatusCode::FOUND.into_response();
+/// The job of a request, as a client can follow it.
+fn queued(job: QueuedJob) -> Response {
+    let mut response = (StatusCode::ACCEPTED, Json(&job)).into_response();
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::try_from(job.job_id.to_string()) {
+        headers.insert("x-job-id", id);
+    }
+    if job.duplicate {
+        headers.insert("x-job-duplicate", HeaderValue::from_static("true"));
+    }
+    if let Ok(location) = HeaderValue::try_from(job.location) {
+        headers.insert(header::LOCATION, location);
+    }
+    response
+}
+
+fn redirect(status: StatusCode, location: String) -> Response {
+    let mut response = status.into_response();
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(header::LOCATION, location);
     }

@@ -8,12 +8,13 @@ use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::Proxy;
-use vestibule_runtime::{Directory, StoreClock};
+use vestibule_runtime::{Directory, JobQueues, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::admin_url::AdminUrl;
 use crate::challenge::Challenges;
 use crate::client_rules::ClientRules;
+use crate::followers::Followers;
 use crate::identity::IdentityCheck;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;
@@ -53,6 +54,8 @@ pub struct GateParts {
     pub proxy: Proxy,
     /// Where browsers reach the dashboard, for the operator overlay.
     pub admin_url: Option<AdminUrl>,
+    /// The job queues; `None` if this process has none.
+    pub job_queues: Option<Arc<JobQueues>>,
     /// The streams of this process.
     pub streams: Streams,
     /// Path of the stream endpoint that queue pages use; `None` if they only poll.
@@ -76,6 +79,8 @@ pub struct GateState {
     pub(crate) clients: ClientRules,
     pub(crate) proxy: Proxy,
     pub(crate) admin_url: Option<AdminUrl>,
+    pub(crate) job_queues: Option<Arc<JobQueues>>,
+    pub(crate) followers: Followers,
     pub(crate) streams: Streams,
     pub(crate) stream_url: Option<String>,
     pub(crate) clock: StoreClock,
@@ -108,6 +113,8 @@ impl Gate {
             clients: parts.clients,
             proxy: parts.proxy,
             admin_url: parts.admin_url,
+            job_queues: parts.job_queues,
+            followers: Followers::default(),
             streams: parts.streams,
             stream_url: parts.stream_url,
             clock: StoreClock::default(),

@@ -23,6 +23,8 @@ pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, Conn
 pub struct Options {
     /// Time limit of a request, its response body included.
     pub timeout: Duration,
+    /// Time limit of a TCP connection; `None` for that of the request.
+    pub connect_timeout: Option<Duration>,
     /// Maximum size of a response body in bytes.
     pub response_max: usize,
     /// How long an idle connection is kept for the next request; zero for none.
@@ -38,6 +40,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(10),
+            connect_timeout: None,
             response_max: 1 << 20,
             idle_timeout: Duration::ZERO,
             authorities: None,
@@ -67,6 +70,16 @@ pub enum HttpError {
 }
 
 impl HttpError {
+    /// Whether nothing of the request can have been sent, because there was no connection.
+    #[must_use]
+    pub fn is_without_connection(&self) -> bool {
+        match self {
+            Self::Connection(error) => error.is_connect(),
+            Self::AddressRefused(_) => true,
+            Self::Incomplete(_) | Self::TooLarge(_) | Self::Timeout(_) => false,
+        }
+    }
+
     fn no_response(error: legacy::Error) -> Self {
         AddressRefused::cause_of(&error).map_or(Self::Connection(error), Self::AddressRefused)
     }
@@ -93,7 +106,7 @@ impl HttpClient {
         let connector = CheckedConnector::new(
             tls,
             options.check,
-            ConnectOptions { timeout: Some(options.timeout), keepalive: None },
+            ConnectOptions { timeout: options.connect_timeout.or(Some(options.timeout)), keepalive: None },
         );
         let mut client = Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(options.idle_timeout);

@@ -44,6 +44,14 @@ const OVERRIDES: [&str; 22] = [
     "x-remote-ip",
 ];
 
+/// Changes the headers of the visitor's request into those that the origin receives, for a request that is sent later.
+///
+/// # Errors
+/// The host cannot be a header.
+pub fn prepare_later_request(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), ProxyError> {
+    prepare_request(headers, context, None).map_err(|failure| failure.kind)
+}
+
 /// Changes the headers of the visitor's request into those that the origin receives. `upgrade` names the protocols of an
 /// upgrade that is forwarded.
 pub(super) fn prepare_request(
@@ -71,7 +79,7 @@ pub(super) fn prepare_request(
 
 /// Changes the headers of the origin's response into those that the visitor receives. `Trailer` stays, because trailers are
 /// forwarded.
-pub(super) fn prepare_response(headers: &mut HeaderMap) {
+pub fn prepare_response(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
 }
 

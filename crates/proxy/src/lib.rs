@@ -16,6 +16,7 @@ mod tests;
 
 pub use error::ProxyError;
 pub use forwarded::{Forwarded, TunnelEnd};
+pub use headers::{prepare_later_request, prepare_response};
 pub use limits::ProxyLimits;
 pub use proxy::Proxy;
 pub use response_body::error_of_truncated;

@@ -7,6 +7,8 @@
 //!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
 //! - [`stored_settings`]: what a settings document is compared with.
 //! - [`JobQueues`]: the settings of job queues, cached, and the backend of their jobs.
+//! - [`JobRequest`]: a request that enqueues a job.
+//! - [`HeldRequest`]: how a held order is stored, for gate and worker.
 //! - [`record_beacon`]: records the value of the beacon of a draw.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
@@ -25,7 +27,9 @@ mod config;
 mod decision;
 mod directory;
 mod env;
+mod held_request;
 mod job_queues;
+mod job_request;
 mod log_format;
 mod problem;
 mod request_log;
@@ -45,7 +49,9 @@ pub use config::{
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use held_request::{HeldRequest, header_lines, headers_of_lines};
 pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten};
+pub use job_request::{JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
 pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
 pub use stored_settings::stored_settings;

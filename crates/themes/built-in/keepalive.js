@@ -1,5 +1,6 @@
 // Renews an admitted visitor's session while they use the site: <script src=".../keepalive.js" data-queue="acme-tour" defer>
 // Attributes: data-idle, minutes without activity before it stops (5); data-lang, the language of its two bars.
+// vestibule.fetch(): a fetch for held orders, which waits for the response of the site.
 // Events on document: vestibule:alive, vestibule:expiring {expiresIn} and vestibule:lost; the last two cancelable.
 (() => {
   const d = document, me = d.currentScript, { queue, idle = 5, lang = d.documentElement.lang } = me.dataset;
@@ -75,6 +76,18 @@
     seen = Date.now();
     if (warned) { next = 0; hide(); }
   };
+  const pause = (seconds) => new Promise((go) => setTimeout(go, seconds * 1e3));
+  // A fetch that follows a held order to the response of the site.
+  const fetchOrder = async (...order) => {
+    let response = await fetch(...order), url;
+    while (response.status == 202 && response.headers.get('x-job-id') && (url = response.headers.get('location'))) {
+      await pause(+response.headers.get('retry-after') || 2);
+      // Without a connection the order goes on, so looking for it does, too.
+      try { response = await fetch(new URL(url, response.url), { credentials: 'include' }); } catch { /* again */ }
+    }
+    return response;
+  };
+  window.vestibule = { ...window.vestibule, fetch: fetchOrder };
   for (const name of ['click', 'pointermove', 'keydown', 'scroll'])
     addEventListener(name, alive, { passive: true, capture: true });
   d.addEventListener('visibilitychange', () => { if (!d.hidden) alive({}); });

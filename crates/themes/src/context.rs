@@ -8,8 +8,8 @@ use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus
 use crate::color::Palette;
 use crate::hold::{NEXT_BELOW, hold_notices, minutes};
 use crate::script;
-use crate::texts::{TextSet, Texts, fill, texts};
-use crate::view::{ErrorPage, PageView};
+use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts};
+use crate::view::{ErrorPage, JobNews, JobPage, PageView};
 use crate::{Color, Language, WaitText};
 
 #[derive(Serialize)]
@@ -33,6 +33,15 @@ pub(crate) struct Event {
     starts_at: u64,
     starts: String,
     number: Option<String>,
+}
+
+/// The job that the visitor follows.
+#[derive(Serialize)]
+pub(crate) struct Job {
+    code: String,
+    is_running: bool,
+    url: String,
+    url_label: String,
 }
 
 /// All variables. A variable without a value is none, which renders as nothing.
@@ -73,6 +82,7 @@ pub(crate) struct Context {
     session_kept: Option<String>,
     /// URL of the page on which the visitor signs in; empty on other pages.
     sign_in_url: String,
+    job: Option<Job>,
     reason: Option<&'static str>,
     message: Option<String>,
     offline_notice: String,
@@ -163,6 +173,32 @@ impl Context {
         }
     }
 
+    /// The variables of the page of a job.
+    pub(crate) fn job(page: &JobPage<'_>, view: &PageView<'_>) -> Self {
+        let texts = &texts(view.language).texts;
+        let text = job_text(page.news, &texts.job_page);
+        let named = [("brand", view.brand()), ("code", page.code)];
+        let heading = fill(&text.heading, &named);
+        let url_label = match page.news {
+            JobNews::OrderFailed => texts.retry.clone(),
+            _ => fill(&texts.continue_to, &[("brand", view.brand())]),
+        };
+        let job = Job {
+            code: page.code.to_owned(),
+            is_running: page.news.is_running(),
+            url: page.followable_url().unwrap_or_default().to_owned(),
+            url_label,
+        };
+        Self {
+            state: "job",
+            title: heading.clone(),
+            lead: fill(&text.lead, &named),
+            job: Some(job),
+            refresh_seconds: view.refresh_seconds,
+            ..Self::branded(view, &heading)
+        }
+    }
+
     pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str) -> Self {
         let TextSet { texts, value } = texts(language);
         let text = match page {
@@ -238,6 +274,7 @@ impl Context {
             position_kept: None,
             session_kept: None,
             sign_in_url: String::new(),
+            job: None,
             reason: None,
             message: None,
             offline_notice: String::new(),
@@ -251,6 +288,20 @@ impl Context {
             texts: texts.clone(),
             script_tags: Value::from_safe_string(String::new()),
         }
+    }
+}
+
+const fn job_text(news: JobNews, texts: &JobPageTexts) -> &PageText {
+    match news {
+        JobNews::OrderQueued => &texts.order_queued,
+        JobNews::OrderRetrying => &texts.order_retrying,
+        JobNews::OrderFailed => &texts.order_failed,
+        JobNews::OrderUnknown => &texts.order_unknown,
+        JobNews::OrderSubmitted => &texts.order_submitted,
+        JobNews::OrderPlaced => &texts.order_placed,
+        JobNews::JobQueued => &texts.job_queued,
+        JobNews::JobCompleted => &texts.job_completed,
+        JobNews::JobFailed => &texts.job_failed,
     }
 }
 

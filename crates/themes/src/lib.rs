@@ -97,5 +97,5 @@ pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};
 pub use versions::{LiveChange, PRUNE_AFTER, ThemeVersions, VERSIONS_KEPT_MAX, VersionError, VersionList};
-pub use view::{ErrorPage, PageView};
+pub use view::{ErrorPage, JobNews, JobPage, PageView};
 pub use wait::WaitText;

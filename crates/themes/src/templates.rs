@@ -16,12 +16,13 @@ pub const PAGE_MAX: usize = 512 * 1024;
 /// Depth of includes and macros.
 const DEPTH_MAX: usize = 32;
 
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("vestibule/layout.html", include_str!("../built-in/layout.html")),
     ("vestibule/queue.html", include_str!("../built-in/queue.html")),
     ("vestibule/closed.html", include_str!("../built-in/closed.html")),
     ("vestibule/language.html", include_str!("../built-in/language.html")),
     ("vestibule/error.html", include_str!("../built-in/error.html")),
+    ("vestibule/job.html", include_str!("../built-in/job.html")),
 ];
 
 static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(built_in);

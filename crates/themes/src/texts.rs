@@ -186,6 +186,21 @@ pub(crate) struct ErrorPageTexts {
     pub(crate) sign_in: PageText,
 }
 
+/// The pages of jobs that a visitor follows.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JobPageTexts {
+    pub(crate) order_queued: PageText,
+    pub(crate) order_retrying: PageText,
+    pub(crate) order_failed: PageText,
+    pub(crate) order_unknown: PageText,
+    pub(crate) order_submitted: PageText,
+    pub(crate) order_placed: PageText,
+    pub(crate) job_queued: PageText,
+    pub(crate) job_completed: PageText,
+    pub(crate) job_failed: PageText,
+}
+
 /// All texts of one language.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -241,6 +256,7 @@ pub(crate) struct Texts {
     pub(crate) language: String,
     pub(crate) change_language: String,
     pub(crate) error_page: ErrorPageTexts,
+    pub(crate) job_page: JobPageTexts,
 }
 
 /// The texts of a language, also as a template value.

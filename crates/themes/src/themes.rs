@@ -19,7 +19,7 @@ use crate::error::ThemeError;
 use crate::language::Language;
 use crate::storage::Storage;
 use crate::templates::render_built_in;
-use crate::view::{ErrorPage, PageView};
+use crate::view::{ErrorPage, JobPage, PageView};
 
 /// Time after which a theme in a folder is refreshed, by default.
 pub const FOLDER_RECHECK: Duration = Duration::from_secs(1);
@@ -97,6 +97,11 @@ impl Themes {
     /// The page in place of a site that does not respond. Never fails, as [`Self::queue_page`].
     pub async fn error_page(&self, theme: Option<&ThemeId>, page: ErrorPage, view: &PageView<'_>) -> String {
         self.render("error.html", theme, Context::error(page, view)).await
+    }
+
+    /// The page of a job that the visitor follows. Never fails, as [`Self::queue_page`].
+    pub async fn job_page(&self, theme: Option<&ThemeId>, page: &JobPage<'_>, view: &PageView<'_>) -> String {
+        self.render("job.html", theme, Context::job(page, view)).await
     }
 
     /// An error page in the built-in style, where no queue is known. Without script.

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::files::FileSet;
 use crate::language::Language;
 use crate::templates;
-use crate::view::{ErrorPage, PageView};
+use crate::view::{ErrorPage, JobNews, JobPage, PageView};
 
 /// Most queues that a theme is validated for.
 const QUEUES_MAX: usize = 100;
@@ -42,7 +42,12 @@ fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeErr
         let mut views = visitor_statuses.iter().map(|visitor_status| sample_view(visitor_status, language));
         views.try_for_each(|view| render(compiled, &environment, &view))?;
         if let Some(visitor_status) = visitor_statuses.last() {
-            render_error(compiled, &environment, &sample_view(visitor_status, language))?;
+            let view = sample_view(visitor_status, language);
+            render_optional(compiled, &environment, "error.html", &Context::error(ErrorPage::OriginDown, &view))?;
+            for news in JobNews::ALL {
+                let page = JobPage { news, code: "0NPWV1-MDQB2X", url: Some("/") };
+                render_optional(compiled, &environment, "job.html", &Context::job(&page, &view))?;
+            }
         }
     }
     for queue in queues.iter().take(QUEUES_MAX) {
@@ -68,16 +73,16 @@ fn render(compiled: &CompiledTheme, environment: &Environment<'_>, view: &PageVi
     Ok(())
 }
 
-fn render_error(
+fn render_optional(
     compiled: &CompiledTheme,
     environment: &Environment<'_>,
-    view: &PageView<'_>,
+    name: &str,
+    context: &Context,
 ) -> Result<(), ThemeError> {
-    if !compiled.templates().contains_key("error.html") {
+    if !compiled.templates().contains_key(name) {
         return Ok(());
     }
-    let page = templates::render(environment, "error.html", &Context::error(ErrorPage::OriginDown, view));
-    page.map(drop).map_err(|error| compiled.fault("error.html", &error))
+    templates::render(environment, name, context).map(drop).map_err(|error| compiled.fault(name, &error))
 }
 
 /// A visitor status in each state, once with everything and once with nothing in it.

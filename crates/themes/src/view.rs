@@ -78,6 +78,68 @@ fn followable(url: &str) -> Option<&str> {
     (path || url.starts_with("https://") || url.starts_with("http://")).then_some(url)
 }
 
+/// The page of a job that a visitor follows: a held order, or a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobPage<'a> {
+    /// What the page says.
+    pub news: JobNews,
+    /// The code that a visitor quotes: the job ID in groups of six characters.
+    pub code: &'a str,
+    /// Where the visitor continues; `None` if the page has no link.
+    pub url: Option<&'a str>,
+}
+
+impl JobPage<'_> {
+    /// The link, if it is safe to follow.
+    pub(crate) fn followable_url(&self) -> Option<&str> {
+        self.url.and_then(followable)
+    }
+}
+
+/// What the page of a job says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobNews {
+    /// The order waits for its turn, or is being sent.
+    OrderQueued,
+    /// The shop could not take the order yet; it is sent again.
+    OrderRetrying,
+    /// The order was not placed.
+    OrderFailed,
+    /// Nobody knows whether the order was placed.
+    OrderUnknown,
+    /// The order was submitted before, and its response is not kept any more.
+    OrderSubmitted,
+    /// The shop says that the order was placed.
+    OrderPlaced,
+    /// The job waits or runs.
+    JobQueued,
+    /// The job is done.
+    JobCompleted,
+    /// The job failed.
+    JobFailed,
+}
+
+impl JobNews {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::OrderQueued,
+        Self::OrderRetrying,
+        Self::OrderFailed,
+        Self::OrderUnknown,
+        Self::OrderSubmitted,
+        Self::OrderPlaced,
+        Self::JobQueued,
+        Self::JobCompleted,
+        Self::JobFailed,
+    ];
+
+    /// Whether the page will say something else soon.
+    #[must_use]
+    pub const fn is_running(self) -> bool {
+        matches!(self, Self::OrderQueued | Self::OrderRetrying | Self::JobQueued)
+    }
+}
+
 /// An error page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorPage {

@@ -56,6 +56,10 @@ pub(crate) struct CheckOptions {
     )]
     pub(crate) trusted_headers: TrustedHeaders,
 
+    /// Where the jobs of job queues are, as the flag of serve; held orders that would be lost are reported
+    #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) jobs: Option<String>,
+
     /// Lists of networks of the gates, a folder or `s3://bucket/prefix`; names of other lists are reported
     #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
     pub(crate) networks: Option<String>,
@@ -92,6 +96,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             .into_iter()
             .chain(key_warnings(queue, &keys))
             .chain(header_warnings(queue, &options.trusted_headers))
+            .chain(hold_warnings(queue, &document.job_queues, options.jobs.as_deref()))
         {
             println!("  warning: {warning}");
         }
@@ -228,6 +233,30 @@ fn key_warnings<'a>(queue: &'a Settings, keys: &'a SaleKeys) -> impl Iterator<It
 /// Rules that never match, because anyone could send their headers.
 fn header_warnings(queue: &Settings, trusted: &TrustedHeaders) -> impl Iterator<Item = String> {
     untrusted_headers(&queue.rules, trusted).into_iter().map(|error| error.to_string())
+}
+
+/// Rules whose orders cannot be stored, or are lost with the process.
+fn hold_warnings(queue: &Settings, job_queues: &[JobQueueSettings], jobs: Option<&str>) -> Vec<String> {
+    let holds = queue.rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.hold()?)));
+    let mut found = Vec::new();
+    for (index, hold) in holds {
+        let id = hold.job_queue;
+        let problem = match job_queues.iter().find(|it| it.id == *id) {
+            None => Some("is not in this file"),
+            Some(job_queue) if job_queue.tenant != queue.tenant => Some("belongs to another tenant"),
+            Some(job_queue) if !job_queue.holds_orders() => Some("does not have the target \"origin\""),
+            Some(_) => None,
+        };
+        found.extend(problem.map(|problem| {
+            format!("rules[{index}].job_queue: the job queue \"{id}\" {problem}; without it, on_failure applies to every order")
+        }));
+        if jobs == Some("memory") {
+            found.push(format!(
+                "rules[{index}]: --jobs is memory: orders that are not sent yet are lost when the process ends"
+            ));
+        }
+    }
+    found
 }
 
 async fn network_lists(place: &str) -> Result<Arc<Networks>, NetworkListsError> {

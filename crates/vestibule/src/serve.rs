@@ -82,7 +82,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let streams = Streams::new(limits.streams);
     let clients = client_rules(&options)?;
     clients.networks.load_at_start().await.context("--networks")?;
-    let gate = gate(&options, clients, store.clone(), directory.clone(), streams.clone(), sale_keys.clone())?;
+    let parts = Shared { store: store.clone(), directory: directory.clone(), jobs: jobs.clone() };
+    let gate = gate(&options, clients, parts, streams.clone(), sale_keys.clone())?;
     let router = vestibule_gate::router(gate.clone());
     let router = log_requests(requests.around(router));
     let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?.with_limits(limits.gate);
@@ -134,7 +135,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
-    let worker = (!options.no_worker).then(|| RunningWorker::start(jobs.clone(), options.worker_concurrency));
+    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, jobs.clone())?) };
     let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.store), "serving");
     let stop = stop_signal()?;
@@ -239,16 +240,16 @@ struct RunningWorker {
 }
 
 impl RunningWorker {
-    fn start(jobs: Arc<JobQueues>, concurrency: usize) -> Self {
+    fn start(options: &ServeOptions, jobs: Arc<JobQueues>) -> anyhow::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
-        let worker = Worker::new(jobs, concurrency);
+        let worker = Worker::new(jobs, options.worker_concurrency, pass_signer(options)?);
         let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;
             };
             worker.run(stopped).await
         });
-        Self { stop, ended }
+        Ok(Self { stop, ended })
     }
 }
 
@@ -268,22 +269,32 @@ const fn has_state_folder(options: &ServeOptions) -> bool {
     options.state.is_some() || options.ticket_keys.is_none() || options.pass_keys.is_none()
 }
 
+/// What gate, backoffice and worker share.
+struct Shared {
+    store: Arc<dyn Store>,
+    directory: Arc<Directory>,
+    jobs: Arc<JobQueues>,
+}
+
+/// Signs passes with the keys that are given, or with generated ones in the state folder.
+fn pass_signer(options: &ServeOptions) -> anyhow::Result<PassSigner> {
+    let given = options.pass_keys.as_deref();
+    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
+    let (passes, _) = load_keys("--pass-keys", given, &folder, "pass.keys")?;
+    PassSigner::new(&passes).context("--pass-keys")
+}
+
 fn gate(
     options: &ServeOptions,
     clients: ClientRules,
-    store: Arc<dyn Store>,
-    directory: Arc<Directory>,
+    shared: Shared,
     streams: Streams,
     sale_keys: SaleKeys,
 ) -> anyhow::Result<Gate> {
-    let (ticket_keys, pass_keys) = (options.ticket_keys.as_deref(), options.pass_keys.as_deref());
-    let folder = if ticket_keys.is_some() && pass_keys.is_some() {
-        PathBuf::new()
-    } else {
-        state_folder(options.state.clone())?
-    };
-    let (tickets, generated) = load_keys("--ticket-keys", ticket_keys, &folder, "ticket.keys")?;
-    let (passes, _) = load_keys("--pass-keys", pass_keys, &folder, "pass.keys")?;
+    let given = options.ticket_keys.as_deref();
+    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
+    let (tickets, generated) = load_keys("--ticket-keys", given, &folder, "ticket.keys")?;
+    let Shared { store, directory, jobs } = shared;
     if generated && options.store != "memory" {
         warn!("tickets are signed with generated keys: all gates that share a store need the same --ticket-keys");
     }
@@ -292,7 +303,7 @@ fn gate(
         directory,
         themes: themes_config(options).open("--themes")?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
-        passes: PassSigner::new(&passes).context("--pass-keys")?,
+        passes: pass_signer(options)?,
         sale_keys,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
@@ -304,6 +315,7 @@ fn gate(
         })?,
         admin_url: options.provider.admin_url.as_deref().map(str::parse).transpose().context("--admin-url")?,
         stream_url: (streams.counts().limit() > 0).then(|| STREAM_PATH.to_owned()),
+        job_queues: Some(jobs),
         streams,
     }))
 }

@@ -12,11 +12,10 @@ use vestibule_core::{Clock as _, SystemClock};
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
 use vestibule_runtime::CachedJobQueue;
 
-use crate::response::{outcome, without_response};
+use crate::permissions::permissions;
+use crate::response::{RESPONSE_MAX, outcome, without_response};
 use crate::signature::signature;
 
-/// Maximum number of bytes of a response that are read.
-const RESPONSE_MAX: usize = 256 * 1024;
 /// How long an idle connection to a handler is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Content type of a payload whose own cannot be a header.
@@ -51,7 +50,7 @@ pub(crate) struct Handler {
 impl Handler {
     pub(crate) fn new(job_queue: &CachedJobQueue) -> Result<Self, HandlerError> {
         let JobQueueSettings { id, target, timeout, .. } = &job_queue.settings;
-        let (is_allowed, reach) = permissions(job_queue);
+        let (is_allowed, reach) = permissions_of(job_queue);
         let check = {
             let reach = reach.clone();
             AddressCheck::new(move |address| reach.allows(address))
@@ -82,7 +81,7 @@ impl Handler {
         let is_same_target = address(target).is_some_and(|url| url == self.url)
             && target.secret.as_ref() == Some(&self.secret)
             && job_queue.retired_secret == self.retired_secret;
-        is_same_target && *timeout == self.timeout && permissions(job_queue) == (self.is_allowed, self.reach.clone())
+        is_same_target && *timeout == self.timeout && permissions_of(job_queue) == (self.is_allowed, self.reach.clone())
     }
 
     /// Calls the handler and says what its response means. Dropping the future closes the connection.
@@ -133,6 +132,12 @@ impl Handler {
         if let Some(group) = &job.group {
             insert("vestibule-group-id", group.as_str());
         }
+        if let Some(session) = job.session {
+            insert("vestibule-session", &session.to_string());
+        }
+        if let Some(params) = &job.params {
+            insert("vestibule-params", params.as_str());
+        }
         if let Some(user_id) = &job.user_id {
             insert("vestibule-user-id", user_id);
         }
@@ -148,11 +153,8 @@ fn address(target: &JobTarget) -> Option<Uri> {
     target.url.as_ref()?.to_string().parse().ok()
 }
 
-/// Whether the handler may be called, and at which addresses. Without its tenant there is nobody who allows an internal one.
-fn permissions(job_queue: &CachedJobQueue) -> (bool, Reach) {
+/// Whether the handler may be called, and at which addresses.
+fn permissions_of(job_queue: &CachedJobQueue) -> (bool, Reach) {
     let origin = job_queue.settings.target.url.as_ref().map(HandlerUrl::origin);
-    match (&job_queue.tenant, origin) {
-        (Some(tenant), Some(origin)) => (tenant.allows_origin(origin), tenant.reach(origin)),
-        _ => (true, Reach::Public),
-    }
+    origin.map_or((true, Reach::Public), |origin| permissions(job_queue.tenant.as_deref(), origin))
 }

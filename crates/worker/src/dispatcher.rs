@@ -8,16 +8,16 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info, warn};
 use vestibule_core::jobs::{
-    Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueSettings, LeasedJob, Outcome, Received,
+    Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueSettings, Lease, LeasedJob, Outcome, Received,
 };
-use vestibule_core::{Clock as _, Micros, SystemClock};
+use vestibule_core::{Clock as _, Micros, PassSigner, SystemClock};
 use vestibule_runtime::CachedJobQueue;
 
-use crate::call::Handler;
 use crate::counters::CallCounters;
 use crate::leases::{HeldLease, LEASE, Leases};
 use crate::response::without_response;
 use crate::settler::{Ended, settle_all};
+use crate::target::Target;
 
 /// Interval at which jobs of other processes are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -56,13 +56,15 @@ pub(crate) struct Dispatcher {
     pub(crate) wake: Arc<Notify>,
     /// The calls of all job queues.
     pub(crate) slots: Arc<Semaphore>,
+    /// Signs the passes of held orders.
+    pub(crate) passes: Arc<PassSigner>,
     pub(crate) counters: Arc<CallCounters>,
 }
 
 impl Dispatcher {
     /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`].
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, counters } = self;
+        let Self { backend, settings, wake, slots, passes, counters } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
@@ -79,7 +81,8 @@ impl Dispatcher {
             own_slot: Arc::new(Semaphore::new(1)),
             leases,
             outcomes,
-            handler: None,
+            target: None,
+            passes,
             last_job: Instant::now(),
             clock: SystemClock::new(),
         };
@@ -105,7 +108,8 @@ struct Receiver {
     own_slot: Arc<Semaphore>,
     leases: Leases,
     outcomes: mpsc::UnboundedSender<Ended>,
-    handler: Option<Arc<Handler>>,
+    target: Option<Target>,
+    passes: Arc<PassSigner>,
     last_job: Instant,
     clock: SystemClock,
 }
@@ -115,8 +119,8 @@ impl Receiver {
     async fn receive_all(&mut self) -> usize {
         while self.settings.has_changed().is_ok() {
             let job_queue = self.settings.borrow_and_update().clone();
-            let pause = match self.handler(&job_queue) {
-                Some(handler) => self.receive(&job_queue.settings, &handler).await,
+            let pause = match self.target(&job_queue) {
+                Some(target) => self.receive(&job_queue.settings, &target).await,
                 None => Ok(RETRY_INTERVAL),
             };
             let pause = match pause {
@@ -139,7 +143,7 @@ impl Receiver {
 
     /// Receives jobs once, and starts them. Returns the time until the next receive, or how many jobs were returned because of a
     /// stop.
-    async fn receive(&mut self, settings: &JobQueueSettings, handler: &Arc<Handler>) -> Result<Duration, usize> {
+    async fn receive(&mut self, settings: &JobQueueSettings, target: &Target) -> Result<Duration, usize> {
         let free = (settings.concurrency as usize).saturating_sub(self.leases.len()).min(JOB_BATCH);
         let permits = self.permits(free);
         if permits.is_empty() || settings.paused {
@@ -165,7 +169,7 @@ impl Receiver {
             if is_stopping {
                 let _ = self.outcomes.send((held, Outcome::Requeued));
             } else {
-                self.start(settings, handler.clone(), job, held);
+                self.start(settings, target.clone(), job, held);
             }
         }
         if is_stopping {
@@ -181,27 +185,34 @@ impl Receiver {
         own.into_iter().chain(shared).take(calls).collect()
     }
 
-    /// The handler with the current settings; `None` if it can't be called.
-    fn handler(&mut self, job_queue: &CachedJobQueue) -> Option<Arc<Handler>> {
-        if let Some(handler) = self.handler.as_ref().filter(|handler| handler.is_of(job_queue)) {
-            return Some(handler.clone());
+    /// The target with the current settings; `None` if it can't be called.
+    fn target(&mut self, job_queue: &CachedJobQueue) -> Option<Target> {
+        if let Some(target) = self.target.as_ref().filter(|target| target.is_of(job_queue)) {
+            return Some(target.clone());
         }
-        match Handler::new(job_queue) {
-            Ok(handler) => self.handler = Some(Arc::new(handler)),
+        match Target::new(job_queue, &self.passes) {
+            Ok(target) => self.target = Some(target),
             Err(error) => {
                 warn!(job_queue = %job_queue.settings.id, %error, "the handler can't be called");
-                self.handler = None;
+                self.target = None;
             }
         }
-        self.handler.clone()
+        self.target.clone()
+    }
+
+    /// Says whether a held order may be sent now: only with the consent of the backend, whatever became of the lease meanwhile (H7).
+    fn confirm(&self, settings: JobQueueSettings, lease: Lease) -> impl Future<Output = bool> + Send + use<> {
+        let backend = self.backend.clone();
+        async move { backend.extend(&settings, &[Extension::of(lease)]).await.is_ok_and(|current| current == [true]) }
     }
 
     /// Starts the call of a job.
-    fn start(&self, settings: &JobQueueSettings, handler: Arc<Handler>, job: LeasedJob, held: HeldLease) {
+    fn start(&self, settings: &JobQueueSettings, target: Target, job: LeasedJob, held: HeldLease) {
+        let confirm = self.confirm(settings.clone(), job.lease);
         let (lease, job_queue, outcomes) = (job.lease, settings.id.clone(), self.outcomes.clone());
         let call = tokio::spawn(async move {
             let started = Instant::now();
-            let outcome = handler.call(job).await;
+            let outcome = target.call(job, confirm).await;
             let milliseconds = started.elapsed().as_millis() as u64;
             let (id, receive_count) = (held.lease.job, held.lease.receive_count);
             match &outcome {

@@ -4,10 +4,13 @@ mod call;
 mod counters;
 mod dispatcher;
 mod leases;
+mod origin;
+mod permissions;
 mod response;
 mod schedules;
 mod settler;
 mod signature;
+mod target;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -4,9 +4,14 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Response, StatusCode, header};
-use vestibule_core::jobs::{Failure, FailureReason, JobResponse, Outcome, RESPONSE_KEPT, RESULT_KEPT, RETRY_AFTER_MAX};
+use vestibule_core::jobs::{
+    Failure, FailureReason, HELD_RESPONSE_MAX, JobResponse, Outcome, RESPONSE_KEPT, RESULT_KEPT, RETRY_AFTER_MAX,
+};
 use vestibule_http_client::HttpError;
+use vestibule_runtime::header_lines;
 
+/// Maximum number of bytes of a response that are read.
+pub(crate) const RESPONSE_MAX: usize = HELD_RESPONSE_MAX;
 /// With [`ABORT`], a response that fails for good.
 const DELIVERY: HeaderName = HeaderName::from_static("webhook-delivery");
 const ABORT: &str = "abort-message";
@@ -33,9 +38,43 @@ pub(crate) fn outcome(response: Result<Response<Bytes>, HttpError>, now: u64) ->
         return Outcome::FailedForGood(failure(FailureReason::Permanent, &response));
     }
     let asks_for_later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status);
-    match retry_after(headers, now).filter(|_| asks_for_later) {
-        Some(seconds) => Outcome::Later { seconds, pauses: status == StatusCode::TOO_MANY_REQUESTS },
-        None => Outcome::Failed(failure(FailureReason::Status, &response)),
+    if asks_for_later {
+        not_processed(&response, now)
+    } else {
+        Outcome::Failed(failure(FailureReason::Status, &response))
+    }
+}
+
+/// What the response to a held order means, sent when the call ended (H8). An order that the origin may have received is not sent
+/// again.
+pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u64) -> Outcome {
+    let response = match response {
+        Ok(response) => response,
+        Err(error) if error.is_without_connection() => return Outcome::Failed(without_response(reason(&error))),
+        Err(error) => return Outcome::FailedForGood(without_response(reason(&error))),
+    };
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => not_processed(&response, now),
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
+            Outcome::FailedForGood(failure(FailureReason::Status, &response))
+        }
+        status => {
+            let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+            Outcome::Acknowledged(Some(JobResponse {
+                status: status.as_u16(),
+                location: location.map(str::to_owned),
+                headers: header_lines(response.headers()),
+                body: response.into_body().to_vec(),
+            }))
+        }
+    }
+}
+
+/// The outcome of 429 and 503: to be called later, if the response says when; otherwise a failure.
+fn not_processed(response: &Response<Bytes>, now: u64) -> Outcome {
+    match retry_after(response.headers(), now) {
+        Some(seconds) => Outcome::Later { seconds, pauses: response.status() == StatusCode::TOO_MANY_REQUESTS },
+        None => Outcome::Failed(failure(FailureReason::Status, response)),
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{info, warn};
+use vestibule_core::PassSigner;
 use vestibule_core::jobs::{JobQueueId, JobTargetKind};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
@@ -25,14 +26,17 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 pub struct Worker {
     job_queues: Arc<JobQueues>,
     slots: Arc<Semaphore>,
+    passes: Arc<PassSigner>,
     counters: Counters,
 }
 
 impl Worker {
-    /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one.
+    /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one. `passes` signs the
+    /// passes of held orders.
     #[must_use]
-    pub fn new(job_queues: Arc<JobQueues>, concurrency: usize) -> Self {
-        Self { job_queues, slots: Arc::new(Semaphore::new(concurrency)), counters: Counters::default() }
+    pub fn new(job_queues: Arc<JobQueues>, concurrency: usize, passes: PassSigner) -> Self {
+        let slots = Arc::new(Semaphore::new(concurrency));
+        Self { job_queues, slots, passes: Arc::new(passes), counters: Counters::default() }
     }
 
     /// What became of the calls of each job queue.
@@ -82,14 +86,15 @@ impl Worker {
         stopped
     }
 
-    /// Starts loops of new job queues whose jobs a handler gets, and tells the others what has changed. A loop whose sender is gone stops.
+    /// Starts loops of new job queues whose jobs are called, not pulled, and tells the others what has changed. A loop whose sender
+    /// is gone stops.
     fn follow(
         &self,
         all: &[Arc<CachedJobQueue>],
         followed: &mut HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>>,
         loops: &mut JoinSet<Stopped>,
     ) {
-        let called = all.iter().filter(|it| it.settings.target.kind == JobTargetKind::Http);
+        let called = all.iter().filter(|it| it.settings.target.kind != JobTargetKind::Pull);
         followed.retain(|id, sender| !sender.is_closed() && called.clone().any(|it| it.settings.id == *id));
         for job_queue in called {
             let id = &job_queue.settings.id;
@@ -100,6 +105,7 @@ impl Worker {
                     settings,
                     wake: self.job_queues.wake(id),
                     slots: self.slots.clone(),
+                    passes: self.passes.clone(),
                     counters: self.counters.of(id),
                 };
                 loops.spawn(dispatcher.run());

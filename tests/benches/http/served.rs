@@ -105,6 +105,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
         clients: ClientRules::default(),
         proxy: Proxy::new(ProxyLimits::default()).unwrap(),
         admin_url: None,
+        job_queues: None,
         streams: Streams::new(StreamLimits { total: usize::MAX, per_network: usize::MAX }),
         stream_url: None,
     }))

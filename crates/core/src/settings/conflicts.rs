@@ -1,7 +1,7 @@
 //! Routing conflicts: queues that are valid by themselves, but whose hosts and rules cannot both apply.
 
 use super::rule::takes_unmatched;
-use super::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
+use super::{FieldError, HostPattern, Route, Rule, Settings, is_subdomain_of};
 use crate::fields::FieldWording as W;
 use crate::{Message, Param};
 
@@ -75,7 +75,7 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<F
         let same = |(_, other): &(usize, &Rule)| other.action.route().is_some() && other.has_same_conditions(rule);
         for (theirs, their_rule) in other.rules.iter().enumerate().filter(same) {
             let later = if is_later { rule } else { their_rule };
-            if later.action == RuleAction::Queue {
+            if later.action.route() == Some(Route::Queue) {
                 let fault = W::RuleRepeated.with("rule", theirs + 1).with("queue", name.clone());
                 found.push(FieldError::new(format!("rules[{mine}]"), fault.with("host", host.to_string())));
             }

@@ -61,8 +61,8 @@ pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::Reach;
 pub use rule::{
-    Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule, RuleAction, Ruling,
-    Source, class_of, decide, decisive, route_of, rulings, untrusted_headers,
+    Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule,
+    RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rulings, untrusted_headers,
 };
 pub use tenant::{Color, Logo, Tenant};
 pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders};
@@ -226,6 +226,7 @@ fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
     if rule::has_too_many_globs(&settings.rules) && !object.is_stored() {
         object.error("rules", rule::too_many_globs());
     }
+    check_held_orders(settings, object);
     invitation::check_batches(&settings.invitations, object);
     if object.is_stored() {
         settings.unknown_fields = object.unknown().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -239,6 +240,22 @@ fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
             let fault = W::HostNotCovered.with("host", outside.to_string()).with("what", W::CookieDomain);
             object.error("cookie_domain", fault);
         }
+    }
+}
+
+/// H1: the gate forwards held orders.
+fn check_held_orders(settings: &mut Settings, object: &mut ObjectReader<'_>) {
+    let is_hold = |rule: &Rule| rule.action == RuleAction::Hold;
+    let Some(index) = settings.rules.iter().position(is_hold) else { return };
+    if settings.handover.kind == HandoverKind::Proxy {
+        return;
+    }
+    if object.is_stored() {
+        for rule in settings.rules.iter_mut().filter(|rule| is_hold(rule)) {
+            rule.action = RuleAction::Queue;
+        }
+    } else {
+        object.error("handover", W::HoldNeedsProxy.with("rule", index + 1));
     }
 }
 

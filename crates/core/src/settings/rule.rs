@@ -14,6 +14,7 @@ use super::trusted_headers::TrustedHeaders;
 use super::value_text::{TEXT_MAX, ValueText};
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, FieldError, List, ObjectReader, Omissible, OrEmpty, Reader};
+use crate::jobs::JobQueueId;
 use crate::{Message, NetworkClass};
 
 /// Maximum number of rules per queue.
@@ -31,6 +32,8 @@ pub enum RuleAction {
     Queue,
     /// The request bypasses the queue and is not counted.
     Bypass,
+    /// As `queue`; and the request of an active session is an order, which becomes a job (H1, H2).
+    Hold,
     /// The client joins no queue, as one of a `blocked` network.
     Block,
     /// The client counts as one of a `suspicious` network.
@@ -42,10 +45,32 @@ pub enum RuleAction {
 crate::word_field!(RuleAction {
     Queue = "queue",
     Bypass = "bypass",
+    Hold = "hold",
     Block = "block",
     Challenge = "challenge",
     Trust = "trust",
 } else Queue);
+
+/// What happens to an order that certainly could not be stored (H10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFailure {
+    /// It is forwarded at once, without pace and without deduplication.
+    #[default]
+    Forward,
+    /// It is refused.
+    Refuse,
+}
+
+crate::word_field!(OnFailure { Forward = "forward", Refuse = "refuse" });
+
+/// How the orders of a rule are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold<'a> {
+    /// The job queue of the orders.
+    pub job_queue: &'a JobQueueId,
+    /// What happens to an order that certainly could not be stored.
+    pub on_failure: OnFailure,
+}
 
 /// Where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +86,7 @@ impl RuleAction {
     #[must_use]
     pub const fn route(self) -> Option<Route> {
         match self {
-            Self::Queue => Some(Route::Queue),
+            Self::Queue | Self::Hold => Some(Route::Queue),
             Self::Bypass => Some(Route::Bypass),
             Self::Block | Self::Challenge | Self::Trust => None,
         }
@@ -71,7 +96,7 @@ impl RuleAction {
     #[must_use]
     pub const fn class(self) -> Option<NetworkClass> {
         match self {
-            Self::Queue | Self::Bypass => None,
+            Self::Queue | Self::Bypass | Self::Hold => None,
             Self::Block => Some(NetworkClass::Blocked),
             Self::Challenge => Some(NetworkClass::Suspicious),
             Self::Trust => Some(NetworkClass::Trusted),
@@ -229,7 +254,8 @@ crate::fields! {
     /// of them does.
     #[derive(Debug, Clone)]
     pub struct Rule {
-        /// What happens to matching requests: `queue` or `bypass`; or to clients, whatever they request: `block`, `challenge` or `trust`.
+        /// What happens to matching requests: `queue`, `bypass` or `hold`; or to clients, whatever they request: `block`, `challenge`
+        /// or `trust`.
         pub action: RuleAction,
         /// Path globs: `*` within a segment, `**` across segments.
         pub path: OrEmpty<PathGlobs>,
@@ -241,14 +267,21 @@ crate::fields! {
         pub cookie: Omissible<NamedValue>,
         /// Networks or addresses of the visitor, or `@name` for a list of networks.
         pub source: OrEmpty<List<Source, 1, ALTERNATIVES_MAX>>,
+        /// The FIFO job queue of the orders, with the target `origin`; required with `hold`.
+        pub job_queue: Omissible<JobQueueId>,
+        /// With `hold`, what happens to an order that could not be stored: `forward` (the default) or `refuse`.
+        pub on_failure: Omissible<OnFailure>,
     }
-    check = check_conditions;
+    check = check_rule;
 }
 
 /// A rule needs a condition. If a part of a stored rule can't be read, more requests go through the
 /// queue rather than fewer, and no client is classified: any other rule with an unknown condition is dropped.
-fn check_conditions(rule: &mut Rule, object: &mut ObjectReader<'_>) {
+fn check_rule(rule: &mut Rule, object: &mut ObjectReader<'_>) {
     if object.is_stored() {
+        if rule.action == RuleAction::Hold && (object.has_ignored() || rule.hold().is_none()) {
+            rule.action = RuleAction::Queue;
+        }
         if rule.action != RuleAction::Queue && object.has_ignored() {
             object.error("action", W::RuleWithoutCondition);
         }
@@ -257,6 +290,33 @@ fn check_conditions(rule: &mut Rule, object: &mut ObjectReader<'_>) {
     }
     if rule.action.class().is_some() && !object.has_errors() {
         check_client_conditions(rule, object);
+    }
+    if !object.is_stored() && !object.has_errors() {
+        check_hold(rule, object);
+    }
+}
+
+/// Methods of requests that change nothing, and so are no orders.
+const METHODS_WITHOUT_ORDERS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+/// H1: orders have a method of their own, and go to a FIFO job queue.
+fn check_hold(rule: &Rule, object: &mut ObjectReader<'_>) {
+    if rule.action != RuleAction::Hold {
+        for (name, is_given) in [("job_queue", rule.job_queue.is_some()), ("on_failure", rule.on_failure.is_some())] {
+            if is_given {
+                object.error(name, W::OnlyWithHold);
+            }
+        }
+        return;
+    }
+    match &rule.job_queue {
+        None => object.error("job_queue", W::Required.with("what", W::JobQueueId)),
+        Some(id) if !id.is_fifo() => object.error("job_queue", W::HoldNeedsFifo),
+        Some(_) => {}
+    }
+    let is_order = |method: &String| !METHODS_WITHOUT_ORDERS.contains(&method.as_str());
+    if rule.method.is_empty() || !rule.method.iter().all(is_order) {
+        object.error("method", W::HoldMethods);
     }
 }
 
@@ -296,14 +356,14 @@ impl Rule {
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
         // A header that anyone can send decides nothing: more requests go through the queue rather than fewer.
         let has_header = |wanted: &HeaderCondition| match self.untrusted_header(facts.trusted_headers) {
-            Some(_) => self.action == RuleAction::Queue,
+            Some(_) => self.action.route() == Some(Route::Queue),
             None => wanted.matches((facts.header)(&wanted.name)),
         };
         let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
         let is_in = |source: &Source, address| match source {
             Source::Network(network) => network.contains(&address),
             // The same for a list that is not known.
-            Source::List(name) => (facts.in_list)(name, address).unwrap_or(self.action == RuleAction::Queue),
+            Source::List(name) => (facts.in_list)(name, address).unwrap_or(self.action.route() == Some(Route::Queue)),
         };
         let inside = |address: IpAddr| self.source.iter().any(|source| is_in(source, address));
         (self.path.sources.is_empty() || self.path.matches(path))
@@ -319,6 +379,13 @@ impl Rule {
         let header = self.header.as_ref()?;
         let needs_trust = self.action.class().is_some() || header.needs_trust();
         (needs_trust && !trusted.contains(&header.name)).then_some(&header.name)
+    }
+
+    /// How matching orders are held; `None` with another action.
+    #[must_use]
+    pub fn hold(&self) -> Option<Hold<'_>> {
+        let job_queue = self.job_queue.as_ref().filter(|_| self.action == RuleAction::Hold)?;
+        Some(Hold { job_queue, on_failure: self.on_failure.unwrap_or_default() })
     }
 
     /// The lists of networks that the rule names.
@@ -396,6 +463,16 @@ pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Op
     let mut routed = rules.iter().filter(|rule| rule.matches(facts, path));
     let found = routed.find_map(|rule| rule.action.route());
     found.or_else(|| takes_unmatched(rules).then_some(Route::Queue))
+}
+
+/// How the rules of a queue hold a request that goes through it: as the rule says that decides about a reading of its path.
+#[must_use]
+pub fn hold_of<'a>(rules: &'a [Rule], facts: &RequestAttributes<'_>) -> Option<Hold<'a>> {
+    if rules.iter().all(|rule| rule.action != RuleAction::Hold) {
+        return None;
+    }
+    let routes = || rules.iter().filter(|rule| rule.action.route().is_some());
+    path_readings(facts.path).paths.iter().find_map(|path| routes().find(|rule| rule.matches(facts, path))?.hold())
 }
 
 /// Whether a queue with these rules takes the requests that none of them match.

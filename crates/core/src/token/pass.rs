@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::jws::{self, ED25519_LEN, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use crate::identity::AccountCode;
+use crate::jobs::JobId;
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
 
@@ -36,6 +37,9 @@ pub struct PassClaims {
     /// The account of the session (rule 24).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acct: Option<AccountCode>,
+    /// The job of a held order; such a pass is for one request (H7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobId>,
 }
 
 struct PassKey {
@@ -79,16 +83,26 @@ impl PassSigner {
         now: Micros,
         ttl: u64,
     ) -> Option<String> {
-        let iat = now.seconds();
-        let claims = PassClaims {
-            iss: PASS_ISSUER.to_owned(),
-            sub: session,
-            queue: queue.clone(),
-            iat,
-            exp: iat + ttl,
-            acct: account,
-        };
-        self.keys.first()?.token.sign(&claims, PASS_MAX)
+        self.sign_claims(&claims(queue, session, account, now, ttl))
+    }
+
+    /// Creates a pass for the request of a held order, valid for [`PASS_TTL`] (H7).
+    ///
+    /// Returns `None` if the claims can't be serialized, which does not happen.
+    #[must_use]
+    pub fn sign_for_job(
+        &self,
+        queue: &QueueId,
+        session: SessionId,
+        account: Option<AccountCode>,
+        job: JobId,
+        now: Micros,
+    ) -> Option<String> {
+        self.sign_claims(&PassClaims { job: Some(job), ..claims(queue, session, account, now, PASS_TTL) })
+    }
+
+    fn sign_claims(&self, claims: &PassClaims) -> Option<String> {
+        self.keys.first()?.token.sign(claims, PASS_MAX)
     }
 
     /// The public keys as a JSON Web Key Set (RFC 7517, RFC 8037).
@@ -102,6 +116,12 @@ impl PassSigner {
         };
         json!({ "keys": self.keys.iter().map(key).collect::<Vec<_>>() })
     }
+}
+
+fn claims(queue: &QueueId, session: SessionId, account: Option<AccountCode>, now: Micros, ttl: u64) -> PassClaims {
+    let iat = now.seconds();
+    let (iss, queue) = (PASS_ISSUER.to_owned(), queue.clone());
+    PassClaims { iss, sub: session, queue, iat, exp: iat + ttl, acct: account, job: None }
 }
 
 /// Verifies a pass against a key set, as an origin does: for tests, tools and examples.

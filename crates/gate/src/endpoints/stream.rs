@@ -331,6 +331,7 @@ mod tests {
             trusted_proxies: 0,
             clients: ClientRules::default(),
             proxy: Proxy::new(ProxyLimits::default()).unwrap(),
+            job_queues: None,
             streams: Streams::new(StreamLimits { total: 10, per_network: 10 }),
             stream_url: None,
         });

@@ -59,6 +59,7 @@ pub(super) fn gate(
         clients: ClientRules::default(),
         proxy: Proxy::new(ProxyLimits::default())?,
         admin_url: None,
+        job_queues: None,
         streams: Streams::off(),
         stream_url: None,
     }))

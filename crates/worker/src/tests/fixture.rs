@@ -22,7 +22,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
-use vestibule_core::{ManualClock, Micros, SystemClock};
+use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SystemClock};
 use vestibule_runtime::JobQueues;
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
@@ -98,6 +98,10 @@ async fn receive(State(calls): State<mpsc::UnboundedSender<Call>>, request: Requ
     calls.send(Call { path, headers: head.headers, body, response }).unwrap();
     // A test that ends drops the call.
     answer.await.unwrap_or_default()
+}
+
+pub(super) fn passes() -> PassSigner {
+    PassSigner::new(&KeyList::of_bytes("pass-1", [9; 32])).unwrap()
 }
 
 /// The memory backend, which can be stopped.
@@ -197,7 +201,7 @@ impl Fixture {
         store.put_tenant(&Tenant::from_value(&tenant).unwrap()).await.unwrap();
         let records = Arc::new(MemoryRecords::new(SystemClock::new()));
         let job_queues = Arc::new(JobQueues::new(records, store, backend.clone()));
-        let worker = Arc::new(Worker::new(job_queues.clone(), concurrency));
+        let worker = Arc::new(Worker::new(job_queues.clone(), concurrency, passes()));
         let (stop, running) = (None, None);
         let mut fixture = Self { handler: Handler::start().await, clock, backend, worker, job_queues, stop, running };
         fixture.run();

@@ -12,10 +12,9 @@ use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
 use vestibule_core::jobs::{
-    DeduplicationId, Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobGroupId, JobId, JobQueueSettings, NewJob,
-    PAYLOAD_MAX, Payload,
+    Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
-use vestibule_runtime::JobQueues;
+use vestibule_runtime::{JobQueues, JobRequest, USER_ID_MAX, checked_payload};
 
 use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
@@ -34,8 +33,6 @@ const DELAY_MAX: u64 = 900;
 const JOBS_MAX: usize = 100;
 /// Maximum length of a content type.
 const CONTENT_TYPE_MAX: usize = 255;
-/// Maximum length of a user ID.
-const USER_ID_MAX: usize = 255;
 /// Content type of a payload without one.
 const UNKNOWN_CONTENT: &str = "application/octet-stream";
 const JSON: &str = "application/json";
@@ -76,60 +73,7 @@ impl<S: Send + Sync> FromRequest<S> for PayloadBody {
         }
         let body = axum::body::to_bytes(request.into_body(), PAYLOAD_MAX).await;
         let bytes: Bytes = body.map_err(|_| Problem::Job(JobRefusal::PayloadTooLarge))?;
-        payload(content_type, bytes.into()).map(Self).map_err(Problem::Job)
-    }
-}
-
-fn payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, JobRefusal> {
-    let payload = Payload { content_type, bytes };
-    if payload.bytes.is_empty() {
-        return Err(JobRefusal::EmptyPayload);
-    }
-    if payload.bytes.len() > PAYLOAD_MAX {
-        return Err(JobRefusal::PayloadTooLarge);
-    }
-    if payload.is_json()
-        && let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload.bytes)
-    {
-        return Err(JobRefusal::InvalidJson(error.to_string()));
-    }
-    Ok(payload)
-}
-
-/// What a producer says about a job, not checked yet.
-struct JobRequest {
-    group_id: Option<String>,
-    deduplication_id: Option<String>,
-    user_id: Option<String>,
-    delay_seconds: u64,
-    payload: Payload,
-}
-
-impl JobRequest {
-    fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
-        let is_fifo = settings.id.is_fifo();
-        let group = self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRefusal::InvalidId("group_id")));
-        let group = match group.transpose()? {
-            None if is_fifo => return Err(JobRefusal::GroupRequired),
-            Some(_) if !is_fifo => return Err(JobRefusal::GroupNotSupported),
-            group => group,
-        };
-        let deduplication_id = self.deduplication_id.map(|id| id.parse::<DeduplicationId>());
-        let deduplication_id = deduplication_id.transpose().map_err(|_| JobRefusal::InvalidId("deduplication_id"))?;
-        if is_fifo && self.delay_seconds > 0 {
-            return Err(JobRefusal::DelayNotSupported);
-        }
-        let is_user_id =
-            |id: &String| (1..=USER_ID_MAX).contains(&id.len()) && id.bytes().all(|b| (b' '..0x7f).contains(&b));
-        if self.user_id.as_ref().is_some_and(|id| !is_user_id(id)) {
-            return Err(JobRefusal::InvalidId("user_id"));
-        }
-        let id = match &deduplication_id {
-            Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, deduplication_id),
-            _ => JobId::random(),
-        };
-        let JobRequest { user_id, delay_seconds, payload, .. } = self;
-        Ok(NewJob { group, deduplication_id, delay_seconds, user_id, ..NewJob::new(id, payload) })
+        checked_payload(content_type, bytes.into()).map(Self).map_err(|error| Problem::Job(error.into()))
     }
 }
 
@@ -172,9 +116,9 @@ pub(crate) async fn enqueue_job(
     let key = HeaderName::from_static(IDEMPOTENCY_HEADER);
     let deduplication_id = deduplication_id.or_else(|| text_of(&headers, &key));
     let user_id = text_of(&headers, &USER_ID);
-    let request = JobRequest { group_id, deduplication_id, user_id, delay_seconds: delay, payload };
+    let request = job_request(group_id, deduplication_id, user_id, delay, payload);
     let settings = &cached.settings;
-    let job = request.checked(settings).map_err(Problem::Job)?;
+    let job = request.checked(settings).map_err(|error| Problem::Job(error.into()))?;
     let results = enqueue(job_queues, settings, vec![job]).await;
     let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
     Ok(accepted(settings, &enqueued))
@@ -191,6 +135,18 @@ pub(super) fn accepted(settings: &JobQueueSettings, enqueued: &EnqueuedJob) -> R
         response.headers_mut().insert(DUPLICATE, HeaderValue::from_static("true"));
     }
     response
+}
+
+/// A job of a client of the API, which no visitor follows.
+fn job_request(
+    group_id: Option<String>,
+    deduplication_id: Option<String>,
+    user_id: Option<String>,
+    delay_seconds: u64,
+    payload: Payload,
+) -> JobRequest {
+    let (session, by_visitor, params) = (None, false, None);
+    JobRequest { group_id, deduplication_id, user_id, session, by_visitor, params, delay_seconds, payload }
 }
 
 /// Enqueues jobs in the batches of the backend, each with its own result.
@@ -302,8 +258,8 @@ pub(crate) async fn enqueue_jobs(
 impl JobDraft {
     fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
         let Self { payload: content, group_id, deduplication_id, user_id, delay } = self;
-        let payload = payload(JSON.to_owned(), content.to_string().into_bytes())?;
-        JobRequest { group_id, deduplication_id, user_id, delay_seconds: delay, payload }.checked(settings)
+        let payload = checked_payload(JSON.to_owned(), content.to_string().into_bytes())?;
+        Ok(job_request(group_id, deduplication_id, user_id, delay, payload).checked(settings)?)
     }
 }
 

@@ -27,6 +27,9 @@ test('a rule that classifies clients has neither a path nor a cookie', () => {
   expect(tidy(rule)).toEqual(rule)
   expect(tidy({ ...rule, action: 'block' })).toEqual({ action: 'block', header: { name: 'x', present: false } })
   expect(tidy({ action: 'bypass', path: [], header: { name: '', value: '' } })).toEqual({ action: 'bypass' })
+  const held: Rule = { action: 'hold', path: ['/checkout'], method: ['POST'], job_queue: 'orders.fifo', on_failure: 'refuse' }
+  expect(tidy(held)).toEqual(held)
+  expect(tidy({ ...held, action: 'queue' })).toEqual({ action: 'queue', path: ['/checkout'], method: ['POST'] })
 })
 
 test('headers of a test are one per line', () => {

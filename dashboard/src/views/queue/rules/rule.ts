@@ -8,7 +8,7 @@ export const HEADER_TESTS = ['value', 'number', 'present', 'absent'] as const
 export type HeaderTest = (typeof HEADER_TESTS)[number]
 
 /** Actions that classify clients, whatever they request. */
-export const classifies = ({ action }: Rule) => action !== 'queue' && action !== 'bypass'
+export const classifies = ({ action }: Rule) => action !== 'queue' && action !== 'bypass' && action !== 'hold'
 
 /** What a condition asks of its header. */
 export function headerTest(header: HeaderCondition | undefined): HeaderTest {
@@ -41,7 +41,7 @@ export function headersOf(lines: readonly string[]): Record<string, string> {
 
 /** A rule without its empty conditions, and those that its action does not take. */
 export function tidy(rule: Rule): Rule {
-  const { action, path, method, header, cookie, source } = rule
+  const { action, path, method, header, cookie, source, job_queue, on_failure } = rule
   const takesAll = !classifies(rule)
   return {
     action,
@@ -50,6 +50,8 @@ export function tidy(rule: Rule): Rule {
     ...(header && (header.name || headerTest(header) !== 'value' || header.value) && { header }),
     ...(takesAll && cookie && (cookie.name || cookie.value) && { cookie }),
     ...(source?.length && { source }),
+    ...(action === 'hold' && job_queue && { job_queue }),
+    ...(action === 'hold' && on_failure && { on_failure }),
   }
 }
 

@@ -1,0 +1,155 @@
+//! `GET /_vestibule/jobs/{job_queue}/{job}`: what became of a job, for the session that may follow it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use serde_json::Value;
+use tracing::warn;
+use vestibule_core::Ticket;
+use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobState, JobView};
+use vestibule_core::line::JoinClient;
+use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
+use vestibule_themes::JobNews;
+
+use super::jobs::{find_job_queue, ticket_of_tenant};
+use crate::answer::{Answer, Reply};
+use crate::cache_headers::set_private_cache;
+use crate::cors::{CorsOrigin, cors_origin};
+use crate::error::GateError;
+use crate::page::JOB_POLL_SECONDS;
+use crate::request::{Credential, RequestInfo};
+use crate::respond::{finish, respond};
+use crate::state::Gate;
+use crate::visit::{VisitIntent, visit};
+
+/// A job that a visitor may follow.
+pub(super) struct VisibleJob {
+    pub(super) job_queues: Arc<JobQueues>,
+    pub(super) job_queue: Arc<CachedJobQueue>,
+    pub(super) view: JobView,
+    pub(super) cors_origin: CorsOrigin,
+    queue: Arc<Queue>,
+    ticket: Ticket,
+}
+
+pub(crate) async fn job_status(
+    State(gate): State<Gate>,
+    Path((job_queue, job)): Path<(String, String)>,
+    info: RequestInfo,
+) -> Response {
+    let found = match find_visible_job(&gate, &info, &job_queue, &job).await {
+        Ok(found) => found,
+        Err(error) => return error.into_response(),
+    };
+    let id = found.view.id;
+    if info.wants_page() {
+        let news = news_of(found.view.state);
+        let credential = Credential::Ticket(found.ticket);
+        // Each load is a visit, so the session stays present.
+        let visit = visit(&gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+        let reply = Reply::JobPage { status: StatusCode::OK, news, job: Some(id), url: None };
+        return respond(&gate, &info, Answer::new(visit, reply)).await;
+    }
+    let mut response = Json(JobStatus::of(&found.job_queue.settings.id, found.view)).into_response();
+    set_private_cache(response.headers_mut());
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(JOB_POLL_SECONDS));
+    finish(response, Some(found.cors_origin), Decision::without_queue(Outcome::Endpoint))
+}
+
+/// A job of this visitor's session. Jobs of others are not found.
+pub(super) async fn find_visible_job(
+    gate: &Gate,
+    info: &RequestInfo,
+    job_queue: &str,
+    job: &str,
+) -> Result<VisibleJob, GateError> {
+    let (job_queues, job_queue) = find_job_queue(gate, job_queue).await?;
+    let job: JobId = job.parse().map_err(|_| GateError::UnknownJob)?;
+    let (queue, ticket) = ticket_of_tenant(gate, info, &job_queue).await?.ok_or(GateError::TicketRequired)?;
+    let cors_origin = cors_origin(info, &queue.settings)?;
+    let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Contents).await;
+    let views = read.map_err(|error| {
+        warn!(job_queue = %job_queue.settings.id, %job, %error, "a job could not be read");
+        GateError::StoreUnavailable
+    })?;
+    let view = views.into_iter().next().flatten().filter(|view| view.session == Some(ticket.session()));
+    let view = view.ok_or(GateError::UnknownJob)?;
+    Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
+}
+
+const fn news_of(state: JobState) -> JobNews {
+    match state {
+        JobState::Queued | JobState::Running | JobState::Retrying => JobNews::JobQueued,
+        JobState::Completed => JobNews::JobCompleted,
+        JobState::Failed => JobNews::JobFailed,
+    }
+}
+
+/// What became of a job, as JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct JobStatus {
+    job_id: JobId,
+    job_queue: JobQueueId,
+    state: JobState,
+    ahead: Option<u64>,
+    receive_count: u64,
+    enqueued_at: u64,
+    pub(super) progress: Vec<JobProgress>,
+    response: Option<JobStatusResponse>,
+    reason: Option<FailureReason>,
+    poll_after: u64,
+}
+
+/// A progress message of the handler.
+#[derive(Debug, Serialize)]
+pub(super) struct JobProgress {
+    pub(super) id: u64,
+    at: u64,
+    message: Value,
+}
+
+/// The response that completed a job.
+#[derive(Debug, Serialize)]
+struct JobStatusResponse {
+    status: u16,
+    /// Where it redirects to; held orders only.
+    location: Option<String>,
+    /// The start of the body, if it is text.
+    body: Option<String>,
+}
+
+impl JobStatus {
+    pub(super) fn of(job_queue: &JobQueueId, view: JobView) -> Self {
+        let progress = view.progress.into_iter().map(|progress| JobProgress {
+            id: progress.id,
+            at: progress.at.seconds(),
+            message: serde_json::from_str(progress.message.as_str()).unwrap_or_default(),
+        });
+        let response = view.result.map(|result| JobStatusResponse {
+            status: result.status,
+            location: result.location,
+            body: String::from_utf8(result.body).ok(),
+        });
+        Self {
+            job_id: view.id,
+            job_queue: job_queue.clone(),
+            state: view.state,
+            ahead: view.ahead,
+            receive_count: view.receive_count,
+            enqueued_at: view.enqueued_at.seconds(),
+            progress: progress.collect(),
+            response,
+            reason: view.reason,
+            poll_after: JOB_POLL_SECONDS,
+        }
+    }
+
+    /// The same without progress, for a client that gets progress message by message.
+    pub(super) fn without_progress(self) -> Self {
+        Self { progress: Vec::new(), ..self }
+    }
+}

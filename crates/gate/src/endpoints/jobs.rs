@@ -1,0 +1,203 @@
+//! `POST /_vestibule/jobs/{job_queue}[/{group}[/{dedupe}]]`: a visitor enqueues a job.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tracing::warn;
+use vestibule_core::jobs::{Enqueued, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload};
+use vestibule_core::line::JoinClient;
+use vestibule_core::{SessionId, Ticket};
+use vestibule_runtime::{CachedJobQueue, JobQueues, JobRequest, JobRequestError, Queue, checked_payload};
+
+use crate::answer::{Answer, QueuedJob, Reply};
+use crate::cors::cors_origin;
+use crate::error::GateError;
+use crate::forms::{form_as_json, has_parts, is_form};
+use crate::request::{Credential, RequestInfo};
+use crate::respond::respond;
+use crate::state::Gate;
+use crate::visit::{VisitIntent, visit};
+
+/// The content type of a payload that was a form.
+const JSON: &str = "application/json";
+
+/// `POST /_vestibule/jobs/{job_queue}`
+pub(crate) async fn enqueue(
+    State(gate): State<Gate>,
+    Path(job_queue): Path<String>,
+    info: RequestInfo,
+    body: Body,
+) -> Response {
+    enqueue_job(&gate, info, &job_queue, JobPath { group: None, dedupe: None }, body).await
+}
+
+/// `POST /_vestibule/jobs/{job_queue}/{group}`
+pub(crate) async fn enqueue_in_group(
+    State(gate): State<Gate>,
+    Path((job_queue, group)): Path<(String, String)>,
+    info: RequestInfo,
+    body: Body,
+) -> Response {
+    enqueue_job(&gate, info, &job_queue, JobPath { group: Some(group), dedupe: None }, body).await
+}
+
+/// `POST /_vestibule/jobs/{job_queue}/{group}/{dedupe}`
+pub(crate) async fn enqueue_once(
+    State(gate): State<Gate>,
+    Path((job_queue, group, dedupe)): Path<(String, String, String)>,
+    info: RequestInfo,
+    body: Body,
+) -> Response {
+    enqueue_job(&gate, info, &job_queue, JobPath { group: Some(group), dedupe: Some(dedupe) }, body).await
+}
+
+/// The rest of the path after the job queue.
+#[derive(Serialize)]
+struct JobPath {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dedupe: Option<String>,
+}
+
+async fn enqueue_job(gate: &Gate, info: RequestInfo, job_queue: &str, path: JobPath, body: Body) -> Response {
+    match enqueue_as_visitor(gate, &info, job_queue, path, body).await {
+        Ok(answer) => respond(gate, &info, answer).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn enqueue_as_visitor(
+    gate: &Gate,
+    info: &RequestInfo,
+    job_queue: &str,
+    path: JobPath,
+    body: Body,
+) -> Result<Answer, GateError> {
+    let (job_queues, job_queue) = find_job_queue(gate, job_queue).await?;
+    let producers = job_queue.settings.producers;
+    if producers == JobProducers::Api {
+        return Err(GateError::UnknownJobQueue);
+    }
+    let (queue, ticket) = ticket_of_tenant(gate, info, &job_queue).await?.ok_or(GateError::TicketRequired)?;
+    let cors_origin = cors_origin(info, &queue.settings)?;
+    let session = ticket.session();
+    // It joins nobody.
+    let visit = visit(gate, queue, Credential::Ticket(ticket), VisitIntent::Renew, JoinClient::default(), None).await;
+    let outcome = if producers == JobProducers::Active && visit.admitted.is_none() {
+        Err(GateError::NotActive)
+    } else {
+        enqueue_checked(info, &job_queues, &job_queue, session, path, body).await
+    };
+    let reply = match outcome {
+        Ok(job) if info.wants_page() => Reply::SeeOther(job.location),
+        Ok(job) => Reply::Queued(job),
+        Err(error) => Reply::Error(error),
+    };
+    Ok(Answer::new(visit, reply).with_cors(cors_origin))
+}
+
+/// The job queue with this ID.
+pub(super) async fn find_job_queue(gate: &Gate, id: &str) -> Result<(Arc<JobQueues>, Arc<CachedJobQueue>), GateError> {
+    let job_queues = gate.job_queues.as_ref().ok_or(GateError::UnknownJobQueue)?;
+    let id: JobQueueId = id.parse().map_err(|_| GateError::UnknownJobQueue)?;
+    match job_queues.get(&id).await {
+        Ok(found) => Ok((job_queues.clone(), found.ok_or(GateError::UnknownJobQueue)?)),
+        Err(error) => {
+            warn!(job_queue = %id, %error, "a job queue could not be read");
+            Err(GateError::StoreUnavailable)
+        }
+    }
+}
+
+/// A queue of this host that belongs to the tenant of the job queue, with the visitor's ticket.
+pub(super) async fn ticket_of_tenant(
+    gate: &Gate,
+    info: &RequestInfo,
+    job_queue: &CachedJobQueue,
+) -> Result<Option<(Arc<Queue>, Ticket)>, GateError> {
+    let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
+    let mut queues = gate.directory.of_host(host).await;
+    queues.retain(|queue| queue.settings.tenant == job_queue.settings.tenant);
+    if queues.is_empty() {
+        return Err(GateError::UnknownJobQueue);
+    }
+    Ok(queues.into_iter().find_map(|queue| Some((queue.clone(), info.ticket(&queue, &gate.tickets)?))))
+}
+
+async fn enqueue_checked(
+    info: &RequestInfo,
+    job_queues: &JobQueues,
+    job_queue: &CachedJobQueue,
+    session: SessionId,
+    path: JobPath,
+    body: Body,
+) -> Result<QueuedJob, GateError> {
+    let settings = &job_queue.settings;
+    let params = params(info, &path)?;
+    let payload = payload(info, job_queue, body).await?;
+    let from_header = || info.header("idempotency-key").map(str::to_owned);
+    let request = JobRequest {
+        group_id: path.group,
+        deduplication_id: path.dedupe.or_else(from_header),
+        user_id: None,
+        session: Some(session),
+        by_visitor: true,
+        params: Some(params),
+        delay_seconds: 0,
+        payload,
+    };
+    let job = request.checked(settings).map_err(GateError::InvalidJob)?;
+    let (id, duplicate) = enqueue_new(job_queues, job_queue, job).await?;
+    let location = format!("/_vestibule/jobs/{}/{id}", settings.id);
+    Ok(QueuedJob { job_id: id, job_queue: settings.id.clone(), state: "queued", duplicate, location })
+}
+
+async fn enqueue_new(
+    job_queues: &JobQueues,
+    job_queue: &CachedJobQueue,
+    job: NewJob,
+) -> Result<(JobId, bool), GateError> {
+    let id = job.id;
+    match job_queues.enqueue(&job_queue.settings, vec![job]).await.map(|results| results.first().copied()) {
+        Ok(Some(Enqueued::Accepted)) => Ok((id, false)),
+        Ok(Some(Enqueued::Duplicate(first))) => Ok((first, true)),
+        Ok(Some(Enqueued::TooMany)) => Err(GateError::TooManyJobs),
+        Ok(Some(Enqueued::Full)) => Err(GateError::JobQueueFull),
+        Ok(None) => Err(GateError::EnqueueUnconfirmed(id)),
+        Err(error) => {
+            warn!(job_queue = %job_queue.settings.id, job = %id, %error, "a job may or may not be enqueued");
+            Err(GateError::EnqueueUnconfirmed(id))
+        }
+    }
+}
+
+/// Path and query of the request, for the handler.
+fn params(info: &RequestInfo, path: &JobPath) -> Result<JobParams, GateError> {
+    let query = info.query.as_deref().unwrap_or_default();
+    let mut params = Map::new();
+    params.insert("path".to_owned(), serde_json::to_value(path).unwrap_or_default());
+    params.insert("query".to_owned(), Value::Object(form_as_json(query.as_bytes())));
+    JobParams::of(&params).ok_or(GateError::InvalidQuery)
+}
+
+/// The body as a payload. A form becomes JSON.
+async fn payload(info: &RequestInfo, job_queue: &CachedJobQueue, body: Body) -> Result<Payload, GateError> {
+    let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
+    if !job_queue.settings.accepts(content_type) || has_parts(content_type) {
+        return Err(GateError::UnsupportedContentType);
+    }
+    let too_large = || GateError::InvalidJob(JobRequestError::PayloadTooLarge);
+    let bytes = to_bytes(body, PAYLOAD_MAX).await.map_err(|_| too_large())?;
+    let payload = if is_form(content_type) && !bytes.is_empty() {
+        checked_payload(JSON.to_owned(), Value::Object(form_as_json(&bytes)).to_string().into_bytes())
+    } else {
+        checked_payload(content_type.to_owned(), bytes.into())
+    };
+    payload.map_err(GateError::InvalidJob)
+}

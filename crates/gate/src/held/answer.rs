@@ -1,0 +1,103 @@
+//! What the visitor of an order gets (H5, H6, H8, H9).
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{Extensions, StatusCode, header};
+use tracing::warn;
+use vestibule_core::jobs::{JobId, JobResponse};
+use vestibule_proxy::prepare_response;
+use vestibule_runtime::headers_of_lines;
+use vestibule_themes::JobNews;
+
+use super::order_url::{with_job, without_job};
+use super::outcome::OrderOutcome;
+use super::store::Order;
+use crate::answer::{Answer, QueuedJob, Reply};
+use crate::error::GateError;
+use crate::request::RequestInfo;
+use crate::response_buffer::ResponseBuffer;
+use crate::visit_result::VisitResult;
+
+/// What is known about an order when its visitor is answered.
+pub(super) struct OrderAnswer {
+    pub(super) order: Order,
+    pub(super) outcome: OrderOutcome,
+    /// Whether the request is the order itself, not one that asks for its outcome.
+    pub(super) is_submission: bool,
+}
+
+/// Answers the visitor of an order.
+pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer: OrderAnswer) -> Answer {
+    let OrderAnswer { order, outcome, is_submission } = answer;
+    let outcome = match outcome {
+        OrderOutcome::Response(response) => {
+            mark_delivered(&order).await;
+            return Answer::new(
+                visit,
+                Reply::Forwarded(visitor_response(response), ResponseBuffer::of(&Extensions::new())),
+            );
+        }
+        outcome => outcome,
+    };
+    let url = with_job(&info.path, info.query.as_deref(), order.id);
+    let reply = match (info.wants_page(), is_submission) {
+        (true, true) => Reply::SeeOther(url),
+        (true, false) => page(info, order.id, outcome),
+        (false, _) => data(&order, outcome, url),
+    };
+    Answer::new(visit, reply)
+}
+
+/// The refusal of an order that certainly was not stored.
+pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult) -> Answer {
+    let reply = if info.wants_page() {
+        let url = Some(without_job(&info.path, info.query.as_deref()));
+        Reply::JobPage { status: StatusCode::SERVICE_UNAVAILABLE, news: JobNews::OrderFailed, job: None, url }
+    } else {
+        Reply::Error(GateError::OrderNotPlaced)
+    };
+    Answer::new(visit, reply)
+}
+
+fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
+    let (news, url) = match outcome {
+        OrderOutcome::Pending | OrderOutcome::Response(_) => (JobNews::OrderQueued, None),
+        OrderOutcome::Retrying => (JobNews::OrderRetrying, None),
+        OrderOutcome::Delivered(response) => (JobNews::OrderSubmitted, response.location),
+        OrderOutcome::Failed => (JobNews::OrderFailed, Some(without_job(&info.path, info.query.as_deref()))),
+        OrderOutcome::Unknown => (JobNews::OrderUnknown, None),
+    };
+    Reply::JobPage { status: StatusCode::OK, news, job: Some(job), url }
+}
+
+/// The answer to a request of a script or an app.
+fn data(order: &Order, outcome: OrderOutcome, url: String) -> Reply {
+    let state = match outcome {
+        OrderOutcome::Pending | OrderOutcome::Response(_) => "queued",
+        OrderOutcome::Retrying => "retrying",
+        OrderOutcome::Delivered(_) => return Reply::Error(GateError::OrderAlreadySubmitted),
+        OrderOutcome::Failed => return Reply::Error(GateError::OrderNotPlaced),
+        OrderOutcome::Unknown => return Reply::Error(GateError::OrderOutcomeUnknown(order.id)),
+    };
+    let job_queue = order.job_queue.settings.id.clone();
+    Reply::Queued(QueuedJob { job_id: order.id, job_queue, state, duplicate: order.is_duplicate, location: url })
+}
+
+/// The origin's response as the visitor gets it.
+fn visitor_response(response: JobResponse) -> Response {
+    let mut headers = headers_of_lines(&response.headers);
+    prepare_response(&mut headers);
+    // That of the body as it was stored.
+    headers.remove(header::CONTENT_LENGTH);
+    let mut visitors = Response::new(Body::from(response.body));
+    *visitors.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *visitors.headers_mut() = headers;
+    visitors
+}
+
+async fn mark_delivered(order: &Order) {
+    let settings = &order.job_queue.settings;
+    if let Err(error) = order.job_queues.backend().mark_delivered(settings, order.id).await {
+        warn!(job_queue = %settings.id, job = %order.id, %error, "the delivery of a response could not be recorded");
+    }
+}

@@ -1,0 +1,112 @@
+//! What makes two orders equal (H4).
+
+use axum::body::Bytes;
+use http::{Method, header};
+use sha2::{Digest as _, Sha256};
+use vestibule_core::jobs::{DeduplicationId, Payload};
+
+use crate::request::RequestInfo;
+
+const MULTIPART: &str = "multipart/form-data";
+
+/// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query and content.
+pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -> Option<DeduplicationId> {
+    if let Some(key) = info.header("idempotency-key").and_then(|key| key.parse().ok()) {
+        return Some(key);
+    }
+    let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
+    hash(&info.method, target, content_type, body).parse().ok()
+}
+
+fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> String {
+    let content = comparable(content_type, body).hash();
+    let digest = Sha256::new()
+        .chain_update(method.as_str())
+        .chain_update([0])
+        .chain_update(target)
+        .chain_update([0])
+        .chain_update(content)
+        .finalize();
+    digest.iter().fold("sha256-".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+/// The content as it is compared. The boundary between the parts of a form differs each time that a browser sends it, so its
+/// parts are compared.
+fn comparable(content_type: &str, body: &[u8]) -> Payload {
+    let whole = || Payload { content_type: content_type.to_owned(), bytes: body.to_vec() };
+    let Some(boundary) = boundary(content_type) else { return whole() };
+    let delimiter = format!("--{boundary}");
+    let mut bytes = Vec::with_capacity(body.len());
+    for part in split(body, delimiter.as_bytes()) {
+        // With its length before each part, different parts are never equal.
+        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(part);
+    }
+    Payload { content_type: MULTIPART.to_owned(), bytes }
+}
+
+/// The boundary of a form with parts.
+fn boundary(content_type: &str) -> Option<&str> {
+    let mut parameters = content_type.split(';').map(str::trim);
+    parameters.next().filter(|media_type| media_type.eq_ignore_ascii_case(MULTIPART))?;
+    parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim_matches('"');
+        (name.eq_ignore_ascii_case("boundary") && !value.is_empty()).then_some(value)
+    })
+}
+
+fn split<'a>(mut rest: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
+    let mut parts = Vec::new();
+    while let Some(at) = rest.windows(delimiter.len()).position(|window| window == delimiter) {
+        parts.push(&rest[..at]);
+        rest = &rest[at + delimiter.len()..];
+    }
+    parts.push(rest);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(boundary: &str, fields: &[(&str, &str)]) -> (String, Vec<u8>) {
+        let part = |(name, value): &(&str, &str)| {
+            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let body = fields.iter().map(part).collect::<String>() + &format!("--{boundary}--\r\n");
+        (format!("multipart/form-data; boundary={boundary}"), body.into_bytes())
+    }
+
+    fn of((content_type, body): &(String, Vec<u8>)) -> String {
+        hash(&Method::POST, "/checkout", content_type, body)
+    }
+
+    #[test]
+    fn boundary_does_not_count() {
+        let fields = [("ticket", "a"), ("seat", "1")];
+        let one = form("----WebKitFormBoundaryA1", &fields);
+        assert_eq!(of(&one), of(&form("----WebKitFormBoundaryB2", &fields)));
+        assert_eq!(of(&one), of(&(one.0.replace("boundary=", "Boundary=\"") + "\"", one.1.clone())), "in quotes");
+        for other in [&[("ticket", "a"), ("seat", "2")][..], &[("ticket", "a")], &[("seat", "1"), ("ticket", "a")]] {
+            assert_ne!(of(&one), of(&form("x", other)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn each_part_of_an_order_counts() {
+        let base = hash(&Method::POST, "/a?b", "text/plain", b"c");
+        assert_eq!(base, hash(&Method::POST, "/a?b", "text/plain", b"c"));
+        for other in [
+            hash(&Method::PUT, "/a?b", "text/plain", b"c"),
+            hash(&Method::POST, "/a", "text/plain", b"c"),
+            hash(&Method::POST, "/a?b", "text/html", b"c"),
+            hash(&Method::POST, "/a?b", "text/plain", b""),
+        ] {
+            assert_ne!(base, other);
+        }
+        let json = |text: &str| hash(&Method::POST, "/", "application/json", text.as_bytes());
+        assert_eq!(json(r#"{"a":1,"b":2}"#), json(r#"{ "b": 2, "a": 1 }"#));
+        assert!(base.parse::<DeduplicationId>().is_ok(), "{base}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Held orders: a request of an active session becomes a job, which a worker sends to the site at its pace (H1 to H12).
+//!
+//! `store` makes the job, `outcome` waits for it, and `answer` says what the visitor gets.
+
+mod answer;
+mod content;
+mod order_url;
+mod outcome;
+mod store;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use futures_util::{StreamExt as _, stream};
+use http::{Method, StatusCode};
+use tokio::time::{Duration, timeout};
+use vestibule_core::jobs::{JobId, PAYLOAD_MAX};
+use vestibule_core::line::JoinClient;
+use vestibule_core::settings::{Hold, OnFailure, hold_of};
+use vestibule_proxy::asks_for_upgrade;
+
+use self::answer::{OrderAnswer, answer_order, not_placed};
+use self::order_url::job_of_query;
+use self::outcome::{find_order, wait_for_outcome};
+use self::store::{Stored, store_order};
+use crate::answer::{Answer, Reply};
+use crate::handover::hand_over;
+use crate::request::{Credential, RequestInfo};
+use crate::response_buffer::ResponseBuffer;
+use crate::state::Gate;
+use crate::visit::{VisitIntent, visit};
+use crate::visit_result::VisitResult;
+
+/// Maximum time for the body of an order.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a page view waits for the outcome, before the visitor sees a page.
+const PAGE_WAIT: Duration = Duration::from_secs(2);
+/// How long other requests wait for it.
+const OTHER_WAIT: Duration = Duration::from_secs(20);
+
+/// Hands a visitor over who may pass; an order of an active session is held if a rule says so.
+pub(crate) async fn hold_or_hand_over(gate: &Gate, info: &RequestInfo, visit: VisitResult, request: Request) -> Answer {
+    let queue = visit.queue.clone();
+    let hold = info.facts(&gate.clients, |facts| hold_of(&queue.settings.rules, facts));
+    match hold.filter(|_| visit.admitted.is_some() && !asks_for_upgrade(&request)) {
+        Some(hold) => Box::pin(hold_order(gate, info, visit, hold, request)).await,
+        None => hand_over(gate, info, visit, request).await,
+    }
+}
+
+async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: Hold<'_>, request: Request) -> Answer {
+    let is_function = ResponseBuffer::of(request.extensions()).is_function();
+    let (head, body) = request.into_parts();
+    let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
+        Ok(OrderBody::Whole(body)) => body,
+        // H3: it is forwarded at once.
+        Ok(OrderBody::TooLarge(body)) => return hand_over(gate, info, visit, Request::from_parts(head, body)).await,
+        Ok(OrderBody::Broken) => return Answer::new(visit, Reply::Empty(StatusCode::BAD_REQUEST)),
+        Err(_) => return Answer::new(visit, Reply::Empty(StatusCode::REQUEST_TIMEOUT)),
+    };
+    match store_order(gate, info, &visit, hold.job_queue, &body).await {
+        Stored::As(order) => {
+            let limit = wait_limit(info, is_function);
+            let outcome = wait_for_outcome(gate, &order, limit).await;
+            answer_order(info, visit, OrderAnswer { order, outcome, is_submission: true }).await
+        }
+        Stored::No if hold.on_failure == OnFailure::Forward => {
+            hand_over(gate, info, visit, Request::from_parts(head, Body::from(body))).await
+        }
+        Stored::No => not_placed(info, visit),
+    }
+}
+
+/// H5: how long the request waits for the outcome.
+fn wait_limit(info: &RequestInfo, is_function: bool) -> Duration {
+    let prefers_async = || info.headers.get_all("prefer").iter().any(|value| prefers_async(value.as_bytes()));
+    match () {
+        () if prefers_async() => Duration::ZERO,
+        () if is_function || info.wants_page() => PAGE_WAIT,
+        () => OTHER_WAIT,
+    }
+}
+
+/// Whether a `Prefer` header has `respond-async` (RFC 7240).
+fn prefers_async(value: &[u8]) -> bool {
+    let preferences = value.split(|byte| matches!(byte, b',' | b';'));
+    preferences.map(<[u8]>::trim_ascii).any(|preference| preference.eq_ignore_ascii_case(b"respond-async"))
+}
+
+/// The body of an order.
+enum OrderBody {
+    Whole(Bytes),
+    /// It is too large to be stored. What was read of it comes first.
+    TooLarge(Body),
+    Broken,
+}
+
+async fn read_body(body: Body) -> OrderBody {
+    let mut stream = body.into_data_stream();
+    let mut read = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let Ok(chunk) = chunk else { return OrderBody::Broken };
+        read.extend_from_slice(&chunk);
+        if read.len() > PAYLOAD_MAX {
+            let start = stream::iter([Ok::<_, axum::Error>(Bytes::from(read))]);
+            return OrderBody::TooLarge(Body::from_stream(start.chain(stream)));
+        }
+    }
+    OrderBody::Whole(read.into())
+}
+
+/// Answers a request for what became of an order: the page, or the origin's response (H6). `None` if the address names no order of
+/// this visitor.
+pub(crate) async fn answer_order_url(gate: &Gate, info: &RequestInfo) -> Option<Answer> {
+    let id = job_of_query(info.query.as_deref())?;
+    if !matches!(info.method, Method::GET | Method::HEAD) {
+        return None;
+    }
+    Box::pin(answer_order_of(gate, info, id)).await
+}
+
+async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<Answer> {
+    let (ticket, found) = find_order(gate, info, id).await?;
+    // Each load is a visit, so the session stays active. It joins nobody: the order is of this session, even if it has ended.
+    let credential = Credential::Ticket(ticket);
+    let visit = visit(gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+    let answer = OrderAnswer { order: found.order, outcome: found.outcome, is_submission: false };
+    Some(answer_order(info, visit, answer).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preference_is_found_among_others() {
+        for value in ["respond-async", "wait=10, Respond-Async", "return=minimal; respond-async"] {
+            assert!(prefers_async(value.as_bytes()), "{value}");
+        }
+        for value in ["", "respond-asynchronously", "wait=respond-async"] {
+            assert!(!prefers_async(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[tokio::test]
+    async fn body_that_is_too_large_stays_complete() {
+        let chunks: Vec<Bytes> = (0..5_u8).map(|n| Bytes::from(vec![n; PAYLOAD_MAX / 4])).collect();
+        let body =
+            |chunks: &[Bytes]| Body::from_stream(stream::iter(chunks.to_vec().into_iter().map(Ok::<_, axum::Error>)));
+        let OrderBody::Whole(whole) = read_body(body(&chunks[..4])).await else { panic!("not whole") };
+        assert_eq!(whole, chunks[..4].concat());
+        let OrderBody::TooLarge(large) = read_body(body(&chunks)).await else { panic!("not too large") };
+        assert_eq!(axum::body::to_bytes(large, usize::MAX).await.unwrap(), chunks.concat());
+    }
+}

@@ -1,0 +1,115 @@
+//! What became of an order.
+
+use std::sync::Arc;
+
+use tokio::time::{Duration, timeout};
+use tracing::warn;
+use vestibule_core::Ticket;
+use vestibule_core::jobs::{Detail, FailureReason, JobId, JobResponse, JobState, JobView};
+use vestibule_runtime::{CachedJobQueue, JobQueues, Queue};
+
+use super::store::{Order, is_for_orders};
+use crate::followers::{Seen, is_final};
+use crate::request::RequestInfo;
+use crate::state::Gate;
+
+/// What became of an order, for its visitor.
+pub(super) enum OrderOutcome {
+    /// It waits for its turn, or is being sent.
+    Pending,
+    /// The origin could not take it yet; it is sent again.
+    Retrying,
+    /// The origin's response.
+    Response(JobResponse),
+    /// The same, of which only status and location remain.
+    Delivered(JobResponse),
+    /// It was not placed.
+    Failed,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl OrderOutcome {
+    fn of(view: Option<JobView>) -> Self {
+        // H9: a job that the backend does not know is unknown, too.
+        let Some(view) = view else { return Self::Unknown };
+        match (view.state, view.result) {
+            (JobState::Queued | JobState::Running, _) => Self::Pending,
+            (JobState::Retrying, _) => Self::Retrying,
+            (JobState::Failed, _) => match view.reason {
+                Some(FailureReason::AddressRefused | FailureReason::Expired) => Self::Failed,
+                _ => Self::Unknown,
+            },
+            (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::Delivered(result),
+            (JobState::Completed, Some(result)) => Self::Response(result),
+            (JobState::Completed, None) => Self::Unknown,
+        }
+    }
+}
+
+fn has_ended(seen: &Seen) -> bool {
+    match seen {
+        Seen::NotYet => false,
+        Seen::Unknown => true,
+        Seen::Job(view) => is_final(view.state),
+    }
+}
+
+/// Waits until the order has ended, up to a limit, and says what became of it so far.
+pub(super) async fn wait_for_outcome(gate: &Gate, order: &Order, limit: Duration) -> OrderOutcome {
+    let id = &order.job_queue.settings.id;
+    if !limit.is_zero()
+        && let Some(mut follower) = gate.followers.follow(&order.job_queues, id, order.id)
+        && timeout(limit, follower.seen.wait_for(has_ended)).await.is_err()
+    {
+        let is_retrying = matches!(&*follower.seen.borrow(), Seen::Job(view) if view.state == JobState::Retrying);
+        return if is_retrying { OrderOutcome::Retrying } else { OrderOutcome::Pending };
+    }
+    // Without an answer of the backend, nothing has ended as far as anyone knows.
+    read(&order.job_queues, &order.job_queue, order.id).await.map_or(OrderOutcome::Pending, OrderOutcome::of)
+}
+
+/// The order with all contents; `None` if the backend does not answer.
+async fn read(job_queues: &JobQueues, job_queue: &CachedJobQueue, id: JobId) -> Option<Option<JobView>> {
+    match job_queues.backend().get(&job_queue.settings, &[id], Detail::Contents).await {
+        Ok(views) => Some(views.into_iter().next().flatten()),
+        Err(error) => {
+            warn!(job_queue = %job_queue.settings.id, job = %id, %error, "an order could not be read");
+            None
+        }
+    }
+}
+
+/// An order that a visitor asks for.
+pub(super) struct FoundOrder {
+    pub(super) queue: Arc<Queue>,
+    pub(super) order: Order,
+    pub(super) outcome: OrderOutcome,
+}
+
+/// Finds an order by its ID, with the ticket of its session: among the job queues of all `hold` rules of the host. `None` if it is
+/// of another session, or if the visitor has no ticket.
+pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<(Ticket, FoundOrder)> {
+    let job_queues = gate.job_queues.as_ref()?;
+    let mut unknown = None;
+    for queue in gate.directory.of_host(info.host.as_deref()?).await {
+        let Some(ticket) = info.ticket(&queue, &gate.tickets) else { continue };
+        for hold in queue.settings.rules.iter().filter_map(|rule| rule.hold()) {
+            let found = job_queues.get(hold.job_queue).await.ok().flatten();
+            let Some(job_queue) = found.filter(|it| is_for_orders(it, &queue.settings)) else { continue };
+            let view = read(job_queues, &job_queue, id).await;
+            if matches!(&view, Some(Some(view)) if view.session != Some(ticket.session())) {
+                return None;
+            }
+            let is_known = matches!(&view, Some(Some(_)));
+            let order = Order { job_queues: job_queues.clone(), job_queue, id, is_duplicate: false };
+            let outcome = view.map_or(OrderOutcome::Pending, OrderOutcome::of);
+            let found = (ticket.clone(), FoundOrder { queue: queue.clone(), order, outcome });
+            if is_known {
+                return Some(found);
+            }
+            unknown = unknown.or(Some(found));
+        }
+    }
+    unknown
+}

@@ -1,0 +1,111 @@
+//! A request that enqueues a job, from a client of the API or from a visitor.
+
+use serde::de::IgnoredAny;
+use vestibule_core::SessionId;
+use vestibule_core::jobs::{
+    DeduplicationId, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
+};
+
+/// Maximum length of a user ID.
+pub const USER_ID_MAX: usize = 255;
+
+/// Why a request enqueues no job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JobRequestError {
+    /// A FIFO job queue needs a group.
+    #[error("a FIFO job queue needs the group of the job")]
+    GroupRequired,
+    /// A standard job queue has no groups.
+    #[error("this job queue has no groups; leave the group out, or use one whose ID ends with .fifo")]
+    GroupNotSupported,
+    /// Jobs of a group start in order.
+    #[error("a FIFO job queue has no delay")]
+    DelayNotSupported,
+    /// The ID with this name is invalid.
+    #[error("{0} is invalid: it must be printable ASCII characters, within the maximum length")]
+    InvalidId(&'static str),
+    /// The payload should be JSON.
+    #[error("the payload is not valid JSON: {0}")]
+    InvalidJson(String),
+    /// There is no payload.
+    #[error("the payload is empty")]
+    EmptyPayload,
+    /// The payload is too large.
+    #[error("the payload exceeds {PAYLOAD_MAX} bytes")]
+    PayloadTooLarge,
+}
+
+/// What a producer says about a job, not checked yet.
+#[derive(Debug)]
+pub struct JobRequest {
+    /// The group.
+    pub group_id: Option<String>,
+    /// A job with the ID of an earlier one is a duplicate.
+    pub deduplication_id: Option<String>,
+    /// The user of the producer's site for whom the job runs.
+    pub user_id: Option<String>,
+    /// The session that may follow the job.
+    pub session: Option<SessionId>,
+    /// Whether that session sent the request.
+    pub by_visitor: bool,
+    /// What the request has beside its body.
+    pub params: Option<JobParams>,
+    /// Seconds until the job is due.
+    pub delay_seconds: u64,
+    /// The payload, from [`checked_payload`].
+    pub payload: Payload,
+}
+
+impl JobRequest {
+    /// The job, if the job queue can have it.
+    ///
+    /// # Errors
+    /// What is wrong with the request.
+    pub fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRequestError> {
+        let is_fifo = settings.id.is_fifo();
+        let group =
+            self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRequestError::InvalidId("group_id")));
+        let group = match group.transpose()? {
+            None if is_fifo => return Err(JobRequestError::GroupRequired),
+            Some(_) if !is_fifo => return Err(JobRequestError::GroupNotSupported),
+            group => group,
+        };
+        let deduplication_id = self.deduplication_id.map(|id| id.parse::<DeduplicationId>()).transpose();
+        let deduplication_id = deduplication_id.map_err(|_| JobRequestError::InvalidId("deduplication_id"))?;
+        if is_fifo && self.delay_seconds > 0 {
+            return Err(JobRequestError::DelayNotSupported);
+        }
+        let is_user_id =
+            |id: &String| (1..=USER_ID_MAX).contains(&id.len()) && id.bytes().all(|b| (b' '..0x7f).contains(&b));
+        if self.user_id.as_ref().is_some_and(|id| !is_user_id(id)) {
+            return Err(JobRequestError::InvalidId("user_id"));
+        }
+        let id = match &deduplication_id {
+            Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, deduplication_id),
+            _ => JobId::random(),
+        };
+        let Self { user_id, session, by_visitor, params, delay_seconds, payload, .. } = self;
+        let new = NewJob::new(id, payload);
+        Ok(NewJob { group, deduplication_id, delay_seconds, user_id, session, by_visitor, params, ..new })
+    }
+}
+
+/// A payload that can be enqueued: not empty, not too large, and JSON if its content type says so.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, JobRequestError> {
+    let payload = Payload { content_type, bytes };
+    if payload.bytes.is_empty() {
+        return Err(JobRequestError::EmptyPayload);
+    }
+    if payload.bytes.len() > PAYLOAD_MAX {
+        return Err(JobRequestError::PayloadTooLarge);
+    }
+    if payload.is_json()
+        && let Err(error) = serde_json::from_slice::<IgnoredAny>(&payload.bytes)
+    {
+        return Err(JobRequestError::InvalidJson(error.to_string()));
+    }
+    Ok(payload)
+}

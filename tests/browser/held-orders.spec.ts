@@ -1,0 +1,128 @@
+import type { Page } from '@playwright/test'
+
+import { expectAccessible } from './axe.ts'
+import { HOST, QUEUE, queue } from './queue.ts'
+import { expect, test, type Settings, type Vestibule } from './server.ts'
+import type { Shop } from './shop.ts'
+
+/** A queue whose orders at `/checkout` are held. */
+const held: Settings = (shop) =>
+  `${queue({
+    quota: 10,
+    rules: [{ action: 'hold', job_queue: 'orders.fifo', method: ['POST'], path: ['/checkout'] }, { action: 'queue', path: ['/**'] }],
+  })(shop)}[[job_queues]]
+id = "orders.fifo"
+tenant = "acme"
+target = { kind = "origin" }
+timeout = 10
+`
+
+/** The shop's form at `/checkout`, and a page that thanks for the order. */
+function sell(shop: Shop, delay: number): void {
+  shop.order = (answer) => setTimeout(answer, delay)
+  shop.body = (path) =>
+    path.startsWith('/checkout') && ordersOf(shop) === 0
+      ? '<h1>Checkout</h1><form method="post" action="/checkout"><input type="hidden" name="seat" value="1"><button>Buy</button></form>'
+      : `<h1>Thank you</h1><script src="/_vestibule/keepalive.js" data-queue="${QUEUE}"></script>`
+}
+
+const ordersOf = (shop: Shop) => shop.requests.filter((request) => request.startsWith('POST')).length
+
+async function checkout(gate: Vestibule, shop: Shop, page: Page): Promise<void> {
+  await page.goto(gate.at(HOST, '/checkout'))
+  await expect(page.getByRole('heading', { name: 'Checkout' })).toBeVisible()
+  expect(ordersOf(shop)).toBe(0)
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {
+    test.use({ javaScriptEnabled })
+
+    test('a double click is one order', async ({ serve, shop, page }) => {
+      sell(shop, 500)
+      const gate = await serve(held)
+      await checkout(gate, shop, page)
+      await page.getByRole('button', { name: 'Buy' }).dblclick()
+      await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+      expect(ordersOf(shop)).toBe(1)
+    })
+
+    test('a slow order shows its progress, and then the response of the shop', async ({ serve, shop, page }) => {
+      sell(shop, 6000)
+      const gate = await serve(held)
+      await checkout(gate, shop, page)
+      await page.getByRole('button', { name: 'Buy' }).click()
+      await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+      const url = page.url()
+      expect(url).toContain('/checkout?vestibule_job=')
+      await page.reload()
+      await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible()
+      await page.goBack()
+      await expect(page.getByRole('heading', { name: 'Thank you' }).or(page.getByRole('button', { name: 'Buy' }))).toBeVisible()
+      await page.goto(url)
+      await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+      expect(ordersOf(shop)).toBe(1)
+    })
+  })
+}
+
+test('a closed tab and a new one find the same order', async ({ serve, shop, page, context }) => {
+  sell(shop, 5000)
+  const gate = await serve(held)
+  await checkout(gate, shop, page)
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  const url = page.url()
+  await page.close()
+  const tab = await context.newPage()
+  await tab.goto(url)
+  await expect(tab.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+  expect(ordersOf(shop)).toBe(1)
+})
+
+test('the pages of an order are accessible and in the visitor’s language', async ({ serve, shop, page, browser }) => {
+  sell(shop, 0)
+  shop.order = (_, drop) => setTimeout(drop, 5000)
+  const gate = await serve(held)
+  await checkout(gate, shop, page)
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  await expectAccessible(page, 'the order is processed')
+  const cookies = await page.context().cookies()
+  await expect(page.getByRole('heading', { name: 'We don’t know whether your order was placed' })).toBeVisible({ timeout: 15_000 })
+  await expect(page.getByText('Don’t submit it again. Contact Acme and quote this code:')).toBeVisible()
+  await expectAccessible(page, 'the outcome is unknown')
+  for (const [locale, heading] of [
+    ['de', 'Wir wissen nicht, ob Ihre Bestellung aufgegeben wurde'],
+    ['fr', 'Nous ne savons pas si votre commande a été passée'],
+    ['es', 'No sabemos si su pedido se ha realizado'],
+    ['ar', 'لا نعرف ما إذا كان طلبك قد قُدِّم'],
+    ['ja', 'ご注文が完了したかどうか確認できません'],
+    ['pl', 'Nie wiemy, czy Twoje zamówienie zostało złożone'],
+  ] as const) {
+    const context = await browser.newContext({ locale })
+    await context.addCookies(cookies)
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await expect(other.getByRole('heading', { name: heading })).toBeVisible()
+    await context.close()
+  }
+  expect(ordersOf(shop)).toBe(1)
+})
+
+test('vestibule.fetch resolves with the response of the shop', async ({ serve, shop, page }) => {
+  sell(shop, 4000)
+  shop.body = (path) => `<h1>At ${path}</h1><script src="/_vestibule/keepalive.js" data-queue="${QUEUE}"></script>`
+  const gate = await serve(held)
+  await page.goto(gate.at(HOST, '/'))
+  await expect(page.getByRole('heading', { name: 'At /' })).toBeVisible()
+  const response = await page.evaluate(async () => {
+    const { vestibule } = window as unknown as { vestibule: { fetch: typeof fetch } }
+    const order = { method: 'POST', body: 'seat=1', headers: { prefer: 'respond-async' } }
+    const response = await vestibule.fetch('/checkout', order)
+    return { status: response.status, text: await response.text() }
+  })
+  expect(response.status).toBe(200)
+  expect(response.text).toContain('At /checkout')
+  expect(ordersOf(shop)).toBe(1)
+})

@@ -1,0 +1,279 @@
+//! Held orders: `vestibule serve` in front of a site, with visitors who click twice, wait, and come back.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Builder;
+use http::{Method, Request, StatusCode};
+use vestibule_core::{Clock as _, SystemClock, verify_pass};
+use vestibule_tests::{Origin, Program, Recorded, Redis, TestResponse, Visitor, free_port, wait_until};
+
+const LIMIT: Duration = Duration::from_secs(20);
+const HOST: &str = "shop.example";
+const PASS_KEYS: &str = "p1:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The program in front of a site, whose POST requests are held.
+struct Shop {
+    origin: Origin,
+    address: String,
+    _program: Program,
+}
+
+impl Shop {
+    /// `quota` visitors are admitted. `more` is added to the rule with the action `hold`, and `orders` to the job queue.
+    async fn open(quota: u64, more: &str, orders: &str) -> Self {
+        let origin = Origin::start();
+        let (address, program) = serve(&origin, quota, more, orders, &["--state", "state"]).await;
+        Self { origin, address, _program: program }
+    }
+
+    /// A visitor who is admitted, or who waits.
+    async fn visitor(&self) -> Visitor {
+        let mut visitor = Visitor::new(&self.address, HOST);
+        visitor.navigate("/").await;
+        visitor
+    }
+
+    /// The orders that the site received.
+    fn orders(&self) -> Vec<Recorded> {
+        self.origin.requests().into_iter().filter(|request| request.method == Method::POST).collect()
+    }
+}
+
+/// Starts a gate whose POST requests are held, and returns its address.
+async fn serve(origin: &Origin, quota: u64, more: &str, orders: &str, options: &[&str]) -> (String, Program) {
+    let address = format!("127.0.0.1:{}", free_port());
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("vestibule.toml");
+    let text = format!(
+        "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
+         [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
+         handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
+         rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
+         [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n",
+        origin.url()
+    );
+    std::fs::write(&settings, text).unwrap();
+    let mut arguments = vec!["serve", "--listen", &address, "--settings", settings.to_str().unwrap()];
+    arguments.extend(options);
+    let mut program = Program::vestibule(&arguments).start();
+    program.until_healthy(&address).await;
+    (address, program)
+}
+
+/// A form as a browser submits it.
+fn form(path: &str) -> Builder {
+    let request = Request::post(path).header(ACCEPT, "text/html,application/xhtml+xml").header(CONTENT_TYPE, FORM);
+    request.header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "document")
+}
+
+/// The same from a script.
+fn script(path: &str) -> Builder {
+    Request::post(path).header(ACCEPT, "application/json").header(CONTENT_TYPE, FORM).header("sec-fetch-mode", "cors")
+}
+
+fn location(response: &TestResponse) -> String {
+    response.header("location").unwrap_or_else(|| panic!("no location: {response:?}")).to_owned()
+}
+
+#[tokio::test]
+async fn double_submitted_form_is_one_order() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let mut twin = visitor.clone();
+    let order = || form("/echo?a=%20b").header("x-forwarded-for", "203.0.113.9").header("x-kept", "1");
+    let (first, second) =
+        tokio::join!(visitor.request(order(), "ticket=a&seat=1"), twin.request(order(), "ticket=a&seat=1"));
+    assert_eq!((first.status, second.status), (StatusCode::OK, StatusCode::OK), "{first:?} {second:?}");
+    assert_eq!(first.body, second.body);
+    assert_eq!(first.json()["body"], "ticket=a&seat=1");
+    assert_eq!(first.json()["uri"], "/echo?a=%20b");
+
+    let orders = shop.orders();
+    assert_eq!(orders.len(), 1, "{orders:?}");
+    let headers = &orders[0].headers;
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+    assert_eq!(text("host").as_deref(), Some(HOST));
+    assert_eq!(text("x-kept").as_deref(), Some("1"));
+    assert_eq!(text("x-forwarded-for").as_deref(), Some("127.0.0.1"), "the proxy's rules apply");
+    assert_eq!(text("cookie"), None, "the ticket stays secret");
+    let jwks = visitor.fetch("/_vestibule/jwks.json").await.json();
+    let claims = verify_pass(&jwks, &text("x-vestibule-pass").unwrap(), SystemClock::new().now()).unwrap();
+    assert_eq!(claims.job.map(|job| job.to_string()), text("idempotency-key"));
+    assert!(text("idempotency-key").is_some_and(|key| key.len() == 23));
+    assert!(!first.text().contains("set-cookie") && first.header("x-vestibule-pass").is_none());
+
+    let other = visitor.request(order(), "ticket=a&seat=2").await;
+    assert_eq!((other.status, shop.orders().len()), (StatusCode::OK, 2), "another order");
+    let again = visitor.request(order().header("idempotency-key", "once-more"), "ticket=a&seat=2").await;
+    assert_eq!(again.status, StatusCode::OK);
+    assert_eq!(shop.orders()[2].headers["idempotency-key"], "once-more");
+}
+
+#[tokio::test]
+async fn slow_order_is_followed_without_javascript() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let submitted = visitor.request(form("/slow?4000"), "ticket=a").await;
+    assert_eq!(submitted.status, StatusCode::SEE_OTHER, "{submitted:?}");
+    let url = location(&submitted);
+    assert!(url.starts_with("/slow?4000&vestibule_job="), "{url}");
+
+    let page = visitor.navigate(&url).await;
+    assert_eq!((page.status, page.header("refresh")), (StatusCode::OK, Some("2")));
+    assert!(page.text().contains("We’re processing your order"), "{}", page.text());
+    let mut other = shop.visitor().await;
+    assert!(!other.navigate(&url).await.text().contains("We’re processing"), "the page is for its session only");
+
+    let mut last = page;
+    wait_until("the order is completed", LIMIT, async || {
+        last = visitor.navigate(&url).await;
+        last.header("refresh").is_none()
+    })
+    .await;
+    assert_eq!((last.status, last.text()), (StatusCode::OK, "at last"));
+    assert_eq!(visitor.navigate(&url).await.text(), "at last", "reloading is harmless");
+    let again = visitor.request(form("/slow?4000"), "ticket=a").await;
+    assert_eq!((again.status, again.text()), (StatusCode::OK, "at last"), "so is going back and submitting again");
+    assert_eq!(shop.orders().len(), 1);
+}
+
+#[tokio::test]
+async fn script_follows_the_location_of_an_order() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let waited = visitor.request(script("/slow?2500"), "ticket=a").await;
+    assert_eq!((waited.status, waited.text()), (StatusCode::OK, "at last"), "it waits for longer than a page");
+
+    let order = || script("/slow?1500").header("prefer", "respond-async");
+    let accepted = visitor.request(order(), "ticket=b").await;
+    assert_eq!((accepted.status, accepted.header("retry-after")), (StatusCode::ACCEPTED, Some("2")));
+    let body = accepted.json();
+    assert_eq!(body["job_id"], accepted.header("x-job-id").unwrap());
+    assert_eq!(
+        (&body["job_queue"], &body["state"], &body["duplicate"]),
+        (&"orders.fifo".into(), &"queued".into(), &false.into())
+    );
+    let repeated = visitor.request(order(), "ticket=b").await;
+    assert_eq!(repeated.header("x-job-duplicate"), Some("true"));
+    assert_eq!(repeated.header("x-job-id"), accepted.header("x-job-id"));
+    let mut last = accepted.clone();
+    wait_until("the order is completed", LIMIT, async || {
+        last = visitor.fetch(&location(&accepted)).await;
+        last.status != StatusCode::ACCEPTED
+    })
+    .await;
+    assert_eq!((last.status, last.text()), (StatusCode::OK, "at last"));
+    assert_eq!(shop.orders().len(), 2);
+}
+
+#[tokio::test]
+async fn responses_arrive_as_without_hold() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let cookies = visitor.request(form("/cookies"), "a").await;
+    let set: Vec<_> = cookies.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap()).collect();
+    assert!(set.contains(&"theme=dark; Path=/; HttpOnly"), "{set:?}");
+    for status in [204, 302, 400, 404, 409, 500] {
+        let response = visitor.request(form(&format!("/status/{status}")), "a").await;
+        assert_eq!(response.status, status);
+    }
+    let large = vec![b'x'; 300 * 1024];
+    let forwarded = visitor.request(form("/echo"), large.clone()).await;
+    assert_eq!(forwarded.json()["body"].as_str().map(str::len), Some(large.len()), "too large to be held");
+    assert!(shop.orders().last().unwrap().headers.get("idempotency-key").is_none());
+}
+
+#[tokio::test]
+async fn only_active_sessions_have_orders() {
+    let shop = Shop::open(0, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let refused = visitor.request(form("/echo"), "a").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(shop.orders().len(), 0);
+}
+
+#[tokio::test]
+async fn order_waits_for_a_site_that_is_down() {
+    let mut shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    shop.origin.stop().await;
+    let submitted = visitor.request(form("/echo"), "ticket=a").await;
+    let url = location(&submitted);
+    wait_until("the order waits to be sent", LIMIT, async || {
+        visitor.navigate(&url).await.text().contains("Your order is waiting to be sent")
+    })
+    .await;
+    shop.origin.restart();
+    wait_until("the order is completed", LIMIT, async || visitor.navigate(&url).await.header("refresh").is_none())
+        .await;
+    assert_eq!(shop.orders().len(), 1);
+}
+
+#[tokio::test]
+async fn full_job_queue_forwards_or_refuses() {
+    for (more, status, orders) in
+        [("", StatusCode::OK, 1), (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0)]
+    {
+        let shop = Shop::open(10, more, "max_bytes = 1\n").await;
+        let mut visitor = shop.visitor().await;
+        let page = visitor.request(form("/echo"), "ticket=a").await;
+        assert_eq!(page.status, status);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+            let data = visitor.request(script("/echo"), "ticket=a").await;
+            assert_eq!((data.status, &data.json()["code"]), (status, &"order_not_placed".into()));
+        }
+        assert_eq!(shop.orders().len(), orders, "{more}");
+    }
+}
+
+/// A form with parts, whose boundary differs each time.
+fn with_parts(order: usize, submission: usize) -> (String, String) {
+    let boundary = format!("----boundary{order}x{submission}");
+    let part =
+        format!("--{boundary}\r\nContent-Disposition: form-data; name=\"order\"\r\n\r\n{order}\r\n--{boundary}--\r\n");
+    (format!("multipart/form-data; boundary={boundary}"), part)
+}
+
+/// F8: 1,000 forms, half of them with parts, each submitted to two gates.
+#[tokio::test]
+async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
+    const ORDERS: usize = 1_000;
+    const VISITORS: usize = 50;
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let url = redis.url();
+    let options =
+        ["--store", &url, "--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--pass-keys", PASS_KEYS];
+    let orders = "concurrency = 50\n";
+    let first = serve(&origin, VISITORS as u64, "", orders, &options).await;
+    let second = serve(&origin, VISITORS as u64, "", orders, &options).await;
+    let submit = async |visitor: usize| {
+        let mut at_first = Visitor::new(&first.0, HOST);
+        // A newcomer may have to come twice.
+        wait_until("admitted", LIMIT, async || at_first.navigate("/").await.text().contains("origin /")).await;
+        let ticket = at_first.cookie("vestibule_tour").unwrap().to_owned();
+        let mut at_second = Visitor::new(&second.0, HOST);
+        at_second.set_cookie("vestibule_tour", &ticket);
+        for order in (visitor..ORDERS).step_by(VISITORS) {
+            let request = |submission: usize| {
+                let (content_type, body) = if order % 2 == 0 {
+                    with_parts(order, submission)
+                } else {
+                    (FORM.to_owned(), format!("order={order}"))
+                };
+                (Request::post("/echo").header(ACCEPT, "application/json").header(CONTENT_TYPE, content_type), body)
+            };
+            let ((one, one_body), (two, two_body)) = (request(1), request(2));
+            let (one, two) = tokio::join!(at_first.request(one, one_body), at_second.request(two, two_body));
+            assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK), "{order}: {one:?} {two:?}");
+            assert_eq!(one.body, two.body, "both get the response to the one order");
+        }
+    };
+    futures_util::future::join_all((0..VISITORS).map(submit)).await;
+    let placed: Vec<_> = origin.requests().into_iter().filter(|request| request.method == Method::POST).collect();
+    let ids: HashSet<_> = placed.iter().map(|order| order.headers["idempotency-key"].clone()).collect();
+    assert_eq!((placed.len(), ids.len()), (ORDERS, ORDERS));
+}

@@ -1,0 +1,189 @@
+//! Visitors enqueue jobs at `vestibule serve`, and follow them.
+
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Builder;
+use http::{Request, StatusCode};
+use vestibule_tests::{Origin, Program, TestResponse, Visitor, free_port, wait_until};
+
+const LIMIT: Duration = Duration::from_secs(20);
+const HOST: &str = "shop.example";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The program with job queues, whose handler is the path `/echo` of the site.
+struct Site {
+    origin: Origin,
+    address: String,
+    _program: Program,
+}
+
+impl Site {
+    async fn open(quota: u64) -> Self {
+        let origin = Origin::start();
+        let address = format!("127.0.0.1:{}", free_port());
+        let folder = tempfile::tempdir().unwrap();
+        let settings = folder.path().join("vestibule.toml");
+        let job_queue = |id: &str, more: &str| {
+            format!(
+                "[[job_queues]]\nid = \"{id}\"\ntenant = \"acme\"\n{more}\n\
+                 target = {{ kind = \"http\", url = \"{}/echo\" }}\n\n",
+                origin.url()
+            )
+        };
+        let text = format!(
+            "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
+             [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
+             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{}{}{}",
+            origin.url(),
+            job_queue("updates.fifo", "producers = \"active\"\nenqueues_per_minute = 3"),
+            job_queue("mails", "producers = \"visitors\"\naccepts = [\"text/plain\", \"application/json\"]"),
+            job_queue("internal", ""),
+        );
+        std::fs::write(&settings, text).unwrap();
+        let settings = settings.to_str().unwrap().to_owned();
+        let arguments = ["serve", "--listen", &address, "--state", "state", "--settings", &settings];
+        let mut program = Program::vestibule(&arguments).start();
+        program.until_healthy(&address).await;
+        Self { origin, address, _program: program }
+    }
+
+    async fn visitor(&self) -> Visitor {
+        let mut visitor = Visitor::new(&self.address, HOST);
+        visitor.navigate("/").await;
+        visitor
+    }
+}
+
+fn job(path: &str, content_type: &str) -> Builder {
+    Request::post(format!("/_vestibule/jobs/{path}"))
+        .header(ACCEPT, "application/json")
+        .header(CONTENT_TYPE, content_type)
+}
+
+fn code(response: &TestResponse) -> (u16, String) {
+    (response.status.as_u16(), response.json()["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn visitor_enqueues_by_post() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let request = || job("updates.fifo/user-17/change-1?from=app&n=1&n=2", "application/json");
+    let accepted = visitor.request(request(), r#"{"email":"ada@example.com"}"#).await;
+    assert_eq!(accepted.status, StatusCode::ACCEPTED, "{accepted:?}");
+    let id = accepted.header("x-job-id").unwrap().to_owned();
+    let location = accepted.header("location").unwrap().to_owned();
+    assert_eq!(location, format!("/_vestibule/jobs/updates.fifo/{id}"));
+    let again = visitor.request(request(), "{}").await;
+    assert_eq!((again.header("x-job-id"), again.header("x-job-duplicate")), (Some(&*id), Some("true")));
+
+    let mut status = accepted.json();
+    wait_until("the job is completed", LIMIT, async || {
+        status = visitor.fetch(&location).await.json();
+        status["state"] == "completed"
+    })
+    .await;
+    assert_eq!((&status["job_id"], &status["response"]["status"]), (&id.as_str().into(), &200.into()), "{status}");
+    let calls: Vec<_> = site.origin.requests().into_iter().filter(|request| request.uri == "/echo").collect();
+    assert_eq!(calls.len(), 1);
+    let header = |name: &str| calls[0].headers[name].to_str().unwrap().to_owned();
+    assert_eq!(calls[0].body, r#"{"email":"ada@example.com"}"#);
+    assert_eq!(header("vestibule-group-id"), "user-17");
+    let params: serde_json::Value = serde_json::from_str(&header("vestibule-params")).unwrap();
+    assert_eq!(
+        params,
+        serde_json::json!({ "path": { "group": "user-17", "dedupe": "change-1" }, "query": { "from": "app", "n": ["1", "2"] } })
+    );
+    let session = visitor.status("tour").await.json()["session"].clone();
+    assert_eq!(session, header("vestibule-session"));
+
+    let mut other = site.visitor().await;
+    assert_eq!(code(&other.fetch(&location).await), (404, "unknown_job".to_owned()));
+    let stranger = Visitor::new(&site.address, HOST).fetch(&location).await;
+    assert_eq!(code(&stranger), (401, "ticket_required".to_owned()));
+}
+
+#[tokio::test]
+async fn form_arrives_as_json_and_has_a_page() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let form =
+        job("updates.fifo/user-17", FORM).header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "document");
+    let submitted = visitor.request(form, "email=ada%40example.com&tag=a&tag=b").await;
+    assert_eq!(submitted.status, StatusCode::SEE_OTHER, "{submitted:?}");
+    let location = submitted.header("location").unwrap().to_owned();
+    let mut page = visitor.navigate(&location).await;
+    assert!(page.header("refresh") == Some("2") || page.text().contains("has been processed"), "{}", page.text());
+    wait_until("the page says that it is done", LIMIT, async || {
+        page = visitor.navigate(&location).await;
+        page.header("refresh").is_none()
+    })
+    .await;
+    assert!(page.text().contains("Your request has been processed"), "{}", page.text());
+    let call = site.origin.requests().into_iter().find(|request| request.uri == "/echo").unwrap();
+    assert_eq!(call.headers["content-type"], "application/json");
+    let body: serde_json::Value = serde_json::from_slice(&call.body).unwrap();
+    assert_eq!(body, serde_json::json!({ "email": "ada@example.com", "tag": ["a", "b"] }));
+}
+
+#[tokio::test]
+async fn events_tell_what_becomes_of_a_job() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("mails", "text/plain"), "hello").await;
+    let location = accepted.header("location").unwrap().to_owned();
+    let mut stream = visitor.event_stream(&format!("{location}/events")).await.unwrap();
+    let mut last = serde_json::Value::Null;
+    while let Some(event) = stream.event().await {
+        assert_eq!(event["job_queue"], "mails", "{event}");
+        last = event;
+    }
+    assert_eq!(last["state"], "completed", "the stream ends with the job");
+}
+
+#[tokio::test]
+async fn enqueue_errors() {
+    let site = Site::open(1).await;
+    let mut visitor = site.visitor().await;
+    let text = "text/plain";
+    for (path, content_type, body, expected) in [
+        ("nothing", text, "x", (404, "unknown_job_queue")),
+        ("not an id", text, "x", (404, "unknown_job_queue")),
+        ("internal", text, "x", (404, "unknown_job_queue")),
+        ("updates.fifo", text, "x", (400, "group_required")),
+        ("mails/group", text, "x", (400, "group_not_supported")),
+        ("updates.fifo/%C3%BC", text, "x", (400, "invalid_id")),
+        ("mails", "application/json", "{", (400, "invalid_json")),
+        ("mails", text, "", (422, "empty_payload")),
+        ("mails", FORM, "a=1", (415, "unsupported_content_type")),
+        ("updates.fifo/g", "text/html", "x", (415, "unsupported_content_type")),
+    ] {
+        let path = path.replace(' ', "%20");
+        let response = visitor.request(job(&path, content_type), body).await;
+        assert_eq!(code(&response), (expected.0, expected.1.to_owned()), "{path} {content_type}");
+    }
+    let large = visitor.request(job("mails", text), vec![b'x'; 256 * 1024 + 1]).await;
+    assert_eq!(code(&large), (413, "payload_too_large".to_owned()));
+
+    let stranger = Visitor::new(&site.address, HOST).request(job("mails", text), "x").await;
+    assert_eq!(code(&stranger), (401, "ticket_required".to_owned()));
+    let mut waiting = site.visitor().await;
+    // The first visit had no ticket yet.
+    waiting.navigate("/").await;
+    assert_eq!(code(&waiting.request(job("updates.fifo/g", text), "x").await), (403, "not_active".to_owned()));
+    assert_eq!(waiting.request(job("mails", text), "x").await.status, StatusCode::ACCEPTED, "any ticket will do");
+    let foreign = visitor.request(job("mails", text).header("origin", "https://evil.example"), "x").await;
+    assert_eq!(code(&foreign), (403, "origin_not_allowed".to_owned()));
+    for n in 0..4 {
+        let response = visitor.request(job("updates.fifo/g", text), format!("job {n}")).await;
+        if n < 3 {
+            assert_eq!(response.status, StatusCode::ACCEPTED);
+        } else {
+            assert_eq!(
+                (code(&response), response.header("retry-after")),
+                ((429, "too_many_jobs".to_owned()), Some("60"))
+            );
+        }
+    }
+}

@@ -26,6 +26,7 @@ mod server;
 mod settings_file;
 mod signals;
 mod state_file;
+mod store_options;
 mod summary;
 mod verify_draw;
 

@@ -8,7 +8,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info, warn};
 use vestibule_core::jobs::{
-    Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueSettings, LeasedJob, Outcome, Received,
+    Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueId, JobQueueSettings, LeasedJob, Outcome, Received,
 };
 use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_runtime::CachedJobQueue;
@@ -34,6 +34,9 @@ pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// How long it then waits for the backend.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 
+/// What is told how long each call took.
+pub type CallObserver = Arc<dyn Fn(&JobQueueId, Duration) + Send + Sync>;
+
 pub(crate) type Settings = watch::Receiver<Arc<CachedJobQueue>>;
 
 /// What became of the calls that ran, and the jobs that had been received, when the worker stopped.
@@ -57,12 +60,14 @@ pub(crate) struct Dispatcher {
     /// The calls of all job queues.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) counters: Arc<CallCounters>,
+    /// Is told how long each call took.
+    pub(crate) observer: CallObserver,
 }
 
 impl Dispatcher {
     /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`].
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, counters } = self;
+        let Self { backend, settings, wake, slots, counters, observer } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
@@ -79,6 +84,7 @@ impl Dispatcher {
             own_slot: Arc::new(Semaphore::new(1)),
             leases,
             outcomes,
+            observer,
             handler: None,
             last_job: Instant::now(),
             clock: SystemClock::new(),
@@ -105,6 +111,7 @@ struct Receiver {
     own_slot: Arc<Semaphore>,
     leases: Leases,
     outcomes: mpsc::UnboundedSender<Ended>,
+    observer: CallObserver,
     handler: Option<Arc<Handler>>,
     last_job: Instant,
     clock: SystemClock,
@@ -199,10 +206,13 @@ impl Receiver {
     /// Starts the call of a job.
     fn start(&self, settings: &JobQueueSettings, handler: Arc<Handler>, job: LeasedJob, held: HeldLease) {
         let (lease, job_queue, outcomes) = (job.lease, settings.id.clone(), self.outcomes.clone());
+        let observer = self.observer.clone();
         let call = tokio::spawn(async move {
             let started = Instant::now();
             let outcome = handler.call(job).await;
-            let milliseconds = started.elapsed().as_millis() as u64;
+            let took = started.elapsed();
+            observer(&job_queue, took);
+            let milliseconds = took.as_millis() as u64;
             let (id, receive_count) = (held.lease.job, held.lease.receive_count);
             match &outcome {
                 Outcome::Failed(Failure { reason, status, .. })

@@ -13,7 +13,7 @@ use vestibule_core::jobs::JobQueueId;
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
-use crate::dispatcher::{Dispatcher, Stopped};
+use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
 
 /// Maximum number of calls at a time by default, all job queues together.
 pub const CONCURRENCY: usize = 256;
@@ -25,13 +25,21 @@ pub struct Worker {
     job_queues: Arc<JobQueues>,
     slots: Arc<Semaphore>,
     counters: Counters,
+    observer: CallObserver,
 }
 
 impl Worker {
     /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one.
     #[must_use]
     pub fn new(job_queues: Arc<JobQueues>, concurrency: usize) -> Self {
-        Self { job_queues, slots: Arc::new(Semaphore::new(concurrency)), counters: Counters::default() }
+        let slots = Arc::new(Semaphore::new(concurrency));
+        Self { job_queues, slots, counters: Counters::default(), observer: Arc::new(|_, _| {}) }
+    }
+
+    /// Reports how long each call took.
+    #[must_use]
+    pub fn with_observer(self, observer: CallObserver) -> Self {
+        Self { observer, ..self }
     }
 
     /// What became of the calls of each job queue.
@@ -97,6 +105,7 @@ impl Worker {
                     wake: self.job_queues.wake(id),
                     slots: self.slots.clone(),
                     counters: self.counters.of(id),
+                    observer: self.observer.clone(),
                 };
                 loops.spawn(dispatcher.run());
                 followed.insert(id.clone(), sender);

@@ -1,0 +1,42 @@
+//! `vestibule work`: a worker alone, beside `serve` processes that share its store.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use tracing::info;
+use vestibule_runtime::{init_telemetry, open_store_and_records};
+use vestibule_worker::Worker;
+
+use crate::arguments::LogOptions;
+use crate::signals::stop_signal;
+use crate::store_options::{StoreOptions, WorkerOptions};
+
+#[derive(Args)]
+pub(crate) struct WorkOptions {
+    #[command(flatten)]
+    stores: StoreOptions,
+
+    #[command(flatten)]
+    worker: WorkerOptions,
+
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+/// Runs jobs until SIGTERM or SIGINT.
+pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
+    let WorkOptions { stores, worker, log } = options;
+    init_telemetry(&log.levels, log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
+    if stores.store == "memory" || stores.jobs_address() == "memory" {
+        bail!(
+            "work needs the Redis of the other processes: pass its URL with --store, and with --jobs if jobs have their own"
+        );
+    }
+    let stop = stop_signal()?;
+    let (store, records) = open_store_and_records("--store", &stores.store, stores.timeout())?;
+    let job_queues = stores.job_queues(&records, &store)?;
+    info!(concurrency = worker.worker_concurrency, "running jobs");
+    Worker::new(job_queues, worker.worker_concurrency).run(stop).await;
+    Ok(ExitCode::SUCCESS)
+}

@@ -103,7 +103,7 @@ fn grafana_queries_are_valid_promql() {
     let mut rules = "groups:\n  - name: queries\n    rules:\n".to_owned();
     let all: Vec<String> = dashboards().iter().flat_map(|(_, dashboard)| queries(dashboard)).collect();
     for (index, query) in all.iter().filter(|query| !query.starts_with("label_values")).enumerate() {
-        let query = query.replace("$tenant", ".*").replace("$queue", "acme");
+        let query = query.replace("$tenant", ".*").replace("$queue", "acme").replace("$job_queue", ".*");
         let quoted = serde_json::to_string(&query).unwrap();
         rules += "      - record: \"query:";
         rules += &index.to_string();

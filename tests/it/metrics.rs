@@ -4,6 +4,7 @@ mod access;
 mod document;
 mod failures;
 mod function;
+mod job_queues;
 mod many;
 mod prometheus;
 mod requests;

@@ -7,6 +7,7 @@ mod beacon;
 mod check;
 mod flood;
 mod invitations;
+mod jobs;
 mod lifetime;
 mod logging;
 mod reload;

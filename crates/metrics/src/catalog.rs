@@ -19,6 +19,7 @@ pub struct Metric {
 const NONE: &[&str] = &[];
 /// The labels of every metric of a queue.
 const QUEUE: &[&str] = &["tenant", "queue"];
+const JOB_QUEUE: &[&str] = &["job_queue"];
 
 macro_rules! metrics {
     ($($constant:ident = $kind:ident $name:literal $labels:expr, $help:literal;)*) => {
@@ -30,7 +31,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    UP = GAUGE "vestibule_up" NONE, "1 if the store answers and every queue could be read, else 0.";
+    UP = GAUGE "vestibule_up" NONE, "1 if the store answers and every queue and job queue could be read, else 0.";
     STORE_UP = GAUGE "vestibule_store_up" NONE, "1 if the store answers, else 0.";
     STORE_ROUND_TRIP = GAUGE "vestibule_store_round_trip_seconds" NONE,
         "Round-trip time of a minimal store command in seconds.";
@@ -104,6 +105,13 @@ metrics! {
         "Expired sessions by state: waiting or active.";
     WAIT = HISTOGRAM "vestibule_queue_wait_seconds" QUEUE, "Wait of admitted sessions in seconds.";
 
+    JOB_QUEUE_JOBS = GAUGE "vestibule_job_queue_jobs" &["job_queue", "state"],
+        "Jobs by state: waiting, running or dead.";
+    JOB_QUEUE_OLDEST_AGE = GAUGE "vestibule_job_queue_oldest_age_seconds" JOB_QUEUE,
+        "Seconds since the oldest job that is not finished was accepted; 0 without one.";
+    JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
+        "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead or refused.";
+
     PURGE_TIMESTAMP = GAUGE "vestibule_purge_timestamp_seconds" NONE,
         "End of the last purge, in seconds since 1970 by the store's clock.";
     PURGE_DURATION = GAUGE "vestibule_purge_duration_seconds" NONE, "Duration of the last purge in seconds.";
@@ -124,4 +132,7 @@ metrics! {
     STREAMS = GAUGE "vestibule_streams" NONE, "Open streams of this process.";
     STREAMS_LIMIT = GAUGE "vestibule_streams_limit" NONE, "Maximum number of open streams; 0 if streams are off.";
     STREAM_UPDATES = COUNTER "vestibule_stream_updates_total" NONE, "Updates sent to open streams.";
+
+    JOB_DURATION = HISTOGRAM "vestibule_job_duration_seconds" JOB_QUEUE,
+        "Duration of the calls of this process' worker in seconds.";
 }

@@ -25,6 +25,7 @@
 mod answer;
 mod catalog;
 mod family;
+mod job_queues;
 mod render;
 mod requests;
 mod scrape;
@@ -39,6 +40,7 @@ use axum::routing::get;
 use tower_http::compression::CompressionLayer;
 
 pub use catalog::{CATALOG, Metric};
+pub use job_queues::CallMetrics;
 pub use requests::{LATENCY_BUCKETS, RequestMetrics};
 pub use scrape::SCRAPE_PARALLEL;
 pub use state::Metrics;

@@ -7,6 +7,7 @@ use vestibule_core::line::{ClientAddressState, Counters, LimitCounters, Mode, Ph
 use crate::catalog as all;
 use crate::catalog::Metric;
 use crate::family::{MetricFamilyBuilder, flag, histogram_of};
+use crate::job_queues::ScrapedJobQueues;
 use crate::scrape::{Scrape, ScrapedQueue};
 
 const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
@@ -66,7 +67,9 @@ const PURGE: [Field; 8] = [
 pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     let queues = scrape.queues.as_deref().unwrap_or_default();
     let was_read = |queue: &ScrapedQueue| queue.stats.is_some();
-    let complete = scrape.queues.is_some() && queues.iter().all(was_read);
+    let complete = scrape.queues.is_some()
+        && queues.iter().all(was_read)
+        && scrape.job_queues.as_ref().is_none_or(|job_queues| job_queues.is_complete);
     let mut families = vec![
         single(&all::UP, &[], Some(flag(complete))),
         single(&all::STORE_UP, &[], Some(flag(scrape.round_trip.is_some()))),
@@ -100,8 +103,10 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         expired(queues),
         waits(queues),
     ]);
-    families.extend(PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value))));
-    families.into_iter().filter_map(MetricFamilyBuilder::finish).collect()
+    let purge = PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value)));
+    let families = families.into_iter().filter_map(MetricFamilyBuilder::finish);
+    let job_queues = scrape.job_queues.iter().flat_map(ScrapedJobQueues::families);
+    families.chain(job_queues).chain(purge.filter_map(MetricFamilyBuilder::finish)).collect()
 }
 
 /// Seconds that the first session in line has waited.

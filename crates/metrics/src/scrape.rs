@@ -11,6 +11,9 @@ use tracing::{debug, warn};
 use vestibule_core::line::{LineRules, ProtectionReport, Stats};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
+use vestibule_runtime::JobQueues;
+
+use crate::job_queues::ScrapedJobQueues;
 
 /// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
 /// round trips, and no visitor's call waits behind more than these.
@@ -24,6 +27,8 @@ pub(crate) struct Scrape {
     pub(crate) queues: Option<Vec<ScrapedQueue>>,
     /// The last purge, if there was one.
     pub(crate) purge: Option<LastPurge>,
+    /// The job queues; `None` if there are none in this deployment, or the store is unavailable.
+    pub(crate) job_queues: Option<ScrapedJobQueues>,
 }
 
 /// One queue of a scrape.
@@ -69,18 +74,20 @@ pub(crate) struct Scraper {
     store: Arc<dyn Store>,
     /// The IDs of the sale keys of the gates; `None` if they are not known here.
     pub(crate) sale_key_ids: Option<BTreeSet<String>>,
+    /// The job queues; `None` if there are none in this deployment.
+    pub(crate) job_queues: Option<Arc<JobQueues>>,
     /// What is known of each queue, so that its settings are read once. Holds the queues of the last scrape only.
     tenants: Mutex<HashMap<QueueId, LastKnownQueue>>,
 }
 
 impl Scraper {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, sale_key_ids: None, tenants: Mutex::default() }
+        Self { store, sale_key_ids: None, job_queues: None, tenants: Mutex::default() }
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
         let Some(round_trip) = self.round_trip().await else {
-            return Scrape { round_trip: None, queues: None, purge: None };
+            return Scrape { round_trip: None, queues: None, purge: None, job_queues: None };
         };
         let (index, purge) = join(self.store.queues(), self.store.last_purge()).await;
         let purge = purge.inspect_err(|error| warn!(%error, "the last purge cannot be read")).ok().flatten();
@@ -94,7 +101,11 @@ impl Scraper {
                 None
             }
         };
-        Scrape { round_trip: Some(round_trip), queues, purge }
+        let job_queues = match &self.job_queues {
+            Some(job_queues) => Some(ScrapedJobQueues::scrape(job_queues, SCRAPE_PARALLEL).await),
+            None => None,
+        };
+        Scrape { round_trip: Some(round_trip), queues, purge, job_queues }
     }
 
     async fn round_trip(&self) -> Option<Duration> {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::{SaleKeys, Store};
-use vestibule_runtime::StreamCounts;
+use vestibule_runtime::{JobQueues, StreamCounts};
 
+use crate::job_queues::CallMetrics;
 use crate::requests::RequestMetrics;
 use crate::scrape::Scraper;
 use crate::token::MetricsToken;
@@ -16,13 +17,14 @@ pub struct Metrics {
     scraper: Scraper,
     requests: Option<RequestMetrics>,
     streams: Option<Arc<StreamCounts>>,
+    calls: Option<CallMetrics>,
 }
 
 impl Metrics {
     /// All queues of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { scraper: Scraper::new(store), requests: None, streams: None }
+        Self { scraper: Scraper::new(store), requests: None, streams: None, calls: None }
     }
 
     /// Adds the metrics of this process' own requests.
@@ -35,6 +37,13 @@ impl Metrics {
     #[must_use]
     pub fn with_streams(self, streams: Arc<StreamCounts>) -> Self {
         Self { streams: Some(streams), ..self }
+    }
+
+    /// Adds the job queues, and the calls of this process' worker.
+    #[must_use]
+    pub fn with_job_queues(mut self, job_queues: Arc<JobQueues>, calls: CallMetrics) -> Self {
+        self.scraper.job_queues = Some(job_queues);
+        Self { calls: Some(calls), ..self }
     }
 
     /// Adds whether this process' gate knows the sale keys of the draws.
@@ -54,6 +63,7 @@ impl Metrics {
         let mut families = render::families(&self.scraper.scrape().await);
         families.extend(self.requests.iter().flat_map(RequestMetrics::families));
         families.extend(self.streams.iter().flat_map(|counts| streams::families(counts)));
+        families.extend(self.calls.iter().flat_map(CallMetrics::families));
         families
     }
 }

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
-use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
+use vestibule_metrics::{CallMetrics, Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
 use vestibule_runtime::StreamCounts;
 
@@ -38,19 +38,23 @@ pub(crate) fn bind(
     parts: AdminParts,
     requests: RequestMetrics,
     streams: Arc<StreamCounts>,
+    calls: CallMetrics,
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else { return Ok(None) };
     let token = metrics_token(options)?;
     let bootstrap = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
     let bootstrap = bootstrap.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
     let first = FirstSuperuser { records: Arc::clone(&parts.records), operator: bootstrap.transpose()? };
-    if options.store == "memory" {
+    if options.stores.store == "memory" {
         warn!("the memory store loses operators and their changes when this process ends; use a Redis URL for --store");
     }
-    let metrics = Metrics::new(Arc::clone(&parts.store))
+    let mut metrics = Metrics::new(Arc::clone(&parts.store))
         .with_requests(requests)
         .with_streams(streams)
         .with_sale_keys(&parts.sale_keys);
+    if let Some(jobs) = &parts.jobs {
+        metrics = metrics.with_job_queues(Arc::clone(jobs), calls);
+    }
     let has_metrics = token.is_some();
     // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {

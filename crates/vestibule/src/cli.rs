@@ -8,10 +8,13 @@ use crate::create_user::CreateUserOptions;
 use crate::demo::DemoOptions;
 use crate::draw_beacon::DrawBeaconOptions;
 use crate::invitations::InvitationsOptions;
+use crate::jobs::JobsCommand;
 use crate::plan::PlanOptions;
+use crate::push::PushOptions;
 use crate::rehearse::RehearseOptions;
 use crate::serve_options::ServeOptions;
 use crate::verify_draw::VerifyDrawOptions;
+use crate::work::WorkOptions;
 
 /// A virtual waiting room. When a site has more visitors than its quota, new visitors wait in line, see their position,
 /// and are admitted in order of arrival.
@@ -26,12 +29,19 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the gate in front of a site, together with the purge, the backoffice and the metrics
     Serve(Box<ServeOptions>),
+    /// Run jobs only: a worker beside serve processes that share its Redis
+    Work(WorkOptions),
     /// Run a local demo with a sample shop and simulated visitors
     Demo(DemoOptions),
     /// Validate a settings file and report errors by line and field
     Check(CheckOptions),
     /// Show what a settings file would change in the shared Redis or the backoffice, then apply it
     Apply(ApplyOptions),
+    /// Enqueue a job
+    Push(PushOptions),
+    /// Show and operate job queues
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Manage backoffice operators
     #[command(subcommand)]
     Admin(AdminCommand),

@@ -22,6 +22,13 @@ pub(crate) fn state_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
         .context("no folder for generated keys: pass --state DIR, or --ticket-keys and --pass-keys")
 }
 
+/// Signs passes with the keys that are given, or with those of the state folder. Returns whether those were generated.
+pub(crate) fn pass_signer(given: Option<&str>, state: Option<&PathBuf>) -> anyhow::Result<(PassSigner, bool)> {
+    let folder = if given.is_some() { PathBuf::new() } else { state_folder(state.cloned())? };
+    let (keys, generated) = load_keys("--pass-keys", given, &folder, "pass.keys")?;
+    Ok((PassSigner::new(&keys).context("--pass-keys")?, generated))
+}
+
 /// The configured keys, or those of the state folder, generated if there are none. Returns whether they were generated.
 pub(crate) fn load_keys(
     variable: &'static str,

@@ -4,6 +4,7 @@
 //! gates share, and `vestibule demo` runs everything on one machine with a sample shop and simulated visitors.
 
 mod admin;
+mod api_client;
 mod apply;
 mod arguments;
 mod beacon;
@@ -13,11 +14,13 @@ mod create_user;
 mod demo;
 mod draw_beacon;
 mod invitations;
+mod jobs;
 mod keys;
 mod last_applied_settings;
 mod limits;
 mod plan;
 mod provider;
+mod push;
 mod rehearse;
 mod relay;
 mod serve;
@@ -26,8 +29,10 @@ mod server;
 mod settings_file;
 mod signals;
 mod state_file;
+mod store_options;
 mod summary;
 mod verify_draw;
+mod work;
 
 use std::process::ExitCode;
 
@@ -41,9 +46,12 @@ fn main() -> ExitCode {
     let command = cli::Cli::parse().command;
     let outcome = match command {
         cli::Command::Serve(options) => run_on(options.threads, serve::serve(*options)),
+        cli::Command::Work(options) => run(work::work(options)),
         cli::Command::Demo(options) => run(demo::demo(options)),
         cli::Command::Apply(options) => run(apply::apply(options)),
         cli::Command::Check(options) => run(check::check(options)),
+        cli::Command::Push(options) => run(push::push(options)),
+        cli::Command::Jobs(command) => run(jobs::jobs(command)),
         cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
         cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
         cli::Command::Plan(options) => Ok(plan::plan(&options)),

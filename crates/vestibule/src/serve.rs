@@ -20,11 +20,11 @@ use vestibule_core::settings::{
 };
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Proxy, ProxyLimits, STREAM_PATH, Streams};
-use vestibule_metrics::RequestMetrics;
+use vestibule_metrics::{CallMetrics, RequestMetrics};
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
 use vestibule_runtime::{
-    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, log_requests, open_jobs, open_store_and_records,
+    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, log_requests, open_store_and_records,
     stored_settings,
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
@@ -61,14 +61,14 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let hangup = signal(SignalKind::hangup())?;
     init_telemetry(&options.log.levels, options.log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
     let document = initial_settings(&options)?;
-    let timeout = Duration::from_millis(options.store_timeout_ms);
-    let memory = (options.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
+    let timeout = options.stores.timeout();
+    let memory = (options.stores.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
     let (store, records): Stores = match &memory {
         Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
-        None => open_store_and_records("--store", &options.store, timeout)?,
+        None => open_store_and_records("--store", &options.stores.store, timeout)?,
     };
     let recovery = recovery_data(&options, memory)?;
-    let jobs = jobs(&options, &records, &store)?;
+    let jobs = options.stores.job_queues(&records, &store)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let sale_keys = sale_keys(&options)?;
@@ -101,7 +101,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         trusted_headers: options.trusted_headers.clone(),
         jobs: Some(jobs.clone()),
     };
-    let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts())?;
+    let calls = CallMetrics::new();
+    let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts(), calls.clone())?;
 
     let relay = options.beacon_url.as_deref().map(Relay::new).transpose().context("--beacon-url")?;
     let beacon = relay.map(|relay| BeaconRecorder {
@@ -135,9 +136,9 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
-    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, jobs.clone())?) };
+    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, jobs.clone(), calls)?) };
     let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
-    info!(address = server.address(), store = store_kind(&options.store), "serving");
+    info!(address = server.address(), store = store_kind(&options.stores.store), "serving");
     let stop = stop_signal()?;
     let stop = async {
         stop.await;
@@ -167,7 +168,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
 fn print_summary(options: &ServeOptions, visitors: &str, admin: Option<&admin::Admin>, document: &Document) {
     if std::io::stdout().is_terminal() {
         let dashboard = admin.map(admin::Admin::address);
-        let store = store_kind(&options.store);
+        let store = store_kind(&options.stores.store);
         let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
         print!("{}", summary.to_text());
     }
@@ -202,26 +203,9 @@ fn themes_config(options: &ServeOptions) -> ThemesConfig {
     ThemesConfig { address: options.themes.clone(), recheck }
 }
 
-/// The job queues: their settings are in the store, and their jobs where `--jobs` says.
-fn jobs(
-    options: &ServeOptions,
-    records: &Arc<dyn RecordStore>,
-    store: &Arc<dyn Store>,
-) -> anyhow::Result<Arc<JobQueues>> {
-    let timeout = Duration::from_millis(options.store_timeout_ms);
-    let flag = if options.jobs.is_some() { "--jobs" } else { "--store" };
-    let backend = open_jobs(flag, jobs_address(options), timeout)?;
-    Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
-}
-
-/// Where the jobs are.
-fn jobs_address(options: &ServeOptions) -> &str {
-    options.jobs.as_ref().unwrap_or(&options.store)
-}
-
 /// Logs how many jobs in memory are not finished, and end with this process.
 async fn log_lost_jobs(options: &ServeOptions, jobs: &JobQueues) {
-    if jobs_address(options) != "memory" {
+    if options.stores.jobs_address() != "memory" {
         return;
     }
     for job_queue in jobs.all().await.unwrap_or_default() {
@@ -240,9 +224,11 @@ struct RunningWorker {
 }
 
 impl RunningWorker {
-    fn start(options: &ServeOptions, jobs: Arc<JobQueues>) -> anyhow::Result<Self> {
+    fn start(options: &ServeOptions, jobs: Arc<JobQueues>, calls: CallMetrics) -> anyhow::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
-        let worker = Worker::new(jobs, options.worker_concurrency, pass_signer(options)?);
+        let observer = Arc::new(move |job_queue: &JobQueueId, took: Duration| calls.observe(job_queue, took));
+        let concurrency = options.worker.worker_concurrency;
+        let worker = Worker::new(jobs, concurrency, passes(options)?).with_observer(observer);
         let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;
@@ -276,12 +262,8 @@ struct Shared {
     jobs: Arc<JobQueues>,
 }
 
-/// Signs passes with the keys that are given, or with generated ones in the state folder.
-fn pass_signer(options: &ServeOptions) -> anyhow::Result<PassSigner> {
-    let given = options.pass_keys.as_deref();
-    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
-    let (passes, _) = load_keys("--pass-keys", given, &folder, "pass.keys")?;
-    PassSigner::new(&passes).context("--pass-keys")
+fn passes(options: &ServeOptions) -> anyhow::Result<PassSigner> {
+    Ok(pass_signer(options.pass_keys.as_deref(), options.state.as_ref())?.0)
 }
 
 fn gate(
@@ -295,7 +277,7 @@ fn gate(
     let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
     let (tickets, generated) = load_keys("--ticket-keys", given, &folder, "ticket.keys")?;
     let Shared { store, directory, jobs } = shared;
-    if generated && options.store != "memory" {
+    if generated && options.stores.store != "memory" {
         warn!("tickets are signed with generated keys: all gates that share a store need the same --ticket-keys");
     }
     Ok(Gate::new(GateParts {
@@ -303,9 +285,9 @@ fn gate(
         directory,
         themes: themes_config(options).open("--themes")?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
-        passes: pass_signer(options)?,
+        passes: passes(options)?,
         sale_keys,
-        store_timeout: Duration::from_millis(options.store_timeout_ms),
+        store_timeout: options.stores.timeout(),
         trusted_proxies: options.trusted_proxies,
         clients,
         proxy: Proxy::new(ProxyLimits {
@@ -368,7 +350,7 @@ fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
             anyhow::anyhow!("--origin, --quota, --name: {}", messages.join("; "))
         });
     }
-    if options.store == "memory" {
+    if options.stores.store == "memory" {
         bail!("no queues: pass --settings FILE or --origin URL");
     }
     Ok(Document::default())

@@ -9,6 +9,7 @@ use vestibule_themes::THEMES_RECHECK;
 
 use crate::arguments::{Listen, LogOptions, parse_origin, whole};
 use crate::provider::ProviderOptions;
+use crate::store_options::{StoreOptions, WorkerOptions};
 
 #[derive(Args, Clone)]
 pub(crate) struct ServeOptions {
@@ -45,27 +46,15 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_SETTINGS", value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Store URL: memory, redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
-    #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
-    pub(crate) store: String,
-
-    /// Where the jobs of job queues are: memory, which loses them when the process ends, or the URL of a Redis as for --store
-    /// [default: the store]
-    #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
-    pub(crate) jobs: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: StoreOptions,
 
     /// Start no jobs: this process only accepts them, and another one runs them
     #[arg(long, env = "VESTIBULE_NO_WORKER")]
     pub(crate) no_worker: bool,
 
-    /// Maximum number of jobs that run at a time in this process, all job queues together (1 to 10000)
-    #[arg(long, env = "VESTIBULE_WORKER_CONCURRENCY", default_value_t = vestibule_worker::CONCURRENCY,
-        value_parser = whole::<usize>(1..=10_000), value_name = "JOBS")]
-    pub(crate) worker_concurrency: usize,
-
-    /// Timeout of a store operation, in milliseconds (10 to 10000)
-    #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
-    pub(crate) store_timeout_ms: u64,
+    #[command(flatten)]
+    pub(crate) worker: WorkerOptions,
 
     /// Theme storage, with a subfolder for each theme: a folder, or `s3://bucket/prefix`
     #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]

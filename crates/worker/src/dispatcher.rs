@@ -8,7 +8,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info, warn};
 use vestibule_core::jobs::{
-    Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueSettings, Lease, LeasedJob, Outcome, Received,
+    Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueId, JobQueueSettings, Lease, LeasedJob, Outcome,
+    Received,
 };
 use vestibule_core::{Clock as _, Micros, PassSigner, SystemClock};
 use vestibule_runtime::CachedJobQueue;
@@ -33,6 +34,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// How long it then waits for the backend.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What is told how long each call took.
+pub type CallObserver = Arc<dyn Fn(&JobQueueId, Duration) + Send + Sync>;
 
 pub(crate) type Settings = watch::Receiver<Arc<CachedJobQueue>>;
 
@@ -59,12 +63,14 @@ pub(crate) struct Dispatcher {
     /// Signs the passes of held orders.
     pub(crate) passes: Arc<PassSigner>,
     pub(crate) counters: Arc<CallCounters>,
+    /// Is told how long each call took.
+    pub(crate) observer: CallObserver,
 }
 
 impl Dispatcher {
     /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`].
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, passes, counters } = self;
+        let Self { backend, settings, wake, slots, passes, counters, observer } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
@@ -81,6 +87,7 @@ impl Dispatcher {
             own_slot: Arc::new(Semaphore::new(1)),
             leases,
             outcomes,
+            observer,
             target: None,
             passes,
             last_job: Instant::now(),
@@ -108,6 +115,7 @@ struct Receiver {
     own_slot: Arc<Semaphore>,
     leases: Leases,
     outcomes: mpsc::UnboundedSender<Ended>,
+    observer: CallObserver,
     target: Option<Target>,
     passes: Arc<PassSigner>,
     last_job: Instant,
@@ -210,10 +218,13 @@ impl Receiver {
     fn start(&self, settings: &JobQueueSettings, target: Target, job: LeasedJob, held: HeldLease) {
         let confirm = self.confirm(settings.clone(), job.lease);
         let (lease, job_queue, outcomes) = (job.lease, settings.id.clone(), self.outcomes.clone());
+        let observer = self.observer.clone();
         let call = tokio::spawn(async move {
             let started = Instant::now();
             let outcome = target.call(job, confirm).await;
-            let milliseconds = started.elapsed().as_millis() as u64;
+            let took = started.elapsed();
+            observer(&job_queue, took);
+            let milliseconds = took.as_millis() as u64;
             let (id, receive_count) = (held.lease.job, held.lease.receive_count);
             match &outcome {
                 Outcome::Failed(Failure { reason, status, .. })

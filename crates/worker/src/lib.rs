@@ -16,5 +16,5 @@ mod tests;
 mod worker;
 
 pub use counters::CallCounts;
-pub use dispatcher::Stopped;
+pub use dispatcher::{CallObserver, Stopped};
 pub use worker::{CONCURRENCY, Worker};

@@ -14,7 +14,7 @@ use vestibule_core::jobs::{JobQueueId, JobTargetKind};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
-use crate::dispatcher::{Dispatcher, Stopped};
+use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
 use crate::schedules::Scheduler;
 
 /// Maximum number of calls at a time by default, all job queues together.
@@ -28,6 +28,7 @@ pub struct Worker {
     slots: Arc<Semaphore>,
     passes: Arc<PassSigner>,
     counters: Counters,
+    observer: CallObserver,
 }
 
 impl Worker {
@@ -36,7 +37,19 @@ impl Worker {
     #[must_use]
     pub fn new(job_queues: Arc<JobQueues>, concurrency: usize, passes: PassSigner) -> Self {
         let slots = Arc::new(Semaphore::new(concurrency));
-        Self { job_queues, slots, passes: Arc::new(passes), counters: Counters::default() }
+        Self {
+            job_queues,
+            slots,
+            passes: Arc::new(passes),
+            counters: Counters::default(),
+            observer: Arc::new(|_, _| {}),
+        }
+    }
+
+    /// Reports how long each call took.
+    #[must_use]
+    pub fn with_observer(self, observer: CallObserver) -> Self {
+        Self { observer, ..self }
     }
 
     /// What became of the calls of each job queue.
@@ -107,6 +120,7 @@ impl Worker {
                     slots: self.slots.clone(),
                     passes: self.passes.clone(),
                     counters: self.counters.of(id),
+                    observer: self.observer.clone(),
                 };
                 loops.spawn(dispatcher.run());
                 followed.insert(id.clone(), sender);

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, SaleKeys, Timestamp};
-use vestibule_metrics::{CATALOG, Metrics, RequestMetrics, router};
+use vestibule_metrics::{CATALOG, CallMetrics, Metrics, RequestMetrics, router};
 use vestibule_runtime::StreamCounts;
+use vestibule_store_memory::MemoryJobs;
 use vestibule_tests::{Exposition, promtool_check};
 
+use super::job_queues::job_queues;
 use super::{scrape, text_of};
 use crate::conformance::phases::event;
 use crate::line_fixture::{START, StoreFixture};
@@ -44,6 +47,10 @@ async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
     let metrics = Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new());
     let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(&SaleKeys::default());
+    let calls = CallMetrics::new();
+    calls.observe(&"mails".parse().unwrap(), Duration::from_secs(1));
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(bench.clock.clone())), &["mails"]).await;
+    let metrics = metrics.with_job_queues(job_queues, calls);
     router(metrics, super::TOKEN.parse().unwrap())
 }
 

@@ -1,0 +1,106 @@
+//! A client of the API of a backoffice, for the commands that manage jobs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use clap::Args;
+use http::{HeaderName, Method, Request, Uri, header};
+use serde_json::Value;
+use vestibule_http_client::{HttpClient, Options};
+
+use crate::apply::backoffice::is_private;
+
+/// Variable that has the token. It is not a flag, since every user of the machine can read a command line.
+const TOKEN_VARIABLE: &str = "VESTIBULE_API_TOKEN";
+/// Timeout of a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum size of a response body: a thousand job queues, or a page of dead letters.
+const RESPONSE_MAX: usize = 32 << 20;
+/// Content type of a body that is JSON.
+pub(crate) const JSON: &str = "application/json";
+
+#[derive(Args)]
+pub(crate) struct ApiOptions {
+    /// The backoffice at https://..; requires an API token of an operator in `VESTIBULE_API_TOKEN`
+    #[arg(long, env = "VESTIBULE_API_URL", value_name = "URL")]
+    pub(crate) api_url: String,
+}
+
+/// A request.
+pub(crate) struct ApiRequest<'a> {
+    pub(crate) method: Method,
+    /// Path and query behind `/api/v1`.
+    pub(crate) path: &'a str,
+    pub(crate) headers: Vec<(HeaderName, String)>,
+    pub(crate) body: Bytes,
+}
+
+impl<'a> ApiRequest<'a> {
+    pub(crate) const fn new(method: Method, path: &'a str) -> Self {
+        Self { method, path, headers: Vec::new(), body: Bytes::new() }
+    }
+}
+
+/// The API of a backoffice.
+pub(crate) struct ApiClient {
+    base: String,
+    token: String,
+    client: HttpClient,
+}
+
+impl ApiClient {
+    pub(crate) fn new(options: &ApiOptions) -> anyhow::Result<Self> {
+        let url = options.api_url.trim_end_matches('/');
+        if !url.parse::<Uri>().is_ok_and(|uri| is_private(&uri)) || url.contains(['?', '#', '@']) {
+            bail!(
+                "--api-url must be an https:// URL, such as https://admin.example.com; http:// is allowed on this machine only, since the token is sent there"
+            );
+        }
+        let Some(token) = vestibule_runtime::variable(TOKEN_VARIABLE) else {
+            bail!("{TOKEN_VARIABLE} is not set; create an API token of an operator in the dashboard");
+        };
+        let options = Options { timeout: REQUEST_TIMEOUT, response_max: RESPONSE_MAX, ..Options::default() };
+        let client = HttpClient::new(options)?;
+        Ok(Self { base: format!("{url}/api/v1"), token: token.trim().to_owned(), client })
+    }
+
+    /// Sends a request. The response is JSON, or nothing.
+    ///
+    /// # Errors
+    /// Explains why the backoffice can't be reached or refuses the request.
+    pub(crate) async fn send(&self, request: ApiRequest<'_>) -> anyhow::Result<Value> {
+        match self.answer(request).await? {
+            (200..=299, body) => Ok(body),
+            (status, body) => bail!("{}", refusal(status, &body)),
+        }
+    }
+
+    async fn answer(&self, request: ApiRequest<'_>) -> anyhow::Result<(u16, Value)> {
+        let ApiRequest { method, path, headers, body } = request;
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(body).context("the request has an invalid header, or the token is invalid")?;
+        let response = self.client.send(request).await.context("cannot reach the backoffice")?;
+        Ok((response.status().as_u16(), serde_json::from_slice(response.body()).unwrap_or_default()))
+    }
+}
+
+/// Why a request failed, with all invalid fields.
+fn refusal(status: u16, body: &Value) -> String {
+    let Some(detail) = body["detail"].as_str() else {
+        return format!("no backoffice at the URL of --api-url: status {status}");
+    };
+    let mut text = detail.to_owned();
+    for error in body["errors"].as_array().into_iter().flatten() {
+        let [field, fault] = ["field", "detail"].map(|name| error[name].as_str().unwrap_or_default());
+        let _ = write!(text, "\n  {field}: {fault}");
+    }
+    text
+}

@@ -1,0 +1,152 @@
+//! `vestibule push`: enqueues a job.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use clap::Args;
+use http::{HeaderName, Method, header};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use vestibule_core::jobs::{DeduplicationId, JobGroupId, JobQueueId, PAYLOAD_MAX};
+
+use crate::api_client::{ApiClient, ApiOptions, ApiRequest, JSON};
+use crate::arguments::whole;
+
+/// Interval at which `--wait` asks for the job.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Args)]
+pub(crate) struct PushOptions {
+    /// ID of the job queue
+    #[arg(value_name = "JOB_QUEUE")]
+    job_queue: JobQueueId,
+
+    /// Payload: a text, @FILE for the content of a file, or - for standard input
+    #[arg(default_value = "-", value_name = "PAYLOAD")]
+    payload: String,
+
+    /// Group of the job; required in a FIFO job queue
+    #[arg(long, value_name = "ID")]
+    group: Option<JobGroupId>,
+
+    /// A job with the ID of an earlier one is a duplicate and is not queued
+    #[arg(long, value_name = "ID")]
+    deduplication_id: Option<DeduplicationId>,
+
+    /// Seconds until the job is due (0 to 900); standard job queues only
+    #[arg(long, default_value_t = 0, value_parser = whole::<u64>(0..=900), value_name = "SECONDS")]
+    delay: u64,
+
+    /// Content type of the payload [default: application/json if it is JSON, text/plain if it is text]
+    #[arg(long, value_name = "TYPE")]
+    content_type: Option<String>,
+
+    /// User of your site for whom the job runs
+    #[arg(long, value_name = "ID")]
+    user_id: Option<String>,
+
+    /// Wait until the job is completed; exit status 1 if it becomes a dead letter
+    #[arg(long)]
+    wait: bool,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
+/// Enqueues a job, and prints its ID.
+pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
+    let client = ApiClient::new(&options.api)?;
+    let payload = payload(&options.payload)?;
+    let content_type = options.content_type.clone().unwrap_or_else(|| content_type_of(&payload).to_owned());
+    let PushOptions { job_queue, group, deduplication_id, delay, user_id, wait, .. } = options;
+    let mut path = format!("/job-queues/{job_queue}/jobs?delay={delay}");
+    if let Some(group) = group {
+        path += &format!("&group_id={}", encoded(group.as_str()));
+    }
+    let mut request = ApiRequest::new(Method::POST, &path);
+    request.headers.push((header::CONTENT_TYPE, content_type));
+    let more = [("idempotency-key", deduplication_id.map(String::from)), ("vestibule-user-id", user_id)];
+    let more = more.into_iter().filter_map(|(name, value)| Some((HeaderName::from_static(name), value?)));
+    request.headers.extend(more);
+    request.body = payload;
+    let enqueued = client.send(request).await?;
+    let Some(id) = enqueued["job_id"].as_str() else {
+        bail!("the backoffice sent no job ID; it may be of another version")
+    };
+    println!("{id}");
+    if enqueued["duplicate"] == true {
+        eprintln!("a duplicate of an earlier job; nothing was queued");
+    }
+    if wait { wait_for(&client, &job_queue, id).await } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// The payload: from a file, standard input, or the argument itself.
+fn payload(argument: &str) -> anyhow::Result<Bytes> {
+    let bytes = match argument.strip_prefix('@') {
+        Some(path) => std::fs::read(path).with_context(|| format!("cannot read {path}"))?,
+        None if argument == "-" => {
+            let mut bytes = Vec::new();
+            let most = PAYLOAD_MAX as u64 + 1;
+            std::io::stdin().lock().take(most).read_to_end(&mut bytes).context("cannot read standard input")?;
+            bytes
+        }
+        None => argument.as_bytes().to_vec(),
+    };
+    if bytes.len() > PAYLOAD_MAX {
+        bail!("the payload exceeds {PAYLOAD_MAX} bytes");
+    }
+    Ok(bytes.into())
+}
+
+fn content_type_of(payload: &[u8]) -> &'static str {
+    if serde_json::from_slice::<IgnoredAny>(payload).is_ok() {
+        return JSON;
+    }
+    if std::str::from_utf8(payload).is_ok() { "text/plain; charset=utf-8" } else { "application/octet-stream" }
+}
+
+/// A value of a query.
+fn encoded(text: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let written = |byte: u8| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(written).collect()
+}
+
+/// Waits until a job is finished.
+async fn wait_for(client: &ApiClient, job_queue: &JobQueueId, id: &str) -> anyhow::Result<ExitCode> {
+    let path = format!("/job-queues/{job_queue}/jobs/{id}");
+    loop {
+        let job: Value = client.send(ApiRequest::new(Method::GET, &path)).await?;
+        match job["state"].as_str() {
+            Some("completed") => {
+                println!("completed");
+                return Ok(ExitCode::SUCCESS);
+            }
+            Some("queued" | "running" | "retrying") => tokio::time::sleep(POLL_INTERVAL).await,
+            state => {
+                println!("{}: {}", state.unwrap_or("unknown"), job["reason"].as_str().unwrap_or("no reason"));
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_type_follows_the_payload() {
+        assert_eq!(content_type_of(b"{\"a\":1}"), JSON);
+        assert_eq!(content_type_of("gr\u{fc}n".as_bytes()), "text/plain; charset=utf-8");
+        assert_eq!(content_type_of(&[0xff, 0]), "application/octet-stream");
+    }
+
+    #[test]
+    fn group_is_encoded() {
+        assert_eq!(encoded("user-17&x=a/b"), "user-17%26x%3Da%2Fb");
+    }
+}

@@ -1,0 +1,58 @@
+//! The store and the jobs, as the commands name them that work with both.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use vestibule_core::Store;
+use vestibule_records::RecordStore;
+use vestibule_runtime::{JobQueues, open_jobs};
+
+use crate::arguments::whole;
+
+#[derive(Args, Clone)]
+pub(crate) struct StoreOptions {
+    /// Store URL: memory, redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
+    pub(crate) store: String,
+
+    /// Where the jobs of job queues are: memory, which loses them when the process ends, or the URL of a Redis as for --store
+    /// [default: the store]
+    #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) jobs: Option<String>,
+
+    /// Timeout of a store operation, in milliseconds (10 to 10000)
+    #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
+    pub(crate) store_timeout_ms: u64,
+}
+
+impl StoreOptions {
+    /// Timeout of a store operation.
+    pub(crate) const fn timeout(&self) -> Duration {
+        Duration::from_millis(self.store_timeout_ms)
+    }
+
+    /// Where the jobs are.
+    pub(crate) fn jobs_address(&self) -> &str {
+        self.jobs.as_ref().unwrap_or(&self.store)
+    }
+
+    /// The job queues: their settings are in the store, and their jobs where `--jobs` says.
+    pub(crate) fn job_queues(
+        &self,
+        records: &Arc<dyn RecordStore>,
+        store: &Arc<dyn Store>,
+    ) -> anyhow::Result<Arc<JobQueues>> {
+        let flag = if self.jobs.is_some() { "--jobs" } else { "--store" };
+        let backend = open_jobs(flag, self.jobs_address(), self.timeout())?;
+        Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
+    }
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct WorkerOptions {
+    /// Maximum number of jobs that run at a time in this process, all job queues together (1 to 10000)
+    #[arg(long, env = "VESTIBULE_WORKER_CONCURRENCY", default_value_t = vestibule_worker::CONCURRENCY,
+        value_parser = whole::<usize>(1..=10_000), value_name = "JOBS")]
+    pub(crate) worker_concurrency: usize,
+}

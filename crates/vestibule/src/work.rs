@@ -1,0 +1,57 @@
+//! `vestibule work`: a worker alone, beside `serve` processes that share its store.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use tracing::{info, warn};
+use vestibule_runtime::{init_telemetry, open_store_and_records};
+use vestibule_worker::Worker;
+
+use crate::arguments::LogOptions;
+use crate::keys::pass_signer;
+use crate::signals::stop_signal;
+use crate::store_options::{StoreOptions, WorkerOptions};
+
+#[derive(Args)]
+pub(crate) struct WorkOptions {
+    #[command(flatten)]
+    stores: StoreOptions,
+
+    #[command(flatten)]
+    worker: WorkerOptions,
+
+    /// Pass signing keys of the gates, as kid:base64 of an Ed25519 seed: held orders carry a pass
+    #[arg(long, env = "VESTIBULE_PASS_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pass_keys: Option<String>,
+
+    /// Folder for generated keys
+    /// [default: ~/.local/state/vestibule]
+    #[arg(long, env = "VESTIBULE_STATE", value_name = "DIR")]
+    state: Option<PathBuf>,
+
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+/// Runs jobs until SIGTERM or SIGINT.
+pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
+    let WorkOptions { stores, worker, pass_keys, state, log } = options;
+    init_telemetry(&log.levels, log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
+    if stores.store == "memory" || stores.jobs_address() == "memory" {
+        bail!(
+            "work needs the Redis of the other processes: pass its URL with --store, and with --jobs if jobs have their own"
+        );
+    }
+    let stop = stop_signal()?;
+    let (passes, generated) = pass_signer(pass_keys.as_deref(), state.as_ref())?;
+    if generated {
+        warn!("held orders have passes of generated keys: pass the --pass-keys of the gates, or sites refuse them");
+    }
+    let (store, records) = open_store_and_records("--store", &stores.store, stores.timeout())?;
+    let job_queues = stores.job_queues(&records, &store)?;
+    info!(concurrency = worker.worker_concurrency, "running jobs");
+    Worker::new(job_queues, worker.worker_concurrency, passes).run(stop).await;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,110 @@
+//! Metrics of job queues: what the backend counts, and the calls of the worker.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use vestibule_core::fields::Object as _;
+use vestibule_core::jobs::{
+    Failure, FailureReason, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement,
+};
+use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
+use vestibule_core::{ManualClock, SystemClock};
+use vestibule_metrics::{CallMetrics, Metrics, router};
+use vestibule_runtime::{JobQueues, open_jobs};
+use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+
+use super::{TOKEN, scrape};
+use crate::line_fixture::START;
+
+/// Job queues with these IDs, whose jobs are in `backend`.
+pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Arc<JobQueues> {
+    let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+    let job_queues = JobQueues::new(records, Arc::new(MemoryStore::new(SystemClock::new())), backend);
+    let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+    let settings = |id| JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap();
+    let change = |id| JobQueueChange { settings: settings(id), retired_secret: None, replaces: 0, changes: Vec::new() };
+    let plan = JobQueuePlan { changed: ids.iter().map(change).collect(), ..JobQueuePlan::default() };
+    assert_eq!(job_queues.execute(&plan).await.unwrap().written.len(), ids.len());
+    Arc::new(job_queues)
+}
+
+fn metrics_of(job_queues: Arc<JobQueues>, calls: CallMetrics) -> axum::Router {
+    let metrics = Metrics::new(Arc::new(MemoryStore::new(SystemClock::new())));
+    router(metrics.with_job_queues(job_queues, calls), TOKEN.parse().unwrap())
+}
+
+fn job(text: &str) -> NewJob {
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: text.into() };
+    NewJob { id: JobId::random(), group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload }
+}
+
+#[tokio::test]
+async fn samples_are_the_counts_of_the_backend() {
+    let clock = Arc::new(ManualClock::at(START));
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(clock.clone())), &["idle.fifo", "mails"]).await;
+    let mails = job_queues.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let (backend, first) = (job_queues.backend(), job("one"));
+    let jobs = vec![first.clone(), first, job("two"), job("three"), job("four"), job("five"), job("six")];
+    backend.enqueue(&mails, jobs).await.unwrap();
+    clock.advance(90_000_000);
+    let leases: Vec<_> = backend.receive(&mails, 5).await.unwrap().jobs.iter().map(|job| job.lease).collect();
+    let failure = Failure { reason: FailureReason::Status, status: Some(500), response: Vec::new() };
+    let outcomes = [
+        Outcome::Acknowledged { status: Some(200) },
+        Outcome::Failed(failure.clone()),
+        Outcome::FailedForGood(failure),
+        Outcome::Requeued,
+    ];
+    let settlements = leases.iter().zip(outcomes).map(|(lease, outcome)| Settlement { lease: *lease, outcome });
+    let settlements: Vec<_> = settlements.collect();
+    backend.settle(&mails, settlements.clone()).await.unwrap();
+    backend.settle(&mails, settlements[..1].to_vec()).await.unwrap();
+
+    let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
+    let value = |name: &str, labels: &[(&str, &str)]| found.value(name, labels).unwrap();
+    for (state, count) in [("waiting", 3.0), ("running", 1.0), ("dead", 1.0)] {
+        let labels = [("job_queue", "mails"), ("state", state)];
+        assert_eq!(value("vestibule_job_queue_jobs", &labels), count, "{state}");
+    }
+    for (event, count) in [
+        ("enqueued", 6.0),
+        ("duplicate", 1.0),
+        ("acknowledged", 1.0),
+        ("failed", 2.0),
+        ("requeued", 1.0),
+        ("dead", 1.0),
+        ("refused", 1.0),
+    ] {
+        assert_eq!(value("vestibule_jobs_total", &[("job_queue", "mails"), ("event", event)]), count, "{event}");
+    }
+    for (id, age) in [("mails", 90.0), ("idle.fifo", 0.0)] {
+        assert_eq!(value("vestibule_job_queue_oldest_age_seconds", &[("job_queue", id)]), age, "{id}");
+    }
+    assert_eq!(value("vestibule_up", &[]), 1.0);
+    assert!(!found.types.contains_key("vestibule_job_duration_seconds"), "no call yet");
+}
+
+#[tokio::test]
+async fn calls_of_the_worker_are_measured() {
+    let calls = CallMetrics::new();
+    let metrics = metrics_of(job_queues(Arc::new(MemoryJobs::new(SystemClock::new())), &[]).await, calls.clone());
+    for milliseconds in [20, 400, 8_000] {
+        calls.observe(&"mails".parse().unwrap(), Duration::from_millis(milliseconds));
+    }
+    let found = scrape(&metrics).await;
+    let name = "vestibule_job_duration_seconds";
+    assert_eq!(found.value(&format!("{name}_count"), &[("job_queue", "mails")]), Some(3.0));
+    for (bound, count) in [("0.025", 1.0), ("1", 2.0), ("10", 3.0)] {
+        let labels = [("job_queue", "mails"), ("le", bound)];
+        assert_eq!(found.value(&format!("{name}_bucket"), &labels), Some(count), "{bound}");
+    }
+}
+
+#[tokio::test]
+async fn unreachable_backend_lowers_up() {
+    let backend = open_jobs("--jobs", "redis://127.0.0.1:1", Duration::from_millis(100)).unwrap();
+    let found = scrape(&metrics_of(job_queues(backend, &["mails"]).await, CallMetrics::new())).await;
+    assert_eq!((found.value("vestibule_up", &[]), found.value("vestibule_store_up", &[])), (Some(0.0), Some(1.0)));
+    assert_eq!(found.all("vestibule_job_queue_jobs").count(), 0);
+}

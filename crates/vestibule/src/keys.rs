@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use tracing::info;
-use vestibule_core::KeyList;
+use vestibule_core::{KeyList, PassSigner};
 use vestibule_runtime::parse_keys;
 
 /// The default state folder: `$XDG_STATE_HOME/vestibule`, or `~/.local/state/vestibule`.

@@ -33,7 +33,7 @@ use vestibule_worker::{Stopped, Worker};
 
 use crate::admin;
 use crate::beacon::BeaconRecorder;
-use crate::keys::{load_keys, state_folder};
+use crate::keys::{load_keys, pass_signer, state_folder};
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::limits::Limits;
 use crate::relay::Relay;

@@ -58,6 +58,7 @@ wordings! {
         NoJobQueues("no_job_queues", "job queues are not available in this deployment; use vestibule serve"),
         UnknownJobQueue("unknown_job_queue", "No job queue with this ID, or no access to it."),
         UnknownJob("unknown_job", "No job with this ID. Results of completed jobs are kept for result_ttl."),
+        NoSigningSecret("no_signing_secret", "Only a job queue with the target http has a signing secret."),
         JobQueueNotEmpty("job_queue_not_empty", "The job queue has jobs or dead letters. Wait until they have run, or drain it and delete its dead letters."),
         GroupRequired("group_required", "A FIFO job queue needs the group of the job: send group_id."),
         GroupNotSupported("group_not_supported", "A standard job queue has no groups: leave group_id out, or use a job queue that ends with .fifo."),

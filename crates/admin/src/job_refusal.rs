@@ -11,6 +11,8 @@ use crate::codes::Code;
 pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
+    /// Its target is not `http`.
+    NoSigningSecret,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
     GroupRequired,
@@ -35,6 +37,7 @@ impl JobRefusal {
         match self {
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
+            Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
             Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
             Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),

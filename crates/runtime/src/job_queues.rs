@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::jobs::{
-    Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, NewJob, SigningSecret,
+    Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, NewJob, SigningSecret,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
@@ -168,8 +168,9 @@ impl JobQueues {
         let mut outcome = JobQueuesWritten::default();
         for change in &plan.changed {
             let mut change = change.clone();
-            if change.settings.target.secret.is_none() {
-                change.settings.target.secret = Some(SigningSecret::generated(random()?));
+            let target = &mut change.settings.target;
+            if target.kind == JobTargetKind::Http && target.secret.is_none() {
+                target.secret = Some(SigningSecret::generated(random()?));
             }
             let text = change.to_document().to_string();
             let JobQueueChange { settings, replaces, .. } = change;
@@ -306,7 +307,7 @@ mod tests {
         job_queues.execute(&plan(&job_queues, &[mails.clone(), job_queue("empty")]).await).await.unwrap();
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
         let id = JobId::random();
-        let job = NewJob { id, group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload };
+        let job = NewJob::new(id, payload);
         let wake = job_queues.wake(&mails.id);
         let is_woken = async || tokio::time::timeout(Duration::ZERO, wake.notified()).await.is_ok();
         assert_eq!(job_queues.enqueue(&mails, vec![job.clone()]).await.unwrap(), [Enqueued::Accepted]);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use vestibule_core::Clock;
 use vestibule_core::jobs::{
-    Enqueued, JobBackend, JobBackendError, JobId, JobQueue, JobQueueId, JobQueueSettings, JobStats, JobView, Lease,
-    NewJob, Received, Settled, Settlement,
+    Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueue, JobQueueId, JobQueueSettings, JobStats,
+    JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
 };
 
 use crate::lock::lock;
@@ -51,7 +51,7 @@ impl JobBackend for MemoryJobs {
         Ok(lock(&self.job_queue(&settings.id)).receive(self.clock.now(), settings, max))
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
         Ok(lock(&self.job_queue(&settings.id)).extend(self.clock.now(), settings, leases))
     }
 
@@ -63,8 +63,27 @@ impl JobBackend for MemoryJobs {
         Ok(lock(&self.job_queue(&settings.id)).settle(self.clock.now(), settings, settlements))
     }
 
-    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError> {
-        Ok(lock(&self.job_queue(&settings.id)).get(self.clock.now(), settings, job))
+    async fn get(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+        detail: Detail,
+    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).get(self.clock.now(), settings, jobs, detail))
+    }
+
+    async fn add_progress(
+        &self,
+        settings: &JobQueueSettings,
+        lease: Lease,
+        message: ProgressMessage,
+    ) -> Result<ProgressAdded, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).add_progress(self.clock.now(), settings, lease, message))
+    }
+
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+        lock(&self.job_queue(&settings.id)).mark_delivered(self.clock.now(), settings, job);
+        Ok(())
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
@@ -89,7 +108,7 @@ mod tests {
 
     fn job() -> NewJob {
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
-        NewJob { id: JobId::random(), group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload }
+        NewJob::new(JobId::random(), payload)
     }
 
     #[tokio::test]
@@ -106,13 +125,17 @@ mod tests {
         assert_eq!(received.jobs.len(), 1);
         let lease = received.jobs[0].lease;
         clock.advance(29_000_000);
-        assert_eq!(backend.extend(&emails, &[lease]).await.unwrap(), [true]);
+        assert_eq!(backend.extend(&emails, &[Extension::of(lease)]).await.unwrap(), [true]);
         clock.advance(29_000_000);
-        let settlement = Settlement { lease, outcome: Outcome::Acknowledged { status: Some(204) } };
+        let settlement = Settlement { lease, outcome: Outcome::Acknowledged(None) };
+        let state_in = async |settings| {
+            let views = backend.get(settings, &[id], Detail::Status).await.unwrap();
+            views[0].as_ref().map(|view| view.state)
+        };
         let settled = backend.settle(&emails, vec![settlement]).await.unwrap();
         assert_eq!(settled, [Settled::Now(JobState::Completed)]);
-        assert_eq!(backend.get(&emails, id).await.unwrap().unwrap().state, JobState::Completed);
-        assert_eq!(backend.get(&imports, id).await.unwrap(), None);
+        assert_eq!(state_in(&emails).await, Some(JobState::Completed));
+        assert_eq!(state_in(&imports).await, None);
         assert_eq!(backend.stats(&imports).await.unwrap().waiting, 1);
         assert_eq!(backend.unfinished(), 1);
     }

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::jobs::{
-    ATTEMPTS_KEPT, CONCURRENCY_MAX, JOB_BATCH, JOB_REAP_BATCH, JobId, LEASE_SECONDS, RESPONSE_KEPT, RETRY_AFTER_MAX,
+    ATTEMPTS_KEPT, CONCURRENCY_MAX, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_BATCH, JOB_REAP_BATCH, JobId,
+    PROGRESS_KEPT, RESPONSE_KEPT, RETRY_AFTER_MAX,
 };
 use vestibule_core::line::{
     ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, BLOCKED_RETRY,
@@ -178,9 +179,11 @@ fn limit_constants() -> Vec<String> {
     .into()
 }
 
-/// What became of a job to enqueue that is no duplicate. They are fields of the table of jobs.
-pub(crate) const JOB_ACCEPTED: i64 = 1;
+/// What became of a job to enqueue that is no duplicate, or of a progress message. They are fields of the table of jobs.
 pub(crate) const JOB_FULL: i64 = 0;
+pub(crate) const JOB_ACCEPTED: i64 = 1;
+pub(crate) const JOB_TOO_MANY: i64 = 2;
+pub(crate) const JOB_NOT_LEASED: i64 = 3;
 /// Arguments after which a script executes a command that it has deferred.
 const JOB_ARGUMENTS_MAX: usize = 1000;
 const _: () = assert!(JOB_REAP_BATCH + CONCURRENCY_MAX as usize <= 2000 && 2 * JOB_BATCH <= 1000);
@@ -190,10 +193,14 @@ fn job_constants() -> String {
     let constants = [
         ("ACCEPTED", JOB_ACCEPTED as u64),
         ("FULL", JOB_FULL as u64),
+        ("TOO_MANY", JOB_TOO_MANY as u64),
+        ("NOT_LEASED", JOB_NOT_LEASED as u64),
         ("ID_SIZE", JobId::SIZE as u64),
         ("BATCH", JOB_BATCH as u64),
         ("REAP_BATCH", JOB_REAP_BATCH as u64),
-        ("LEASE", LEASE_SECONDS),
+        ("ENQUEUES_WINDOW", ENQUEUES_WINDOW),
+        ("DELIVERED", DELIVERED_SECONDS),
+        ("PROGRESS_KEPT", PROGRESS_KEPT as u64),
         ("RETRY_AFTER_MAX", RETRY_AFTER_MAX),
         ("ATTEMPTS_KEPT", ATTEMPTS_KEPT as u64),
         ("RESPONSE_KEPT", RESPONSE_KEPT as u64),

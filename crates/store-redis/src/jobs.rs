@@ -7,11 +7,11 @@ mod reply;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fred::types::{Key, Value};
+use fred::types::Value;
 use tokio::time::Instant;
 use vestibule_core::jobs::{
-    Enqueued, JOB_BATCH, JobBackend, JobBackendError, JobId, JobQueueSettings, JobStats, JobView, Lease, NewJob,
-    Received, Settled, Settlement,
+    Detail, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId, JobQueueSettings, JobStats, JobView,
+    Lease, NewJob, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
 };
 use vestibule_core::{Clock, StoreError};
 
@@ -48,14 +48,12 @@ impl RedisJobs {
         &self,
         settings: &JobQueueSettings,
         function: &Function,
-        keys: impl IntoIterator<Item = Key>,
         arguments: impl IntoIterator<Item = Value>,
         retry: Retry,
     ) -> Result<Reply, JobBackendError> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let arguments = [now, pack_settings(settings)?].into_iter().chain(arguments);
-        let keys = JobKeys::of(&settings.id).all().into_iter().chain(keys);
-        let command = Command::call(function, keys, arguments, retry);
+        let command = Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry);
         self.client.execute(command, Instant::now()).await.and_then(Reply::of).map_err(error)
     }
 }
@@ -82,17 +80,12 @@ impl JobBackend for RedisJobs {
     ) -> Result<Vec<Enqueued>, JobBackendError> {
         let count = jobs.len();
         jobs.truncate(JOB_BATCH);
-        let names = JobKeys::of(&settings.id);
-        let (mut keys, mut arguments) = (Vec::new(), vec![text(token())]);
+        let mut arguments = vec![text(token())];
         for job in jobs {
-            let key = job.deduplication_key().map(|key| {
-                keys.push(Key::from(names.deduplication(&key)));
-                keys.len()
-            });
-            arguments.extend(packing::new_job(job, key)?);
+            arguments.extend(packing::new_job(job)?);
         }
         // A repeated call answers as the first one did.
-        let mut reply = self.run(settings, &functions().enqueue_jobs, keys, arguments, Retry::Safe).await?;
+        let mut reply = self.run(settings, &functions().enqueue_jobs, arguments, Retry::Safe).await?;
         let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
         let mut answers = answers.map_err(error)?;
         answers.resize(count, Enqueued::Full);
@@ -102,13 +95,15 @@ impl JobBackend for RedisJobs {
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
         // Jobs of a lost reply would stay leased until their leases expire, so it is never repeated.
         let arguments = [text(max.min(JOB_BATCH))];
-        let reply = self.run(settings, &functions().receive_jobs, [], arguments, Retry::Never).await?;
+        let reply = self.run(settings, &functions().receive_jobs, arguments, Retry::Never).await?;
         reply.received().map_err(error)
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError> {
-        let arguments = leases.iter().flat_map(|lease| [id(lease.job), text(lease.receive_count)]);
-        let mut reply = self.run(settings, &functions().extend_leases, [], arguments, Retry::Safe).await?;
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
+        let arguments = leases
+            .iter()
+            .flat_map(|Extension { lease, seconds }| [id(lease.job), text(lease.receive_count), text(*seconds)]);
+        let mut reply = self.run(settings, &functions().extend_leases, arguments, Retry::Safe).await?;
         leases.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 
@@ -120,20 +115,43 @@ impl JobBackend for RedisJobs {
         let count = settlements.len();
         let mut arguments = Vec::with_capacity(3 * count);
         for Settlement { lease, outcome } in settlements {
-            let (details, response) = pack_outcome(lease.receive_count, outcome)?;
+            let (details, response) = pack_outcome(settings, lease.receive_count, outcome)?;
             arguments.extend([id(lease.job), details, response]);
         }
-        let mut reply = self.run(settings, &functions().settle_jobs, [], arguments, Retry::Safe).await?;
+        let mut reply = self.run(settings, &functions().settle_jobs, arguments, Retry::Safe).await?;
         (0..count).map(|_| reply.settled().map_err(error)).collect()
     }
 
-    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError> {
-        let reply = self.run(settings, &functions().get_job, [], [id(job)], Retry::Safe).await?;
-        reply.job_view(job).map_err(error)
+    async fn get(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+        detail: Detail,
+    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+        let has_contents = text(u8::from(detail == Detail::Contents));
+        let arguments = [has_contents].into_iter().chain(jobs.iter().map(|job| id(*job)));
+        let mut reply = self.run(settings, &functions().get_jobs, arguments, Retry::Safe).await?;
+        jobs.iter().map(|job| reply.job_view(*job, detail).map_err(error)).collect()
+    }
+
+    async fn add_progress(
+        &self,
+        settings: &JobQueueSettings,
+        lease: Lease,
+        message: ProgressMessage,
+    ) -> Result<ProgressAdded, JobBackendError> {
+        let arguments = [id(lease.job), text(lease.receive_count), text(message.as_str())];
+        // A message of a lost reply may have been added, and would be there twice.
+        let mut reply = self.run(settings, &functions().add_progress, arguments, Retry::Never).await?;
+        reply.progress_added().map_err(error)
+    }
+
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+        self.run(settings, &functions().mark_delivered, [id(job)], Retry::Safe).await.map(drop)
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
-        let reply = self.run(settings, &functions().job_stats, [], [], Retry::Safe).await?;
+        let reply = self.run(settings, &functions().job_stats, [], Retry::Safe).await?;
         reply.job_stats().map_err(error)
     }
 }

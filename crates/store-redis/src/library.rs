@@ -139,7 +139,9 @@ functions! {
     receive_jobs: JobQueue, Free, "jobs/receive.lua";
     extend_leases: JobQueue, Free, "jobs/extend.lua";
     settle_jobs: JobQueue, Free, "jobs/settle.lua";
-    get_job: JobQueue, Free, "jobs/get.lua";
+    get_jobs: JobQueue, Free, "jobs/get.lua";
+    add_progress: JobQueue, Write, "jobs/add_progress.lua";
+    mark_delivered: JobQueue, Free, "jobs/mark_delivered.lua";
     job_stats: JobQueue, Free, "jobs/stats.lua";
 }
 

@@ -11,7 +11,7 @@ use chrono::{DateTime, Local};
 use clap::Args;
 use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
-use vestibule_core::jobs::JobQueueSettings;
+use vestibule_core::jobs::{JobQueueSettings, JobTargetKind};
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
     Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin,
@@ -163,10 +163,12 @@ fn job_queue_summary(job_queue: &JobQueueSettings) -> String {
     let rate = job_queue.dispatches_per_minute.map(|rate| format!(", {rate} per minute")).unwrap_or_default();
     let order = if id.is_fifo() { "in order per group" } else { "in parallel" };
     let paused = if job_queue.paused { ", paused" } else { "" };
-    format!(
-        "job queue {id}: {order}, up to {concurrency} at a time{rate}, {max_attempts} attempts, to {}{paused}",
-        target.url
-    )
+    let target = match (target.kind, &target.url) {
+        (JobTargetKind::Http, Some(url)) => format!("to {url}"),
+        (JobTargetKind::Http | JobTargetKind::Pull, _) => "for consumers".to_owned(),
+        (JobTargetKind::Origin, _) => "held orders".to_owned(),
+    };
+    format!("job queue {id}: {order}, up to {concurrency} at a time{rate}, {max_attempts} attempts, {target}{paused}")
 }
 
 /// The times of an event in UTC and in the time zone of this machine.

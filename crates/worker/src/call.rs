@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
-use vestibule_core::jobs::{FailureReason, JobQueueId, JobQueueSettings, LeasedJob, Outcome, SigningSecret};
+use vestibule_core::jobs::{
+    FailureReason, HandlerUrl, JobQueueId, JobQueueSettings, JobTarget, LeasedJob, Outcome, SigningSecret,
+};
 use vestibule_core::settings::{Reach, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
@@ -63,7 +65,7 @@ impl Handler {
         })?;
         Ok(Self {
             job_queue: id.clone(),
-            url: target.url.to_string().parse().map_err(|_| HandlerError::Address)?,
+            url: address(target).ok_or(HandlerError::Address)?,
             secret: target.secret.clone().ok_or(HandlerError::NoSecret)?,
             retired_secret: job_queue.retired_secret.clone(),
             timeout: *timeout,
@@ -77,7 +79,7 @@ impl Handler {
     /// Whether this is still the handler of the job queue.
     pub(crate) fn is_of(&self, job_queue: &CachedJobQueue) -> bool {
         let JobQueueSettings { target, timeout, .. } = &job_queue.settings;
-        let is_same_target = target.url.to_string().parse::<Uri>().is_ok_and(|url| url == self.url)
+        let is_same_target = address(target).is_some_and(|url| url == self.url)
             && target.secret.as_ref() == Some(&self.secret)
             && job_queue.retired_secret == self.retired_secret;
         is_same_target && *timeout == self.timeout && permissions(job_queue) == (self.is_allowed, self.reach.clone())
@@ -142,11 +144,15 @@ impl Handler {
     }
 }
 
+fn address(target: &JobTarget) -> Option<Uri> {
+    target.url.as_ref()?.to_string().parse().ok()
+}
+
 /// Whether the handler may be called, and at which addresses. Without its tenant there is nobody who allows an internal one.
 fn permissions(job_queue: &CachedJobQueue) -> (bool, Reach) {
-    let origin = job_queue.settings.target.url.origin();
-    match &job_queue.tenant {
-        Some(tenant) => (tenant.allows_origin(origin), tenant.reach(origin)),
-        None => (true, Reach::Public),
+    let origin = job_queue.settings.target.url.as_ref().map(HandlerUrl::origin);
+    match (&job_queue.tenant, origin) {
+        (Some(tenant), Some(origin)) => (tenant.allows_origin(origin), tenant.reach(origin)),
+        _ => (true, Reach::Public),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct CallCounters {
 impl CallCounters {
     pub(crate) fn count(&self, outcome: &Outcome) {
         let counter = match outcome {
-            Outcome::Acknowledged { .. } => &self.acknowledged,
+            Outcome::Acknowledged(_) => &self.acknowledged,
             Outcome::Failed(_) => &self.failed,
             Outcome::FailedForGood(_) => &self.failed_for_good,
             Outcome::Later { .. } => &self.later,

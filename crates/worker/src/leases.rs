@@ -8,7 +8,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
-use vestibule_core::jobs::{JOB_BATCH, JobBackend, JobQueueSettings, LEASE_SECONDS, Lease};
+use vestibule_core::jobs::{Extension, JOB_BATCH, JobBackend, JobQueueSettings, LEASE_SECONDS, Lease};
 
 use crate::counters::CallCounters;
 
@@ -122,7 +122,8 @@ impl Leases {
         let leases: Vec<Lease> = self.held().keys().copied().collect();
         for batch in leases.chunks(JOB_BATCH) {
             let asked_at = Instant::now();
-            match backend.extend(settings, batch).await {
+            let extensions: Vec<_> = batch.iter().copied().map(Extension::of).collect();
+            match backend.extend(settings, &extensions).await {
                 Ok(current) => {
                     for (lease, is_current) in batch.iter().zip(current) {
                         if is_current {

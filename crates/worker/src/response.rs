@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Response, StatusCode, header};
-use vestibule_core::jobs::{Failure, FailureReason, Outcome, RESPONSE_KEPT, RETRY_AFTER_MAX};
+use vestibule_core::jobs::{Failure, FailureReason, JobResponse, Outcome, RESPONSE_KEPT, RESULT_KEPT, RETRY_AFTER_MAX};
 use vestibule_http_client::HttpError;
 
 /// With [`ABORT`], a response that fails for good.
@@ -19,7 +19,12 @@ pub(crate) fn outcome(response: Result<Response<Bytes>, HttpError>, now: u64) ->
     };
     let (status, headers) = (response.status(), response.headers());
     if status.is_success() {
-        return Outcome::Acknowledged { status: Some(status.as_u16()) };
+        let start = response.body().slice(..response.body().len().min(RESULT_KEPT));
+        return Outcome::Acknowledged(Some(JobResponse {
+            status: status.as_u16(),
+            body: start.to_vec(),
+            ..JobResponse::default()
+        }));
     }
     let is_abort = headers
         .get(&DELIVERY)
@@ -83,10 +88,14 @@ mod tests {
         Failure { reason, status: Some(status), response: b"why".to_vec() }
     }
 
+    fn acknowledged(status: u16) -> Outcome {
+        Outcome::Acknowledged(Some(JobResponse { status, body: b"why".to_vec(), ..JobResponse::default() }))
+    }
+
     #[test]
     fn status_decides_the_outcome() {
         for status in [200, 202, 204, 299] {
-            assert_eq!(of(status, &[]), Outcome::Acknowledged { status: Some(status) });
+            assert_eq!(of(status, &[]), acknowledged(status));
         }
         for status in [400, 410, 422] {
             assert_eq!(of(status, &[]), Outcome::FailedForGood(failed(FailureReason::Permanent, status)));
@@ -102,7 +111,7 @@ mod tests {
             let outcome = of(status, &[("webhook-delivery", "abort-message"), ("retry-after", "1")]);
             assert_eq!(outcome, Outcome::FailedForGood(failed(FailureReason::Permanent, status)));
         }
-        assert_eq!(of(204, &[("webhook-delivery", "abort-message")]), Outcome::Acknowledged { status: Some(204) });
+        assert_eq!(of(204, &[("webhook-delivery", "abort-message")]), acknowledged(204));
         assert_eq!(of(500, &[("webhook-delivery", "other")]), Outcome::Failed(failed(FailureReason::Status, 500)));
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{info, warn};
-use vestibule_core::jobs::JobQueueId;
+use vestibule_core::jobs::{JobQueueId, JobTargetKind};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
@@ -87,15 +87,16 @@ impl Worker {
         stopped
     }
 
-    /// Starts loops of new job queues, and tells the others what has changed. A loop whose sender is gone stops.
+    /// Starts loops of new job queues whose jobs a handler gets, and tells the others what has changed. A loop whose sender is gone stops.
     fn follow(
         &self,
         all: &[Arc<CachedJobQueue>],
         followed: &mut HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>>,
         loops: &mut JoinSet<Stopped>,
     ) {
-        followed.retain(|id, sender| !sender.is_closed() && all.iter().any(|it| it.settings.id == *id));
-        for job_queue in all {
+        let called = all.iter().filter(|it| it.settings.target.kind == JobTargetKind::Http);
+        followed.retain(|id, sender| !sender.is_closed() && called.clone().any(|it| it.settings.id == *id));
+        for job_queue in called {
             let id = &job_queue.settings.id;
             let Some(sender) = followed.get(id) else {
                 let (sender, settings) = watch::channel(job_queue.clone());

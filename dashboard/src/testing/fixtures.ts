@@ -79,7 +79,8 @@ export function jobQueue(changes: Partial<JobQueueSettings> = {}, counts: Partia
   const day = 86_400
   return {
     settings: {
-      id: 'updates.fifo', tenant: 'acme', target: { kind: 'http', url: 'https://crm.acme.example/jobs' }, timeout: 300, concurrency: 10, max_attempts: 8,
+      id: 'updates.fifo', tenant: 'acme', target: { kind: 'http', url: 'https://crm.acme.example/jobs' }, producers: 'api', accepts: ['application/json'],
+      enqueues_per_minute: 10, retry: 'safe', timeout: 300, concurrency: 10, max_attempts: 8,
       min_backoff: 5, max_backoff: 900, deduplication_interval: 300, retention: 4 * day, dead_letter_retention: 14 * day, result_ttl: 3600,
       max_jobs: 1_000_000, max_bytes: 67_108_864, paused: false, ...changes,
     },

@@ -16,7 +16,9 @@ use serde_json::json;
 use tokio::time::Instant;
 use vestibule_core::SystemClock;
 use vestibule_core::fields::Object as _;
-use vestibule_core::jobs::{Enqueued, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement};
+use vestibule_core::jobs::{
+    Enqueued, JobBackend, JobId, JobQueueSettings, JobResponse, NewJob, Outcome, Payload, Settlement,
+};
 use vestibule_store_memory::MemoryJobs;
 use vestibule_store_redis::{RedisJobs, RedisOptions};
 use vestibule_tests::Redis;
@@ -48,12 +50,9 @@ fn new_jobs(count: u64, groups: Option<u64>) -> Vec<NewJob> {
     let new = |number| {
         let id = JobId::random();
         NewJob {
-            id,
             group: groups.map(|groups| format!("user-{}", number % groups).parse().unwrap()),
             deduplication_id: groups.map(|_| id.to_string().parse().unwrap()),
-            delay_seconds: 0,
-            user_id: None,
-            payload: Payload { content_type: "text/plain".to_owned(), bytes: vec![b'x'; PAYLOAD] },
+            ..NewJob::new(id, Payload { content_type: "text/plain".to_owned(), bytes: vec![b'x'; PAYLOAD] })
         }
     };
     (0..count).map(|number| new(number + u64::from(id_seed()))).collect()
@@ -75,7 +74,8 @@ async fn run(jobs: &dyn JobBackend, settings: &JobQueueSettings, count: u64, bat
     for _ in 0..count / batch {
         enqueue(jobs, settings, new_jobs(batch, groups)).await;
         let received = jobs.receive(settings, batch as usize).await.unwrap();
-        let acknowledged = Outcome::Acknowledged { status: Some(204) };
+        let response = JobResponse { status: 204, ..JobResponse::default() };
+        let acknowledged = Outcome::Acknowledged(Some(response));
         let settlements =
             received.jobs.into_iter().map(|job| Settlement { lease: job.lease, outcome: acknowledged.clone() });
         jobs.settle(settings, settlements.collect()).await.unwrap();

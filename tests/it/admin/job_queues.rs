@@ -3,7 +3,7 @@
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
-use vestibule_core::jobs::{Outcome, PAYLOAD_MAX, Settlement};
+use vestibule_core::jobs::{JobResponse, Outcome, PAYLOAD_MAX, Settlement};
 use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
@@ -89,7 +89,8 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     let jobs = backoffice.admin.jobs();
     let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
     let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
-    let settlement = Settlement { lease, outcome: Outcome::Acknowledged { status: Some(204) } };
+    let response = JobResponse { status: 204, ..JobResponse::default() };
+    let settlement = Settlement { lease, outcome: Outcome::Acknowledged(Some(response)) };
     jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
     let job = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await.json();
     assert_eq!((&job["state"], &job["payload"], &job["receive_count"]), (&json!("completed"), &Value::Null, &json!(1)));
@@ -335,6 +336,10 @@ async fn secret_is_rotated(backoffice: Backoffice) {
         let text = root.get(path).await.text().to_owned();
         assert!(!text.contains("whsec_") && !text.contains("retired_secret"), "{path}: {text}");
     }
+    let pull = job_queue("pulled", &json!({ "target": { "kind": "pull" } }));
+    root.create("/job-queues", pull).await;
+    root.post("/job-queues/pulled/secret/rotate", json!({})).await.assert_code("no_signing_secret");
+    assert_eq!(root.patch("/job-queues/pulled", json!({ "concurrency": 2 })).await.status, 200);
     let events = root.get("/audit").await.json();
     let rotations: Vec<_> =
         events["events"].as_array().unwrap().iter().filter(|it| it["action"] == "job_queue.rotate_secret").collect();

@@ -7,6 +7,7 @@ mod faults;
 mod fixture;
 mod groups;
 mod property;
+mod results;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident,)+ })+) => {
@@ -48,6 +49,7 @@ suite! {
         j07_duplicate_is_not_queued,
         j07_id_replaces_hash,
         j15_full_job_queue_refuses,
+        j15_sessions_are_limited,
         j17_job_queues_are_separate,
     }
     groups {
@@ -63,6 +65,7 @@ suite! {
         j08_receive_count_never_decreases,
         j08_rate_limits_starts,
         j08_next_due_is_exact,
+        j08_jobs_ahead_are_counted,
         j13_paused_job_queue_starts_nothing,
         j17_clock_stepping_back_stops_nothing,
     }
@@ -70,6 +73,7 @@ suite! {
         j09_expired_lease_is_a_failed_attempt,
         j09_old_lease_is_refused,
         j09_extension_keeps_the_lease,
+        j09_pulled_job_is_leased_for_its_timeout,
         j10_failed_job_is_retried,
         j10_backoff_doubles_and_spreads,
         j10_permanent_failure_is_not_retried,
@@ -80,5 +84,11 @@ suite! {
         j18_result_is_kept_for_result_ttl,
         j18_last_attempts_are_kept,
         expired_leases_end_in_batches,
+    }
+    results {
+        j18_start_of_the_response_is_kept,
+        j18_responses_have_room_of_their_own,
+        j18_progress_is_numbered_and_kept,
+        h06_response_is_removed_after_its_delivery,
     }
 }

@@ -322,6 +322,12 @@ impl<'a> ObjectReader<'a> {
         self.reader.is_stored()
     }
 
+    /// Whether a member is given, validly or not.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.map.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// Whether a part of this stored object was ignored.
     #[must_use]
     pub fn has_ignored(&self) -> bool {

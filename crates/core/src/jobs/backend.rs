@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 
 use super::id::JobId;
+use super::results::{ProgressAdded, ProgressMessage};
 use super::settings::JobQueueSettings;
-use super::types::{Enqueued, JobStats, JobView, Lease, NewJob, Received, Settled, Settlement};
+use super::types::{Detail, Enqueued, Extension, JobStats, JobView, Lease, NewJob, Received, Settled, Settlement};
 
 /// Errors of a backend.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -29,15 +30,30 @@ pub trait JobBackend: Send + Sync {
     /// Leases up to `max` jobs that are due.
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError>;
     /// Extends leases. The answer says which of them are current.
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError>;
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError>;
     /// Ends leases.
     async fn settle(
         &self,
         settings: &JobQueueSettings,
         settlements: Vec<Settlement>,
     ) -> Result<Vec<Settled>, JobBackendError>;
-    /// What is known about a job; `None` if there is no such job, or its result has expired.
-    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError>;
+    /// What is known about jobs; `None` for a job that is not stored, or whose result has expired.
+    async fn get(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+        detail: Detail,
+    ) -> Result<Vec<Option<JobView>>, JobBackendError>;
+    /// Adds a progress message to a leased job (J18).
+    async fn add_progress(
+        &self,
+        settings: &JobQueueSettings,
+        lease: Lease,
+        message: ProgressMessage,
+    ) -> Result<ProgressAdded, JobBackendError>;
+    /// Records that a visitor got the response to a held order. [`crate::jobs::DELIVERED_SECONDS`] later its headers and body
+    /// are removed (J18). Nothing happens if there is no response, or it was delivered before.
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
 }

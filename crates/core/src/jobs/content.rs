@@ -1,6 +1,7 @@
 //! What a job carries, and the hash that identifies equal content (J7).
 
 use std::fmt;
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -61,6 +62,44 @@ fn sorted(value: Value) -> Option<Value> {
         }
         value => value,
     })
+}
+
+/// What a request that enqueues a job has beside its body, such as path and query, as JSON text in ASCII that fits into a
+/// header.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobParams(String);
+
+impl JobParams {
+    /// These parameters; `None` if their text is longer than [`super::PARAMS_MAX`].
+    #[must_use]
+    pub fn of(params: &Map<String, Value>) -> Option<Self> {
+        let json = serde_json::to_string(params).ok()?;
+        let mut text = String::with_capacity(json.len());
+        for character in json.chars() {
+            if character.is_ascii() && character != '\x7f' {
+                text.push(character);
+            } else {
+                let mut units = [0; 2];
+                for unit in character.encode_utf16(&mut units) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            }
+        }
+        (text.len() <= super::PARAMS_MAX).then_some(Self(text))
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Parameters can be personal, as payloads are (J19).
+impl fmt::Debug for JobParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of parameters", self.0.len())
+    }
 }
 
 /// What identifies equal jobs of a FIFO job queue.
@@ -129,6 +168,16 @@ mod tests {
         ] {
             assert_ne!(json(a), json(b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn params_are_json_in_ascii() {
+        let params = |value: Value| JobParams::of(value.as_object().unwrap());
+        let value = serde_json::json!({ "path": ["über", "\u{1f3ab}\u{7f}"], "query": { "q": "a\"\n" } });
+        let text = params(value.clone()).unwrap();
+        assert!(text.as_str().bytes().all(|b| (b' '..0x7f).contains(&b)), "{}", text.as_str());
+        assert_eq!(serde_json::from_str::<Value>(text.as_str()).unwrap(), value);
+        assert_eq!(params(serde_json::json!({ "q": "x".repeat(super::super::PARAMS_MAX) })), None);
     }
 
     #[test]

@@ -5,23 +5,27 @@
 mod backend;
 mod content;
 mod id;
+mod media_type;
 mod queue;
+mod results;
 mod settings;
 mod target;
 mod types;
 
 pub use backend::{JobBackend, JobBackendError};
-pub use content::{DeduplicationKey, Payload};
+pub use content::{DeduplicationKey, JobParams, Payload};
 pub use id::{
     DeduplicationId, JOB_KEY_MAX, JOB_QUEUE_ID_MAX, JobGroupId, JobId, JobIdError, JobKeyError, JobQueueId,
     JobQueueIdError,
 };
+pub use media_type::MediaType;
 pub use queue::JobQueue;
-pub use settings::{CONCURRENCY_MAX, JobQueueSettings, PAYLOAD_MAX};
+pub use results::{JobResponse, Progress, ProgressAdded, ProgressError, ProgressMessage};
+pub use settings::{CONCURRENCY_MAX, JobProducers, JobQueueSettings, JobRetry, PAYLOAD_MAX};
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{
-    Attempt, Enqueued, Failure, FailureReason, JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob,
-    Outcome, Received, Settled, Settlement,
+    Attempt, Detail, Enqueued, Extension, Failure, FailureReason, JobCounters, JobState, JobStats, JobView, Lease,
+    LeasedJob, NewJob, Outcome, Received, Settled, Settlement,
 };
 
 /// Seconds of a lease, and of each extension (J9).
@@ -36,3 +40,17 @@ pub const ATTEMPTS_KEPT: usize = 20;
 pub const RESPONSE_KEPT: usize = 4 * 1024;
 /// The longest time for which a handler can ask to be called later, in seconds (J10).
 pub const RETRY_AFTER_MAX: u64 = 3_600;
+/// Maximum number of bytes of the parameters of a job.
+pub const PARAMS_MAX: usize = 4 * 1024;
+/// Seconds of the window in which `enqueues_per_minute` limits a session.
+pub const ENQUEUES_WINDOW: u64 = 60;
+/// Maximum number of bytes of a progress message (J18).
+pub const PROGRESS_MAX: usize = 4 * 1024;
+/// Number of progress messages of a job that are kept.
+pub const PROGRESS_KEPT: usize = 20;
+/// Maximum number of bytes that are kept of the response that completed a job (J18).
+pub const RESULT_KEPT: usize = 16 * 1024;
+/// The same for a held order, whose visitor gets the response.
+pub const HELD_RESPONSE_MAX: usize = 256 * 1024;
+/// Seconds after its delivery for which the response to a held order is kept.
+pub const DELIVERED_SECONDS: u64 = 60;

@@ -1,15 +1,18 @@
 //! The state of one job queue, and the operations on it.
 
+mod ending;
+mod results;
+mod views;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::content::{DeduplicationKey, Payload};
+use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{JobGroupId, JobId};
+use super::results::{JobResponse, Progress};
 use super::settings::JobQueueSettings;
-use super::types::{
-    Attempt, Enqueued, Failure, FailureReason, JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob,
-    Outcome, Received, Settled, Settlement,
-};
-use super::{ATTEMPTS_KEPT, JOB_BATCH, JOB_REAP_BATCH, LEASE_SECONDS, RESPONSE_KEPT, RETRY_AFTER_MAX};
+use super::types::{Attempt, Enqueued, Extension, FailureReason, JobCounters, Lease, LeasedJob, NewJob, Received};
+use super::{ENQUEUES_WINDOW, JOB_BATCH};
+use crate::SessionId;
 use crate::line::{ADMISSION_COST, Bucket, Rate};
 use crate::time::Micros;
 
@@ -38,10 +41,18 @@ struct Job {
     failed_attempts: u64,
     phase: Phase,
     attempts: VecDeque<Attempt>,
+    progress: VecDeque<Progress>,
     user_id: Option<String>,
+    session: Option<SessionId>,
+    params: Option<JobParams>,
     /// `None` once the job is completed.
     payload: Option<Payload>,
+    /// The start of the last response that reported a failure.
     response: Vec<u8>,
+    /// The response that completed it.
+    result: Option<JobResponse>,
+    /// When the result was delivered for the first time.
+    delivered_at: Option<Micros>,
 }
 
 /// The jobs of one job queue, by their sequence numbers (J4). What the sets contain follows from the jobs, so that they never
@@ -60,14 +71,23 @@ pub struct JobQueue {
     unfinished: BTreeSet<Turn>,
     /// Completed jobs, by their end.
     completed: BTreeSet<Turn>,
+    /// Completed jobs whose result was delivered and is not reduced yet, by that time.
+    delivered: BTreeSet<Turn>,
     /// Dead letters, by their end (J14).
     dead: BTreeSet<Turn>,
-    /// The first job with this key, and when it was accepted (J7).
+    /// The first job with this key, and until when another one is a duplicate (J7).
     duplicates: HashMap<DeduplicationKey, (JobId, Micros)>,
-    /// The keys of `duplicates`, the oldest first.
-    remembered: VecDeque<(Micros, DeduplicationKey)>,
+    /// The keys of `duplicates` by that time.
+    remembered: BTreeSet<(Micros, DeduplicationKey)>,
+    /// The window of each session that enqueued jobs itself: when it began, and the jobs accepted since.
+    enqueues: HashMap<SessionId, (Micros, u64)>,
+    /// The sessions of `enqueues` by the start of their window.
+    windows: BTreeSet<(Micros, SessionId)>,
     last_sequence: u64,
+    /// Size of all payloads.
     bytes: u64,
+    /// Size of all progress messages and results.
+    kept_bytes: u64,
     bucket: Bucket,
     paused_until: Option<Micros>,
     counters: JobCounters,
@@ -89,28 +109,68 @@ impl JobQueue {
 
     fn enqueue_one(&mut self, now: Micros, settings: &JobQueueSettings, job: NewJob) -> Enqueued {
         let key = job.deduplication_key();
-        let NewJob { id, group, delay_seconds, user_id, payload, .. } = job;
-        let earlier = key.as_ref().and_then(|key| self.duplicates.get(key));
-        let is_recent = |at: Micros| now < at.add_seconds(settings.deduplication_interval);
-        let first = earlier.filter(|(_, at)| is_recent(*at)).map(|(first, _)| *first);
-        if let Some(first) = first.or_else(|| self.sequences.contains_key(&id).then_some(id)) {
+        let first = key.as_ref().and_then(|key| self.first_with(now, key));
+        if let Some(first) = first.or_else(|| self.sequences.contains_key(&job.id).then_some(job.id)) {
             self.counters.duplicate += 1;
             return Enqueued::Duplicate(first);
         }
+        let visitor = job.session.filter(|_| job.by_visitor);
+        if visitor.is_some_and(|session| self.enqueued_by(now, session) >= settings.enqueues_per_minute) {
+            return Enqueued::TooMany;
+        }
         let stored = self.unfinished.len() + self.dead.len();
-        let size = payload.bytes.len() as u64;
+        let size = job.payload.bytes.len() as u64;
         if stored as u64 >= settings.max_jobs || self.bytes + size > settings.max_bytes {
             return Enqueued::Full;
         }
-        self.last_sequence += 1;
-        let sequence = self.last_sequence;
-        let due = now.add_seconds(delay_seconds);
         if let Some(key) = key.filter(|_| settings.deduplication_interval > 0) {
-            self.duplicates.insert(key.clone(), (id, now));
-            self.remembered.push_back((now, key));
+            self.remember(key, job.id, now.add_seconds(settings.deduplication_interval));
+        }
+        if let Some(session) = visitor {
+            self.count_enqueue(now, session);
         }
         self.counters.enqueued += 1;
         self.bytes += size;
+        self.insert(now, job);
+        Enqueued::Accepted
+    }
+
+    /// J7: the first job with this key, if another one is a duplicate now.
+    fn first_with(&self, now: Micros, key: &DeduplicationKey) -> Option<JobId> {
+        self.duplicates.get(key).filter(|(_, until)| now < *until).map(|(first, _)| *first)
+    }
+
+    /// J7: until this time, another job with this key is a duplicate.
+    fn remember(&mut self, key: DeduplicationKey, job: JobId, until: Micros) {
+        if let Some((_, before)) = self.duplicates.insert(key.clone(), (job, until)) {
+            self.remembered.remove(&(before, key.clone()));
+        }
+        self.remembered.insert((until, key));
+    }
+
+    /// How many jobs this session has enqueued within its window.
+    fn enqueued_by(&self, now: Micros, session: SessionId) -> u64 {
+        let window = self.enqueues.get(&session).filter(|(since, _)| now < since.add_seconds(ENQUEUES_WINDOW));
+        window.map_or(0, |(_, count)| *count)
+    }
+
+    fn count_enqueue(&mut self, now: Micros, session: SessionId) {
+        let count = self.enqueued_by(now, session);
+        let before = self.enqueues.get(&session).map(|(since, _)| *since);
+        let since = before.filter(|_| count > 0).unwrap_or(now);
+        if let Some(before) = before {
+            self.windows.remove(&(before, session));
+        }
+        self.windows.insert((since, session));
+        self.enqueues.insert(session, (since, count + 1));
+    }
+
+    /// Appends an accepted job.
+    fn insert(&mut self, now: Micros, job: NewJob) {
+        let NewJob { id, group, delay_seconds, user_id, session, params, payload, .. } = job;
+        self.last_sequence += 1;
+        let sequence = self.last_sequence;
+        let due = now.add_seconds(delay_seconds);
         self.sequences.insert(id, sequence);
         self.unfinished.insert((now, sequence));
         let is_first = group.as_ref().is_none_or(|group| {
@@ -129,12 +189,16 @@ impl JobQueue {
             failed_attempts: 0,
             phase: Phase::Waiting { due },
             attempts: VecDeque::new(),
+            progress: VecDeque::new(),
             user_id,
+            session,
+            params,
             payload: Some(payload),
             response: Vec::new(),
+            result: None,
+            delivered_at: None,
         };
         self.jobs.insert(sequence, job);
-        Enqueued::Accepted
     }
 
     /// Leases up to `max` jobs that are due, at most [`JOB_BATCH`] (J8).
@@ -143,7 +207,7 @@ impl JobQueue {
         self.paused_until = self.paused_until.filter(|until| *until > now);
         let mut jobs = Vec::new();
         while jobs.len() < max.min(JOB_BATCH) && self.may_start(now, settings) {
-            let Some(job) = self.lease_first(now) else { break };
+            let Some(job) = self.lease_first(now, settings) else { break };
             jobs.push(job);
         }
         Received { jobs, next_due: self.next_due(now, settings) }
@@ -164,11 +228,11 @@ impl JobQueue {
         has_credit
     }
 
-    fn lease_first(&mut self, now: Micros) -> Option<LeasedJob> {
+    fn lease_first(&mut self, now: Micros, settings: &JobQueueSettings) -> Option<LeasedJob> {
         let turn = self.ready.first().copied().filter(|(due, _)| *due <= now)?;
         let sequence = turn.1;
         let job = self.jobs.get_mut(&sequence)?;
-        let until = now.add_seconds(LEASE_SECONDS);
+        let until = now.add_seconds(settings.lease_seconds());
         job.phase = Phase::Leased { since: now, until };
         job.receive_count += 1;
         let leased = LeasedJob {
@@ -177,6 +241,8 @@ impl JobQueue {
             sequence,
             enqueued_at: job.enqueued_at,
             user_id: job.user_id.clone(),
+            session: job.session,
+            params: job.params.clone(),
             payload: job.payload.clone()?,
         };
         self.ready.remove(&turn);
@@ -201,15 +267,15 @@ impl JobQueue {
         first_ready.into_iter().chain(first_lease).min()
     }
 
-    /// Extends leases by [`LEASE_SECONDS`] from now on, and says which of them are current (J9).
-    pub fn extend(&mut self, now: Micros, settings: &JobQueueSettings, leases: &[Lease]) -> Vec<bool> {
+    /// Extends leases, and says which of them are current (J9).
+    pub fn extend(&mut self, now: Micros, settings: &JobQueueSettings, leases: &[Extension]) -> Vec<bool> {
         self.reap(now, settings);
-        leases.iter().map(|lease| self.extend_one(now, *lease)).collect()
+        leases.iter().map(|extension| self.extend_one(now, *extension)).collect()
     }
 
-    fn extend_one(&mut self, now: Micros, lease: Lease) -> bool {
-        let Some((sequence, since, until)) = self.current(lease) else { return false };
-        let later = until.max(now.add_seconds(LEASE_SECONDS));
+    fn extend_one(&mut self, now: Micros, extension: Extension) -> bool {
+        let Some((sequence, since, until)) = self.current(extension.lease) else { return false };
+        let later = until.max(now.add_seconds(extension.seconds));
         self.leased.remove(&(until, sequence));
         self.leased.insert((later, sequence));
         if let Some(job) = self.jobs.get_mut(&sequence) {
@@ -231,235 +297,6 @@ impl JobQueue {
         self.counters.refused += u64::from(found.is_none());
         found
     }
-
-    /// Ends leases (J9, J10, J12).
-    pub fn settle(&mut self, now: Micros, settings: &JobQueueSettings, ended: Vec<Settlement>) -> Vec<Settled> {
-        self.reap(now, settings);
-        ended.into_iter().map(|settlement| self.settle_one(now, settings, settlement)).collect()
-    }
-
-    fn settle_one(&mut self, now: Micros, settings: &JobQueueSettings, settlement: Settlement) -> Settled {
-        let Settlement { lease, outcome } = settlement;
-        match self.current(lease) {
-            Some((sequence, ..)) => {
-                self.end_lease(now, settings, sequence, outcome).map_or(Settled::NotLeased, Settled::Now)
-            }
-            None => Settled::NotLeased,
-        }
-    }
-
-    /// Ends the lease of a leased job.
-    fn end_lease(
-        &mut self,
-        now: Micros,
-        settings: &JobQueueSettings,
-        sequence: u64,
-        outcome: Outcome,
-    ) -> Option<JobState> {
-        let job = self.jobs.get_mut(&sequence)?;
-        let Phase::Leased { since, until } = job.phase else { return None };
-        self.leased.remove(&(until, sequence));
-        let mut record = |reason: Option<FailureReason>, status: Option<u16>| {
-            if job.attempts.len() == ATTEMPTS_KEPT {
-                job.attempts.pop_front();
-            }
-            let receive_count = job.receive_count;
-            job.attempts.push_back(Attempt { receive_count, started_at: since, ended_at: now, reason, status });
-        };
-        let (failure, is_final) = match outcome {
-            Outcome::Acknowledged { status } => {
-                record(None, status);
-                self.counters.acknowledged += 1;
-                return Some(self.finish(now, sequence, None));
-            }
-            Outcome::Requeued => {
-                self.counters.requeued += 1;
-                // It was due before it was received, so it is the next one.
-                return self.wait(now, settings, sequence, since);
-            }
-            Outcome::Later { seconds, pauses } => {
-                self.counters.requeued += 1;
-                let due = now.add_seconds(seconds.min(RETRY_AFTER_MAX));
-                if pauses {
-                    self.paused_until = self.paused_until.max(Some(due));
-                }
-                return self.wait(now, settings, sequence, due);
-            }
-            Outcome::Failed(failure) => (failure, false),
-            Outcome::FailedForGood(failure) => (failure, true),
-        };
-        let Failure { reason, status, mut response } = failure;
-        record(Some(reason), status);
-        response.truncate(RESPONSE_KEPT);
-        job.response = response;
-        job.failed_attempts += 1;
-        self.counters.failed += 1;
-        if is_final || job.failed_attempts >= settings.max_attempts {
-            return Some(self.finish(now, sequence, Some(reason)));
-        }
-        let spread = job.id.as_bytes()[job.failed_attempts as usize % JobId::SIZE];
-        let due = Micros(now.0.saturating_add(settings.backoff(job.failed_attempts, spread)));
-        self.wait(now, settings, sequence, due)
-    }
-
-    /// Puts a job back whose lease has ended. It is still the first of its group (J6).
-    fn wait(&mut self, now: Micros, settings: &JobQueueSettings, sequence: u64, due: Micros) -> Option<JobState> {
-        let job = self.jobs.get_mut(&sequence)?;
-        job.phase = Phase::Waiting { due };
-        if now >= job.enqueued_at.add_seconds(settings.retention) {
-            return Some(self.finish(now, sequence, Some(FailureReason::Expired)));
-        }
-        self.ready.insert((due, sequence));
-        Some(self.state_of(sequence))
-    }
-
-    /// Ends a job that is no longer leased: completed, or a dead letter for a reason. The next one of its group can start (J5).
-    fn finish(&mut self, now: Micros, sequence: u64, reason: Option<FailureReason>) -> JobState {
-        let Some(job) = self.jobs.get_mut(&sequence) else { return JobState::Failed };
-        if let Phase::Waiting { due } = job.phase {
-            self.ready.remove(&(due, sequence));
-        }
-        self.unfinished.remove(&(job.enqueued_at, sequence));
-        let state = match reason {
-            None => {
-                job.phase = Phase::Completed { at: now };
-                self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
-                job.response = Vec::new();
-                self.completed.insert((now, sequence));
-                JobState::Completed
-            }
-            Some(reason) => {
-                job.phase = Phase::Dead { at: now, reason };
-                self.counters.dead += 1;
-                self.dead.insert((now, sequence));
-                JobState::Failed
-            }
-        };
-        if let Some(group) = job.group.clone() {
-            self.leave_group(now, &group, sequence);
-        }
-        state
-    }
-
-    fn leave_group(&mut self, now: Micros, group: &JobGroupId, sequence: u64) {
-        let Some(members) = self.groups.get_mut(group) else { return };
-        let was_first = members.first() == Some(&sequence);
-        members.remove(&sequence);
-        match members.first().copied() {
-            None => {
-                self.groups.remove(group);
-            }
-            Some(next) if was_first => {
-                // Groups take turns: the next job is due from now on, however long it has waited for its group.
-                if let Some(job) = self.jobs.get_mut(&next) {
-                    job.phase = Phase::Waiting { due: now };
-                    self.ready.insert((now, next));
-                }
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// Removes up to [`JOB_REAP_BATCH`] of everything that has expired.
-    fn reap(&mut self, now: Micros, settings: &JobQueueSettings) {
-        for _ in 0..JOB_REAP_BATCH {
-            let Some((_, sequence)) = self.leased.first().copied().filter(|(until, _)| *until <= now) else { break };
-            let failure = Failure { reason: FailureReason::LeaseExpired, status: None, response: Vec::new() };
-            self.end_lease(now, settings, sequence, Outcome::Failed(failure));
-        }
-        // A leased job is checked when its lease ends. There are at most `concurrency` of them to skip.
-        let is_waiting =
-            |sequence: &u64| self.jobs.get(sequence).is_some_and(|job| matches!(job.phase, Phase::Waiting { .. }));
-        let too_old = older(&self.unfinished, now, settings.retention).filter(is_waiting).take(JOB_REAP_BATCH);
-        for sequence in too_old.collect::<Vec<_>>() {
-            self.finish(now, sequence, Some(FailureReason::Expired));
-        }
-        let completed = older(&self.completed, now, settings.result_ttl).take(JOB_REAP_BATCH);
-        let dead = older(&self.dead, now, settings.dead_letter_retention).take(JOB_REAP_BATCH);
-        for sequence in completed.chain(dead).collect::<Vec<_>>() {
-            self.forget(sequence);
-        }
-        let interval = settings.deduplication_interval;
-        for _ in 0..JOB_REAP_BATCH {
-            let Some((at, _)) = self.remembered.front().filter(|(at, _)| now >= at.add_seconds(interval)) else {
-                break;
-            };
-            let at = *at;
-            let Some((_, key)) = self.remembered.pop_front() else { break };
-            if self.duplicates.get(&key).is_some_and(|(_, accepted)| *accepted == at) {
-                self.duplicates.remove(&key);
-            }
-        }
-    }
-
-    /// Removes a finished job.
-    fn forget(&mut self, sequence: u64) {
-        let Some(job) = self.jobs.remove(&sequence) else { return };
-        match job.phase {
-            Phase::Completed { at } => self.completed.remove(&(at, sequence)),
-            Phase::Dead { at, .. } => self.dead.remove(&(at, sequence)),
-            Phase::Waiting { .. } | Phase::Leased { .. } => false,
-        };
-        self.bytes -= job.payload.map_or(0, |payload| payload.bytes.len() as u64);
-        self.sequences.remove(&job.id);
-    }
-
-    fn state_of(&self, sequence: u64) -> JobState {
-        match self.jobs.get(&sequence).map(|job| (job.phase, job.failed_attempts)) {
-            Some((Phase::Waiting { .. }, 0)) => JobState::Queued,
-            Some((Phase::Waiting { .. }, _)) => JobState::Retrying,
-            Some((Phase::Leased { .. }, _)) => JobState::Running,
-            Some((Phase::Completed { .. }, _)) => JobState::Completed,
-            Some((Phase::Dead { .. }, _)) | None => JobState::Failed,
-        }
-    }
-
-    /// What is known about a job.
-    pub fn get(&mut self, now: Micros, settings: &JobQueueSettings, job: JobId) -> Option<JobView> {
-        self.reap(now, settings);
-        let sequence = *self.sequences.get(&job)?;
-        let job = self.jobs.get(&sequence)?;
-        Some(JobView {
-            id: job.id,
-            state: self.state_of(sequence),
-            group: job.group.clone(),
-            sequence,
-            receive_count: job.receive_count,
-            failed_attempts: job.failed_attempts,
-            enqueued_at: job.enqueued_at,
-            due_at: if let Phase::Waiting { due } = job.phase { Some(due) } else { None },
-            attempts: job.attempts.iter().cloned().collect(),
-            user_id: job.user_id.clone(),
-            payload: job.payload.clone(),
-            reason: if let Phase::Dead { reason, .. } = job.phase { Some(reason) } else { None },
-            response: job.response.clone(),
-        })
-    }
-
-    /// The number of jobs that are not finished.
-    #[must_use]
-    pub fn unfinished(&self) -> usize {
-        self.unfinished.len()
-    }
-
-    /// The statistics.
-    pub fn stats(&mut self, now: Micros, settings: &JobQueueSettings) -> JobStats {
-        self.reap(now, settings);
-        JobStats {
-            waiting: (self.unfinished.len() - self.leased.len()) as u64,
-            running: self.leased.len() as u64,
-            dead: self.dead.len() as u64,
-            bytes: self.bytes,
-            oldest_age: self.unfinished.first().map(|(at, _)| now.since(*at) / crate::MICROS_PER_SECOND),
-            paused_until: self.paused_until.filter(|until| *until > now),
-            counters: self.counters,
-        }
-    }
-}
-
-/// The jobs of a set whose instant is this many seconds ago, the oldest first.
-fn older(set: &BTreeSet<Turn>, now: Micros, seconds: u64) -> impl Iterator<Item = u64> {
-    set.iter().take_while(move |(at, _)| at.add_seconds(seconds) <= now).map(|(_, sequence)| *sequence)
 }
 
 #[cfg(test)]

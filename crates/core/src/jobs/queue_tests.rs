@@ -6,6 +6,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
+use super::super::types::{Detail, Failure, JobState, JobStats, JobView, Outcome, Settled, Settlement};
+use super::super::{ATTEMPTS_KEPT, RETRY_AFTER_MAX};
 use super::*;
 use crate::fields::Object as _;
 
@@ -34,14 +36,8 @@ fn fifo(more: &Value) -> JobQueueSettings {
 fn job(number: u64, group: Option<&str>) -> NewJob {
     let mut id = [7; JobId::SIZE];
     id[..8].copy_from_slice(&number.to_be_bytes());
-    NewJob {
-        id: JobId::from_bytes(id),
-        group: group.map(|group| group.parse().unwrap()),
-        deduplication_id: None,
-        delay_seconds: 0,
-        user_id: None,
-        payload: Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() },
-    }
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() };
+    NewJob { group: group.map(|group| group.parse().unwrap()), ..NewJob::new(JobId::from_bytes(id), payload) }
 }
 
 /// A job queue with the clock of a test.
@@ -70,12 +66,17 @@ impl Bench {
         jobs.into_iter().map(|job| (String::from_utf8(job.payload.bytes).unwrap(), job.lease)).unzip()
     }
 
+    fn extend(&mut self, leases: &[Lease]) -> Vec<bool> {
+        let extensions: Vec<_> = leases.iter().copied().map(Extension::of).collect();
+        self.queue.extend(self.now, &self.settings, &extensions)
+    }
+
     fn settle(&mut self, lease: Lease, outcome: Outcome) -> Settled {
         self.queue.settle(self.now, &self.settings, vec![Settlement { lease, outcome }])[0]
     }
 
     fn acknowledge(&mut self, lease: Lease) -> Settled {
-        self.settle(lease, Outcome::Acknowledged { status: Some(204) })
+        self.settle(lease, Outcome::Acknowledged(Some(response(204))))
     }
 
     fn fail(&mut self, lease: Lease) -> Settled {
@@ -83,12 +84,16 @@ impl Bench {
     }
 
     fn view(&mut self, number: u64) -> Option<JobView> {
-        self.queue.get(self.now, &self.settings, job(number, None).id)
+        self.queue.get(self.now, &self.settings, &[job(number, None).id], Detail::Contents).remove(0)
     }
 
     fn stats(&mut self) -> JobStats {
         self.queue.stats(self.now, &self.settings)
     }
+}
+
+fn response(status: u16) -> JobResponse {
+    JobResponse { status, ..JobResponse::default() }
 }
 
 fn failure() -> Failure {
@@ -212,7 +217,7 @@ fn expired_lease_is_a_failed_attempt() {
     bench.enqueue(job(1, None));
     let old = bench.start().1[0];
     bench.now = START.add_seconds(20);
-    assert_eq!(bench.queue.extend(bench.now, &bench.settings, &[old]), [true]);
+    assert_eq!(bench.extend(&[old]), [true]);
     bench.now = Micros(START.add_seconds(50).0 - 1);
     assert_eq!(bench.view(1).unwrap().state, JobState::Running, "extended by 30 seconds from then on");
     bench.now = START.add_seconds(50);
@@ -223,7 +228,7 @@ fn expired_lease_is_a_failed_attempt() {
     bench.now = bench.now.add_seconds(10);
     let new = bench.start().1[0];
     assert_eq!((old.receive_count, new.receive_count), (1, 2));
-    assert_eq!(bench.queue.extend(bench.now, &bench.settings, &[old, new]), [false, true]);
+    assert_eq!(bench.extend(&[old, new]), [false, true]);
     assert_eq!(bench.acknowledge(old), Settled::NotLeased, "an old lease settles nothing");
     assert_eq!(bench.acknowledge(new), Settled::Now(JobState::Completed));
     assert_eq!(bench.stats().counters.refused, 3);
@@ -362,6 +367,7 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
         assert_eq!(queue.sequences[&job.id], *sequence);
         assert!(*sequence <= queue.last_sequence);
         assert!(job.failed_attempts <= job.receive_count && job.attempts.len() <= ATTEMPTS_KEPT);
+        expected.kept_bytes += job.kept_bytes();
         expected.bytes += job.payload.as_ref().map_or(0, |payload| payload.bytes.len() as u64);
         let (set, at) = match job.phase {
             Phase::Waiting { due } => (None, due),
@@ -396,7 +402,9 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
     assert_eq!((&queue.unfinished, &queue.groups), (&expected.unfinished, &expected.groups));
     assert_eq!((&queue.completed, &queue.dead, queue.bytes), (&expected.completed, &expected.dead, expected.bytes));
     assert!(queue.leased.len() as u64 <= settings.concurrency, "J8");
-    assert!(queue.duplicates.len() <= queue.remembered.len());
+    assert_eq!(queue.kept_bytes, expected.kept_bytes);
+    assert_eq!(queue.duplicates.len(), queue.remembered.len());
+    assert_eq!(queue.enqueues.len(), queue.windows.len());
 }
 
 /// Runs of random operations, and operations per run.
@@ -441,6 +449,7 @@ fn run(seed: u64) {
                         last = sequence;
                     }
                     Enqueued::Duplicate(first) => assert!(is_fifo && first != id, "J7: {context}"),
+                    Enqueued::TooMany => panic!("no visitor: {context}"),
                     Enqueued::Full => assert!(
                         bench.stats().waiting + bench.stats().running + bench.stats().dead >= 12,
                         "J15: {context}"
@@ -459,7 +468,7 @@ fn run(seed: u64) {
             5..=7 if !leases.is_empty() => {
                 let lease = leases.swap_remove(rng.random_range(0..leases.len()));
                 let outcome = match rng.random_range(0..8) {
-                    0..=2 => Outcome::Acknowledged { status: Some(200) },
+                    0..=2 => Outcome::Acknowledged(Some(response(200))),
                     3..=4 => Outcome::Failed(failure()),
                     5 => Outcome::FailedForGood(failure()),
                     6 => Outcome::Later { seconds: rng.random_range(0..20), pauses: rng.random_bool(0.2) },
@@ -470,7 +479,7 @@ fn run(seed: u64) {
             }
             8 if !leases.is_empty() => {
                 let lease = leases[rng.random_range(0..leases.len())];
-                bench.queue.extend(bench.now, &bench.settings, &[lease]);
+                bench.extend(&[lease]);
             }
             _ => bench.now = Micros(bench.now.0 + rng.random_range(0..12_000_000)),
         }

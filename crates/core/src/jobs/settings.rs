@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use super::LEASE_SECONDS;
 use super::id::JobQueueId;
-use super::target::JobTarget;
+use super::media_type::MediaType;
+use super::target::{JobTarget, JobTargetKind};
 use crate::TenantId;
 use crate::fields::FieldWording as W;
-use crate::fields::{Bounded, FieldError, Flag, Object as _, ObjectReader, Omissible, Reader, Reading};
+use crate::fields::{Bounded, FieldError, Flag, List, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
 
 /// Maximum size of a payload in bytes (J15).
@@ -32,8 +34,42 @@ const DAY: u64 = 86_400;
 /// Bounds of `retention`: one minute to ten days.
 const RETENTION_MIN: u64 = 60;
 const RETENTION_MAX: u64 = 10 * DAY;
+/// Maximum of `enqueues_per_minute`.
+const ENQUEUES_MAX: u64 = 600;
+/// Maximum number of content types in `accepts`.
+const ACCEPTS_MAX: usize = 20;
+/// Default of `accepts`: JSON, forms and plain text.
+const ACCEPTS: [&str; 4] =
+    ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+/// Defaults of `timeout` and `retention` for held orders: visitors wait for them.
+const HELD_TIMEOUT: u64 = 60;
+const HELD_RETENTION: u64 = 900;
 /// Bounds of `dead_letter_retention`: one day to two weeks.
 const DEAD_RETENTION_MAX: u64 = 14 * DAY;
+
+/// Who may enqueue jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobProducers {
+    /// Clients of the API.
+    Api,
+    /// Active sessions of the tenant's queues, too.
+    Active,
+    /// Every visitor with a valid ticket of the tenant's queues, too.
+    Visitors,
+}
+
+crate::word_field!(JobProducers { Api = "api", Active = "active", Visitors = "visitors" });
+
+/// Which held orders are sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobRetry {
+    /// Those that the origin has certainly not processed.
+    Safe,
+    /// Also those that it may have processed, for origins that honor `Idempotency-Key`.
+    Always,
+}
+
+crate::word_field!(JobRetry { Safe = "safe", Always = "always" });
 
 crate::fields! {
     /// The settings of a job queue. Times are in seconds.
@@ -45,7 +81,14 @@ crate::fields! {
         pub tenant: TenantId,
         /// Where jobs go.
         pub target: JobTarget,
-        /// Seconds after which a call of the handler has failed.
+        /// Who enqueues jobs beside clients of the API: `active` sessions, or all `visitors` with a valid ticket. `api` is nobody
+        /// else.
+        pub producers: JobProducers = JobProducers::Api,
+        /// Content types that visitors can enqueue. The API takes every type.
+        pub accepts: List<MediaType, 1, ACCEPTS_MAX> = ACCEPTS.iter().filter_map(|text| text.parse().ok()).collect(),
+        /// Maximum number of jobs that a session enqueues per minute.
+        pub enqueues_per_minute: Bounded<1, ENQUEUES_MAX> = 10,
+        /// Seconds after which a call of the handler has failed. For the target `origin` the default is 60.
         pub timeout: Bounded<1, TIMEOUT_MAX> = 300,
         /// Maximum number of jobs that run at a time.
         pub concurrency: Bounded<1, CONCURRENCY_MAX> = 10,
@@ -59,7 +102,7 @@ crate::fields! {
         pub max_backoff: Bounded<1, BACKOFF_MAX> = 900,
         /// Seconds after acceptance during which an equal job of a FIFO job queue is a duplicate.
         pub deduplication_interval: Bounded<0, DAY> = 300,
-        /// Seconds after which a job that is not finished becomes a dead letter.
+        /// Seconds after which a job that is not finished becomes a dead letter. For the target `origin` the default is 900.
         pub retention: Bounded<RETENTION_MIN, RETENTION_MAX> = 4 * DAY,
         /// Seconds for which dead letters are kept.
         pub dead_letter_retention: Bounded<DAY, DEAD_RETENTION_MAX> = DEAD_RETENTION_MAX,
@@ -69,6 +112,9 @@ crate::fields! {
         pub max_jobs: Bounded<1, JOBS_MAX> = 1_000_000,
         /// Maximum size of all payloads together in bytes, dead letters included.
         pub max_bytes: Bounded<1, BYTES_MAX> = BYTES,
+        /// Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that
+        /// it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only.
+        pub retry: JobRetry = JobRetry::Safe,
         /// Whether jobs are accepted but none is started.
         pub paused: Flag = false,
     }
@@ -76,6 +122,14 @@ crate::fields! {
 }
 
 fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>) {
+    if settings.holds_orders() {
+        check_held_orders(settings, object);
+    } else if settings.retry != JobRetry::Safe {
+        settings.retry = JobRetry::Safe;
+        if !object.is_stored() {
+            object.error("retry", W::OriginTargetOnly);
+        }
+    }
     if object.has_errors() || settings.max_backoff >= settings.min_backoff {
         return;
     }
@@ -83,6 +137,25 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
         settings.max_backoff = settings.min_backoff;
     } else {
         object.error("max_backoff", W::MaxBackoffTooShort);
+    }
+}
+
+fn check_held_orders(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>) {
+    for (name, value, default) in
+        [("timeout", &mut settings.timeout, HELD_TIMEOUT), ("retention", &mut settings.retention, HELD_RETENTION)]
+    {
+        if !object.has(name) {
+            *value = default;
+        }
+    }
+    if !settings.id.is_fifo() {
+        object.error("target.kind", W::OriginNeedsFifo);
+    }
+    if settings.producers != JobProducers::Api {
+        settings.producers = JobProducers::Api;
+        if !object.is_stored() {
+            object.error("producers", W::OriginProducers);
+        }
     }
 }
 
@@ -111,6 +184,24 @@ impl JobQueueSettings {
     /// Returns the invalid fields without which a job queue is nothing.
     pub fn from_stored(value: &Value) -> Result<Self, Vec<FieldError>> {
         Reader::read(value, Reading::Stored)
+    }
+
+    /// Whether the jobs are held orders, which are sent to the origin of their queue.
+    #[must_use]
+    pub fn holds_orders(&self) -> bool {
+        self.target.kind == JobTargetKind::Origin
+    }
+
+    /// J9: seconds of the lease of a received job.
+    #[must_use]
+    pub fn lease_seconds(&self) -> u64 {
+        if self.target.kind == JobTargetKind::Pull { self.timeout } else { LEASE_SECONDS }
+    }
+
+    /// Whether visitors can enqueue content of this type.
+    #[must_use]
+    pub fn accepts(&self, content_type: &str) -> bool {
+        MediaType::of_header(content_type).is_some_and(|media_type| self.accepts.contains(&media_type))
     }
 
     /// J10: microseconds from failed attempt `attempt`, counted from 1, to the next one. `spread` is uniform from 0 to 255 and
@@ -161,11 +252,60 @@ mod tests {
             (json!({ "concurrency": 0 }), "concurrency: must be a whole number from 1 to 1000; got 0"),
             (json!({ "min_backoff": 60, "max_backoff": 59 }), "max_backoff: must not be below min_backoff"),
             (json!({ "target": null }), "target: is required"),
-            (json!({ "target": { "kind": "pull" } }), "target.kind: must be one of \"http\""),
-            (json!({ "producers": "api" }), "producers: is unknown"),
+            (json!({ "target": { "kind": "push" } }), "target.kind: must be one of \"http\", \"pull\", \"origin\""),
+            (json!({ "target": { "kind": "http" } }), "target.url: is required"),
+            (json!({ "target": { "kind": "origin" } }), "target.kind: the kind \"origin\" needs a FIFO job queue"),
+            (json!({ "retry": "always" }), "retry: applies to the target kind \"origin\" only"),
+            (json!({ "producers": "all" }), "producers: must be one of \"api\", \"active\", \"visitors\""),
+            (json!({ "accepts": ["json"] }), "accepts[0]: must be a media type"),
+            (json!({ "enqueues_per_minute": 0 }), "enqueues_per_minute: must be a whole number from 1 to 600; got 0"),
+            (json!({ "from_a_later_version": 1 }), "from_a_later_version: is unknown"),
         ] {
             assert!(errors(&more).contains(expected), "{more}: {}", errors(&more));
         }
+    }
+
+    #[test]
+    fn held_orders_have_defaults_of_their_own() {
+        let orders = |more: &Value| {
+            let mut value = json!({ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } });
+            value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            JobQueueSettings::from_json(&value)
+        };
+        let settings = orders(&json!({ "timeout": null })).unwrap();
+        assert_eq!((settings.timeout, settings.retention, settings.retry), (60, 900, JobRetry::Safe));
+        assert_eq!(JobQueueSettings::from_json(&settings.to_value()).unwrap(), settings);
+        let settings = orders(&json!({ "timeout": 300, "retention": 3_600, "retry": "always" })).unwrap();
+        assert_eq!((settings.timeout, settings.retention, settings.retry), (300, 3_600, JobRetry::Always));
+        let error = orders(&json!({ "producers": "visitors" })).unwrap_err();
+        assert!(error[0].to_string().starts_with("producers: must be \"api\" for the target kind"), "{error:?}");
+    }
+
+    #[test]
+    fn content_types_are_compared_without_parameters() {
+        let settings = JobQueueSettings::from_json(&draft(&json!({}))).unwrap();
+        for good in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/x-www-form-urlencoded",
+            "application/www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "text/plain",
+        ] {
+            assert!(settings.accepts(good), "{good}");
+        }
+        for bad in ["", "text/html", "application/jsonp", "json", "application/json, text/plain"] {
+            assert!(!settings.accepts(bad), "{bad}");
+        }
+        let settings = JobQueueSettings::from_json(&draft(&json!({ "accepts": ["text/csv"] }))).unwrap();
+        assert!(settings.accepts("text/csv; header=present") && !settings.accepts("text/plain"));
+    }
+
+    #[test]
+    fn pulled_jobs_are_leased_for_the_timeout() {
+        let settings = |target: Value| JobQueueSettings::from_json(&draft(&json!({ "target": target }))).unwrap();
+        assert_eq!(settings(json!({ "kind": "pull" })).lease_seconds(), 300);
+        assert_eq!(settings(draft(&json!({}))["target"].clone()).lease_seconds(), LEASE_SECONDS);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Message;
 use crate::fields::FieldWording as W;
-use crate::fields::{Field, Omissible, Reader};
+use crate::fields::{Field, ObjectReader, Omissible, Reader};
 use crate::settings::{AbsoluteUrl, Origin};
 
 /// How a written signing secret begins, as Standard Webhooks says.
@@ -26,23 +26,43 @@ const FINGERPRINT_BYTES: usize = 4;
 pub enum JobTargetKind {
     /// The worker calls a handler over HTTP.
     Http,
+    /// Consumers receive the jobs over the API; no worker calls anything.
+    Pull,
+    /// The jobs are held orders: the worker sends them to the origin of their queue.
+    Origin,
 }
 
-crate::word_field!(JobTargetKind { Http = "http" });
+crate::word_field!(JobTargetKind { Http = "http", Pull = "pull", Origin = "origin" });
 
 crate::fields! {
     /// Where jobs go.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct JobTarget {
-        /// `http`: a handler is called.
+        /// `http`: a handler is called. `pull`: consumers receive the jobs over the API. `origin`: held orders are sent to the
+        /// origin of their queue.
         pub kind: JobTargetKind,
-        /// Address of the handler; its origin must be one of the tenant's.
-        pub url: HandlerUrl,
-        /// Secret that signs calls, as Standard Webhooks says. Generated if it is absent.
+        /// Address of the handler; its origin must be one of the tenant's. Required for `http`, and only for it.
+        pub url: Omissible<HandlerUrl>,
+        /// Secret that signs calls, as Standard Webhooks says; for `http` only. Generated if it is absent.
         pub secret: Omissible<SigningSecret>,
     }
+    check = check_target;
     // Without its target a job queue is nothing.
     const NEVER_IGNORED;
+}
+
+fn check_target(target: &mut JobTarget, object: &mut ObjectReader<'_>) {
+    if target.kind == JobTargetKind::Http {
+        if target.url.is_none() && !object.has_errors() {
+            object.error("url", W::Required.with("what", HandlerUrl::expected()));
+        }
+        return;
+    }
+    for (name, is_given) in [("url", target.url.take().is_some()), ("secret", target.secret.take().is_some())] {
+        if is_given && !object.is_stored() {
+            object.error(name, W::HttpTargetOnly);
+        }
+    }
 }
 
 /// The address of a handler.
@@ -150,6 +170,30 @@ mod tests {
         read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
+    #[test]
+    fn only_http_has_an_address_and_a_secret() {
+        let read = |value: &Value| {
+            let read = JobTarget::from_json(value);
+            read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        };
+        for (word, kind) in [("pull", JobTargetKind::Pull), ("origin", JobTargetKind::Origin)] {
+            let expected = JobTarget { kind, url: None, secret: None };
+            assert_eq!(read(&json!({ "kind": word })), Ok(expected.clone()));
+            assert_eq!(JobTarget::to_json(&expected), json!({ "kind": word }));
+            let more = json!({ "kind": word, "url": "https://crm.acme.example/", "secret": secret(32) });
+            let error = read(&more).unwrap_err();
+            assert_eq!(
+                error,
+                "url: applies to the target kind \"http\" only; secret: applies to the target kind \"http\" only"
+            );
+            assert_eq!(Reader::read::<JobTarget>(&more, crate::fields::Reading::Stored), Ok(expected));
+        }
+        assert_eq!(
+            read(&json!({ "kind": "http" })).unwrap_err(),
+            "url: is required: an address such as \"https://crm.example.com/jobs\""
+        );
+    }
+
     fn secret(length: usize) -> String {
         format!("whsec_{}", BASE64_STANDARD.encode(vec![7; length]))
     }
@@ -158,7 +202,7 @@ mod tests {
     fn target_round_trips() {
         for length in [24, 64] {
             let parsed = target("https://CRM.acme.example/jobs?kind=mail", &secret(length)).unwrap();
-            assert_eq!(parsed.url.origin().to_string(), "https://crm.acme.example");
+            assert_eq!(parsed.url.as_ref().unwrap().origin().to_string(), "https://crm.acme.example");
             assert_eq!(parsed.secret.as_ref().map(SigningSecret::key), Some(&*vec![7; length]));
             let expected =
                 json!({ "kind": "http", "url": "https://crm.acme.example/jobs?kind=mail", "secret": secret(length) });

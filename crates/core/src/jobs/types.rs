@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::content::{DeduplicationKey, Payload};
+use super::LEASE_SECONDS;
+use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{DeduplicationId, JobGroupId, JobId};
+use super::results::{JobResponse, Progress};
+use crate::SessionId;
 use crate::time::Micros;
 
 /// A job to enqueue.
@@ -19,11 +22,33 @@ pub struct NewJob {
     pub delay_seconds: u64,
     /// The user of the producer's site for whom the job runs.
     pub user_id: Option<String>,
+    /// The session that may follow the job.
+    pub session: Option<SessionId>,
+    /// Whether the session enqueues it itself, which `enqueues_per_minute` limits.
+    pub by_visitor: bool,
+    /// What the request that enqueued it has beside its body.
+    pub params: Option<JobParams>,
     /// Its content.
     pub payload: Payload,
 }
 
 impl NewJob {
+    /// A standard job that is due at once and belongs to nobody.
+    #[must_use]
+    pub const fn new(id: JobId, payload: Payload) -> Self {
+        Self {
+            id,
+            group: None,
+            deduplication_id: None,
+            delay_seconds: 0,
+            user_id: None,
+            session: None,
+            by_visitor: false,
+            params: None,
+            payload,
+        }
+    }
+
     /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).
     #[must_use]
     pub fn deduplication_key(&self) -> Option<DeduplicationKey> {
@@ -41,6 +66,8 @@ pub enum Enqueued {
     Duplicate(JobId),
     /// The job queue is full and it was not queued (J15).
     Full,
+    /// Its session has enqueued `enqueues_per_minute` jobs within [`super::ENQUEUES_WINDOW`], and it was not queued (J15).
+    TooMany,
 }
 
 /// The time for which a received job belongs to one consumer (J9). An old lease never equals a new one: the receive count only
@@ -51,6 +78,23 @@ pub struct Lease {
     pub job: JobId,
     /// How many times it has been received, this time included.
     pub receive_count: u64,
+}
+
+/// A lease to extend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// The lease.
+    pub lease: Lease,
+    /// For how many seconds from now on, at least.
+    pub seconds: u64,
+}
+
+impl Extension {
+    /// The extension of a worker, which lasts as long as a new lease.
+    #[must_use]
+    pub const fn of(lease: Lease) -> Self {
+        Self { lease, seconds: LEASE_SECONDS }
+    }
 }
 
 /// A job that was received.
@@ -66,6 +110,10 @@ pub struct LeasedJob {
     pub enqueued_at: Micros,
     /// The user for whom it runs.
     pub user_id: Option<String>,
+    /// The session that may follow it.
+    pub session: Option<SessionId>,
+    /// What the request that enqueued it has beside its body.
+    pub params: Option<JobParams>,
     /// Its content.
     pub payload: Payload,
 }
@@ -113,11 +161,8 @@ pub struct Failure {
 /// How a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The job is done; the response had this status.
-    Acknowledged {
-        /// The status of the response.
-        status: Option<u16>,
-    },
+    /// The job is done. The response, if there was one, is kept (J18).
+    Acknowledged(Option<JobResponse>),
     /// The attempt failed.
     Failed(Failure),
     /// The attempt failed, and no other one can succeed.
@@ -182,6 +227,15 @@ pub struct Attempt {
     pub status: Option<u16>,
 }
 
+/// How much a view of a job has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything but contents: no payload, and of the response that completed the job neither headers nor body.
+    Status,
+    /// Everything.
+    Contents,
+}
+
 /// What is known about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobView {
@@ -201,12 +255,23 @@ pub struct JobView {
     pub enqueued_at: Micros,
     /// When the next attempt is due; `None` unless it waits.
     pub due_at: Option<Micros>,
+    /// How many jobs start before it, if nothing changes: those that are due earlier, and the earlier ones of its group. 0
+    /// unless it waits; `None` if the backend can't count them.
+    pub ahead: Option<u64>,
     /// The last attempts, the oldest first.
     pub attempts: Vec<Attempt>,
+    /// The last progress messages, the oldest first (J18).
+    pub progress: Vec<Progress>,
     /// The user for whom it runs.
     pub user_id: Option<String>,
+    /// The session that may follow it.
+    pub session: Option<SessionId>,
+    /// What the request that enqueued it has beside its body.
+    pub params: Option<JobParams>,
     /// Its content; `None` once it is completed.
     pub payload: Option<Payload>,
+    /// The response that completed it.
+    pub result: Option<JobResponse>,
     /// Why it is a dead letter.
     pub reason: Option<FailureReason>,
     /// The start of the last response that reported a failure.

@@ -79,7 +79,7 @@ impl Tenant {
     /// Why the handler of a job queue is not allowed for this tenant.
     #[must_use]
     pub fn job_queue_refusal(&self, job_queue: &JobQueueSettings, by_superuser: bool) -> Option<FieldError> {
-        let fault = self.origin_refusal(job_queue.target.url.origin(), by_superuser)?;
+        let fault = self.origin_refusal(job_queue.target.url.as_ref()?.origin(), by_superuser)?;
         Some(FieldError::new("target.url", fault))
     }
 

@@ -1,12 +1,7 @@
 //! Names of the keys of job queues.
 
-use std::fmt::Write as _;
-
 use fred::types::Key;
-use vestibule_core::jobs::{DeduplicationKey, JobQueueId};
-
-/// Bytes of a digest in the name of a key. Two jobs of one digest can only be found on purpose, among one's own jobs.
-const DIGEST_BYTES: usize = 16;
+use vestibule_core::jobs::JobQueueId;
 
 /// Builds the names of the keys of a job queue. Its ID contains none of `{`, `}` and `:`, so it can't change the hash tag; the
 /// tag of a queue contains no `:`, so the keys of both differ.
@@ -24,7 +19,7 @@ impl<'a> JobKeys<'a> {
         format!("vestibule:{{jobs:{}}}:{name}", self.0)
     }
 
-    /// All keys but those of deduplication, in the order expected by scripts:
+    /// All keys but those that expire, which scripts name after these, in the order expected by scripts:
     ///
     /// - `ready`: sorted set, job that can start once it is due -> that time; of a group only the first job.
     /// - `groups`: sorted set, group and job -> 0.
@@ -32,30 +27,31 @@ impl<'a> JobKeys<'a> {
     /// - `unfinished`: sorted set, waiting or leased job -> acceptance.
     /// - `completed`, `dead`: sorted sets, job -> its end.
     /// - `jobs`: hash, job ID -> record.
-    /// - `payloads`: hash, job ID -> payload.
-    /// - `state`: hash, last sequence number, size of all payloads, rate bucket, pause, counters.
+    /// - `payloads`: hash, job ID -> payload; of a completed job headers and body of the response.
+    /// - `state`: hash, last sequence number, size of all payloads and of what is kept, rate bucket, pause, counters.
+    /// - `progress`: hash, job ID and number modulo the number that is kept -> time and message.
+    /// - `delivered`: sorted set, job whose response was delivered and is not removed yet -> that time.
     #[must_use]
-    pub fn all(self) -> [Key; 9] {
-        let names = ["ready", "groups", "leased", "unfinished", "completed", "dead", "jobs", "payloads", "state"];
+    pub fn all(self) -> [Key; 11] {
+        let names = [
+            "ready",
+            "groups",
+            "leased",
+            "unfinished",
+            "completed",
+            "dead",
+            "jobs",
+            "payloads",
+            "state",
+            "progress",
+            "delivered",
+        ];
         names.map(|name| self.named(name).into())
-    }
-
-    /// String, expires: ID of the first job with this deduplication key, and its acceptance.
-    #[must_use]
-    pub fn deduplication(self, key: &DeduplicationKey) -> String {
-        let digest = key.digest();
-        let hex = digest.iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        self.named(&format!("dedup:{hex}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::jobs::{JobId, NewJob, Payload};
-
     use super::*;
 
     #[test]
@@ -74,18 +70,9 @@ mod tests {
                 "vestibule:{jobs:orders.fifo}:jobs",
                 "vestibule:{jobs:orders.fifo}:payloads",
                 "vestibule:{jobs:orders.fifo}:state",
+                "vestibule:{jobs:orders.fifo}:progress",
+                "vestibule:{jobs:orders.fifo}:delivered",
             ]
         );
-        let job = NewJob {
-            id: JobId::from_bytes([0; JobId::SIZE]),
-            group: Some("user-17".parse().unwrap()),
-            deduplication_id: Some("change-4711".parse().unwrap()),
-            delay_seconds: 0,
-            user_id: None,
-            payload: Payload { content_type: String::new(), bytes: Vec::new() },
-        };
-        let key = JobKeys::of(&job_queue).deduplication(&job.deduplication_key().unwrap());
-        // printf 'user-17\0\1change-4711' | sha256sum
-        assert_eq!(key, "vestibule:{jobs:orders.fifo}:dedup:fe4670dacd783880024eeecdab0597d5");
     }
 }

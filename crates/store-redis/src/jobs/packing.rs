@@ -1,14 +1,20 @@
 //! The arguments of the functions of job queues. Maps are packed with named fields; bytes are arguments of their own, because
 //! scripts can't unpack them.
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use fred::types::Value;
 use serde::Serialize;
 use vestibule_core::jobs::{
-    Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobQueueSettings, NewJob, Outcome, RESPONSE_KEPT,
+    DeduplicationKey, Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings,
+    JobResponse, NewJob, Outcome, RESPONSE_KEPT,
 };
 
 use crate::command::nothing;
+
+/// Bytes of a digest in the name of a key. Two jobs of one digest can only be found on purpose, among one's own jobs.
+const DIGEST_BYTES: usize = 16;
 
 /// The settings that the rules use.
 #[derive(Serialize)]
@@ -25,10 +31,13 @@ struct Settings {
     result_ttl: u64,
     max_jobs: u64,
     max_bytes: u64,
+    enqueues_per_minute: u64,
+    lease_seconds: u64,
+    holds_orders: bool,
     paused: bool,
 }
 
-/// The fields of a job's record that the producer decides, its delay, and the number of its key of deduplication.
+/// The fields of a job's record that the producer decides, its delay, and the digest of its key of deduplication.
 #[derive(Serialize)]
 struct New<'a> {
     content_type: &'a str,
@@ -36,9 +45,14 @@ struct New<'a> {
     group: Option<&'a JobGroupId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    by_visitor: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a JobParams>,
     delay_seconds: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<usize>,
+    key: Option<String>,
 }
 
 /// A settlement without its job ID and the response.
@@ -55,6 +69,9 @@ enum PackedOutcome {
     Acknowledged {
         #[serde(skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        location: Option<String>,
+        size: u64,
     },
     Failed {
         reason: FailureReason,
@@ -91,24 +108,58 @@ pub(super) fn pack_settings(settings: &JobQueueSettings) -> Result<Value, JobBac
         result_ttl: settings.result_ttl,
         max_jobs: settings.max_jobs,
         max_bytes: settings.max_bytes,
+        enqueues_per_minute: settings.enqueues_per_minute,
+        lease_seconds: settings.lease_seconds(),
+        holds_orders: settings.holds_orders(),
         paused: settings.paused,
     })
 }
 
 /// The arguments of a job to enqueue.
-pub(super) fn new_job(job: NewJob, key: Option<usize>) -> Result<[Value; 3], JobBackendError> {
+pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
+    let key = job.deduplication_key().as_ref().map(digest);
     let fields = pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
         user_id: job.user_id.as_deref(),
+        session: job.session.map(|session| session.to_string()),
+        by_visitor: job.by_visitor,
+        params: job.params.as_ref(),
         delay_seconds: job.delay_seconds,
         key,
     })?;
     Ok([id(job.id), fields, Value::Bytes(job.payload.bytes.into())])
 }
 
+/// A key of deduplication, as names of keys have it.
+fn digest(key: &DeduplicationKey) -> String {
+    key.digest().iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Headers and body of a response in one value: the size of the headers, the headers, and the body.
+fn pack_contents(response: &JobResponse) -> Value {
+    let size = (response.headers.len() as u32).to_be_bytes();
+    Value::Bytes([&size, &*response.headers, &*response.body].concat().into())
+}
+
+/// Unpacks headers and body.
+pub(super) fn unpack_contents(contents: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (headers, body) = contents
+        .split_first_chunk()
+        .and_then(|(size, rest)| rest.split_at_checked(u32::from_be_bytes(*size) as usize))
+        .unwrap_or_default();
+    (headers.to_vec(), body.to_vec())
+}
+
 /// The details of a settlement, and the response.
-pub(super) fn pack_outcome(receive_count: u64, outcome: Outcome) -> Result<(Value, Value), JobBackendError> {
+pub(super) fn pack_outcome(
+    settings: &JobQueueSettings,
+    receive_count: u64,
+    outcome: Outcome,
+) -> Result<(Value, Value), JobBackendError> {
     let failed = |failure: Failure, is_final| {
         let Failure { reason, status, mut response } = failure;
         // The script keeps no more; this saves sending it.
@@ -116,11 +167,47 @@ pub(super) fn pack_outcome(receive_count: u64, outcome: Outcome) -> Result<(Valu
         (PackedOutcome::Failed { reason, status, is_final }, Value::Bytes(response.into()))
     };
     let (outcome, response) = match outcome {
-        Outcome::Acknowledged { status } => (PackedOutcome::Acknowledged { status }, nothing()),
+        Outcome::Acknowledged(None) => {
+            (PackedOutcome::Acknowledged { status: None, location: None, size: 0 }, nothing())
+        }
+        Outcome::Acknowledged(Some(response)) => {
+            let response = response.kept(settings);
+            let (size, contents) = (response.size(), pack_contents(&response));
+            let JobResponse { status, location, .. } = response;
+            (PackedOutcome::Acknowledged { status: Some(status), location, size }, contents)
+        }
         Outcome::Failed(failure) => failed(failure, false),
         Outcome::FailedForGood(failure) => failed(failure, true),
         Outcome::Later { seconds, pauses } => (PackedOutcome::Later { seconds, pauses }, nothing()),
         Outcome::Requeued => (PackedOutcome::Requeued, nothing()),
     };
     Ok((pack(&Details { receive_count, outcome })?, response))
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::jobs::Payload;
+
+    use super::*;
+
+    #[test]
+    fn names_of_deduplication_are_stable() {
+        let job = NewJob {
+            group: Some("user-17".parse().unwrap()),
+            deduplication_id: Some("change-4711".parse().unwrap()),
+            ..NewJob::new(JobId::random(), Payload { content_type: String::new(), bytes: Vec::new() })
+        };
+        // printf 'user-17\0\1change-4711' | sha256sum
+        assert_eq!(digest(&job.deduplication_key().unwrap()), "fe4670dacd783880024eeecdab0597d5");
+    }
+
+    #[test]
+    fn contents_of_another_version_are_empty() {
+        let response = JobResponse { headers: b"a: b".to_vec(), body: b"hello".to_vec(), ..JobResponse::default() };
+        let Value::Bytes(packed) = pack_contents(&response) else { panic!("not bytes") };
+        assert_eq!(unpack_contents(&packed), (response.headers, response.body));
+        for other in [&b""[..], b"\0\0\0\x09abc"] {
+            assert_eq!(unpack_contents(other), (Vec::new(), Vec::new()));
+        }
+    }
 }

@@ -7,12 +7,13 @@ use fred::types::Value;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use vestibule_core::jobs::{
-    Attempt, Enqueued, FailureReason, JobCounters, JobGroupId, JobId, JobState, JobStats, JobView, Lease, LeasedJob,
-    Payload, Received, Settled,
+    Attempt, Detail, Enqueued, FailureReason, JobCounters, JobGroupId, JobId, JobParams, JobResponse, JobState,
+    JobStats, JobView, Lease, LeasedJob, Payload, Progress, ProgressAdded, ProgressMessage, Received, Settled,
 };
-use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
-use crate::codes::{JOB_ACCEPTED, JOB_FULL};
+use super::packing::unpack_contents;
+use crate::codes::{JOB_ACCEPTED, JOB_FULL, JOB_NOT_LEASED, JOB_TOO_MANY};
 use crate::reply::{Reply, corrupt};
 
 /// What `queue.lua` stores of a job.
@@ -26,12 +27,34 @@ struct Record {
     failed_attempts: u64,
     group: Option<JobGroupId>,
     user_id: Option<String>,
+    session: Option<String>,
+    params: Option<JobParams>,
     /// Absent once the job is completed.
     content_type: Option<String>,
     #[serde(default)]
     attempts: Vec<PackedAttempt>,
+    /// Number of the last progress message.
+    #[serde(default)]
+    progress: u64,
+    result: Option<PackedResult>,
     /// Why it is a dead letter.
     reason: Option<FailureReason>,
+}
+
+impl Record {
+    fn session(&self) -> Option<SessionId> {
+        self.session.as_ref().and_then(|session| session.parse().ok())
+    }
+}
+
+/// The response that completed a job, without headers and body.
+#[derive(Deserialize)]
+struct PackedResult {
+    status: u16,
+    location: Option<String>,
+    /// Size of headers and body; absent once they are removed.
+    #[serde(default)]
+    size: u64,
 }
 
 #[derive(Deserialize)]
@@ -62,12 +85,28 @@ fn state(word: &str) -> Result<JobState, StoreError> {
     serde_json::from_value(word.into()).map_err(|_| corrupt("the state of a job", word))
 }
 
+/// Progress messages, the last of which has this number. Each is its time, a space, and the message.
+fn progress(messages: Value, last: u64) -> Result<Vec<Progress>, StoreError> {
+    let invalid = || corrupt("progress of a job", "another value");
+    let messages: Vec<String> = messages.convert().map_err(|error| corrupt("progress of a job", error))?;
+    let first = (last + 1).saturating_sub(messages.len() as u64);
+    (first..)
+        .zip(messages)
+        .map(|(id, text)| {
+            let (at, message) = text.split_once(' ').ok_or_else(invalid)?;
+            let at = Micros(at.parse().map_err(|_| invalid())?);
+            Ok(Progress { id, at, message: ProgressMessage::of_stored(message.to_owned()) })
+        })
+        .collect()
+}
+
 impl Reply {
     /// What became of a job to enqueue.
     pub(super) fn enqueued(&mut self) -> Result<Enqueued, StoreError> {
         match self.value()? {
             Value::Integer(JOB_ACCEPTED) => Ok(Enqueued::Accepted),
             Value::Integer(JOB_FULL) => Ok(Enqueued::Full),
+            Value::Integer(JOB_TOO_MANY) => Ok(Enqueued::TooMany),
             Value::Bytes(first) => job_id(&first).map(Enqueued::Duplicate),
             Value::String(first) => job_id(first.as_bytes()).map(Enqueued::Duplicate),
             other => Err(corrupt("what became of a job", other.kind())),
@@ -83,6 +122,8 @@ impl Reply {
             let bytes = self.bytes()?.to_vec();
             jobs.push(LeasedJob {
                 lease: Lease { job: job_id(&id)?, receive_count: record.receive_count },
+                session: record.session(),
+                params: record.params,
                 group: record.group,
                 sequence: record.sequence,
                 enqueued_at: record.enqueued_at,
@@ -101,25 +142,51 @@ impl Reply {
         }
     }
 
-    /// The reply of `get.lua`.
-    pub(super) fn job_view(mut self, id: JobId) -> Result<Option<JobView>, StoreError> {
-        let Some(word) = self.next_bytes()? else { return Ok(None) };
-        let state = state(std::str::from_utf8(&word).unwrap_or_default())?;
-        let due_at = self.number()?.map(Micros);
+    /// What became of a progress message.
+    pub(super) fn progress_added(&mut self) -> Result<ProgressAdded, StoreError> {
+        match self.value()? {
+            Value::Integer(JOB_ACCEPTED) => Ok(ProgressAdded::Added),
+            Value::Integer(JOB_FULL) => Ok(ProgressAdded::Full),
+            Value::Integer(JOB_NOT_LEASED) => Ok(ProgressAdded::NotLeased),
+            other => Err(corrupt("what became of a progress message", other.kind())),
+        }
+    }
+
+    /// The part of the reply of `get.lua` about one job.
+    pub(super) fn job_view(&mut self, id: JobId, detail: Detail) -> Result<Option<JobView>, StoreError> {
+        let word = self.text()?.unwrap_or_default();
+        if word.is_empty() {
+            return Ok(None);
+        }
+        let (state, due_at, ahead) = (state(&word)?, self.number()?.map(Micros), self.whole()?);
         let record: Record = unpack(&self.bytes()?)?;
-        let (response, payload) = (self.bytes()?.to_vec(), self.bytes()?.to_vec());
+        let (response, contents) = (self.bytes()?.to_vec(), self.bytes()?);
+        let progress = progress(self.value()?, record.progress)?;
+        let has_contents = detail == Detail::Contents;
+        let result = record.result.as_ref().map(|result| {
+            let (headers, body) = if result.size > 0 { unpack_contents(&contents) } else { Default::default() };
+            JobResponse { status: result.status, location: result.location.clone(), headers, body }
+        });
         Ok(Some(JobView {
             id,
             state,
-            group: record.group,
             sequence: record.sequence,
             receive_count: record.receive_count,
             failed_attempts: record.failed_attempts,
             enqueued_at: record.enqueued_at,
             due_at,
+            ahead: Some(ahead),
+            progress,
+            session: record.session(),
+            group: record.group,
             attempts: record.attempts.into_iter().map(Attempt::from).collect(),
             user_id: record.user_id,
-            payload: record.content_type.map(|content_type| Payload { content_type, bytes: payload }),
+            params: record.params,
+            payload: record
+                .content_type
+                .filter(|_| has_contents)
+                .map(|content_type| Payload { content_type, bytes: contents.to_vec() }),
+            result,
             reason: record.reason,
             response,
         }))

@@ -29,6 +29,8 @@ async fn outcome(url: &str, tenant: Option<&Value>) -> Outcome {
         sequence: 1,
         enqueued_at: Micros(0),
         user_id: None,
+        session: None,
+        params: None,
         payload: Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() },
     };
     handler.call(job).await

@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Enqueued, JobBackend, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobView, Lease, NewJob,
-    Payload, Received, Settled, Settlement,
+    Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobView,
+    Lease, NewJob, Payload, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
@@ -124,7 +124,7 @@ impl JobBackend for Backend {
         received
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Lease]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
         self.memory.extend(settings, leases).await
     }
 
@@ -140,8 +140,26 @@ impl JobBackend for Backend {
         self.memory.settle(settings, settlements).await
     }
 
-    async fn get(&self, settings: &JobQueueSettings, job: JobId) -> Result<Option<JobView>, JobBackendError> {
-        self.memory.get(settings, job).await
+    async fn get(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+        detail: Detail,
+    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+        self.memory.get(settings, jobs, detail).await
+    }
+
+    async fn add_progress(
+        &self,
+        settings: &JobQueueSettings,
+        lease: Lease,
+        message: ProgressMessage,
+    ) -> Result<ProgressAdded, JobBackendError> {
+        self.memory.add_progress(settings, lease, message).await
+    }
+
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+        self.memory.mark_delivered(settings, job).await
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
@@ -239,7 +257,7 @@ impl Fixture {
     }
 
     pub(super) async fn view(&self, settings: &JobQueueSettings, job: JobId) -> JobView {
-        self.backend.get(settings, job).await.unwrap().unwrap()
+        self.backend.get(settings, &[job], Detail::Contents).await.unwrap().remove(0).unwrap()
     }
 
     /// Waits until the job is in this state.
@@ -258,5 +276,5 @@ impl Fixture {
 }
 
 pub(super) fn new_job(payload: Payload) -> NewJob {
-    NewJob { id: JobId::random(), group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload }
+    NewJob::new(JobId::random(), payload)
 }

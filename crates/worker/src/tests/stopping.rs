@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, advance};
 use vestibule_core::fields::Object as _;
-use vestibule_core::jobs::{JobBackend as _, JobQueueSettings, JobState, Payload};
+use vestibule_core::jobs::{Extension, JobBackend as _, JobQueueSettings, JobState, Payload};
 use vestibule_core::{ManualClock, Micros};
 use vestibule_store_memory::MemoryJobs;
 
@@ -101,7 +101,7 @@ async fn lease_is_extended_during_the_call() {
     let keeping = tokio::spawn(leases.clone().keep(it.backend.clone(), move || settings.clone(), counters));
     it.pass(120).await;
     assert!(held.until() > Instant::now() + Duration::from_secs(19));
-    assert_eq!(it.backend.extend(&it.settings, &[lease]).await.unwrap(), [true]);
+    assert_eq!(it.backend.extend(&it.settings, &[Extension::of(lease)]).await.unwrap(), [true]);
     keeping.abort();
 }
 

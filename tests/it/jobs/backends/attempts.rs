@@ -55,6 +55,18 @@ pub(super) async fn j09_extension_keeps_the_lease(fixture: &JobsFixture) {
     assert_eq!(queue.view(1).await.unwrap().attempts[0].started_at, START);
 }
 
+pub(super) async fn j09_pulled_job_is_leased_for_its_timeout(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "target": { "kind": "pull" }, "timeout": 600 }));
+    queue.enqueue(job(1, None)).await;
+    let lease = queue.start_one().await;
+    queue.advance_seconds(599);
+    assert_eq!(queue.extend_by(lease, 900).await, [true]);
+    queue.advance_seconds(899);
+    assert_eq!(queue.view(1).await.unwrap().state, JobState::Running);
+    queue.advance_seconds(1);
+    assert_eq!(queue.view(1).await.unwrap().state, JobState::Retrying);
+}
+
 pub(super) async fn j10_failed_job_is_retried(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "max_attempts": 3 }));
     queue.enqueue(job(1, None)).await;

@@ -88,6 +88,30 @@ pub(super) async fn j08_next_due_is_exact(fixture: &JobsFixture) {
     assert_eq!(queue.next_due().await, Some(queue.now().add_seconds(20)), "the pause");
 }
 
+pub(super) async fn j08_jobs_ahead_are_counted(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "concurrency": 1 }));
+    queue.enqueue(NewJob { delay_seconds: 10, ..job(9, None) }).await;
+    queue.enqueue_numbers(1..=3, None).await;
+    let lease = queue.start_one().await;
+    let ahead = async |number| queue.status(number).await.unwrap().ahead;
+    assert_eq!([ahead(1).await, ahead(2).await, ahead(3).await, ahead(9).await], [0, 0, 1, 2].map(Some));
+    queue.acknowledge(lease).await;
+    assert_eq!(ahead(1).await, Some(0));
+    let queue = fixture.fifo(&json!({ "concurrency": 1 }));
+    queue.enqueue_numbers(1..=3, Some("a")).await;
+    queue.enqueue_numbers(4..=6, Some("b")).await;
+    let ahead = async || {
+        let mut counts = Vec::new();
+        for number in 1..=6 {
+            counts.push(queue.status(number).await.unwrap().ahead.unwrap());
+        }
+        counts
+    };
+    assert_eq!(ahead().await, [0, 2, 3, 1, 2, 3], "the next one of a group starts after the first ones of all groups");
+    queue.start_one().await;
+    assert_eq!(ahead().await, [0, 2, 3, 0, 1, 2]);
+}
+
 pub(super) async fn j13_paused_job_queue_starts_nothing(fixture: &JobsFixture) {
     let mut queue = fixture.standard(&json!({ "paused": true }));
     queue.enqueue_numbers(1..=1, None).await;

@@ -1,7 +1,10 @@
 //! What becomes of a job to enqueue: J1 to J4, J7, J15.
 
 use serde_json::json;
-use vestibule_core::jobs::{Enqueued, JOB_BATCH, JobCounters, JobQueueId, JobState, NewJob, Payload};
+use vestibule_core::SessionId;
+use vestibule_core::jobs::{
+    ENQUEUES_WINDOW, Enqueued, JOB_BATCH, JobCounters, JobParams, JobQueueId, JobState, JobView, NewJob, Payload,
+};
 
 use super::fixture::{JobsFixture, job};
 
@@ -35,13 +38,25 @@ pub(super) async fn j03_accepted_job_is_stored(fixture: &JobsFixture) {
     let bytes: Vec<u8> = (0..=255).collect();
     let payload = Payload { content_type: "application/octet-stream; x=\"\u{e4}\"".to_owned(), bytes };
     let user_id = Some("user 17 \u{1f3ab}".to_owned());
-    let new = NewJob { payload: payload.clone(), user_id: user_id.clone(), ..job(1, Some("a:b")) };
+    let session = Some(SessionId::random());
+    let query = json!({ "query": { "name": "übrig" } });
+    let params = JobParams::of(query.as_object().unwrap());
+    let new = NewJob {
+        payload: payload.clone(),
+        user_id: user_id.clone(),
+        session,
+        params: params.clone(),
+        ..job(1, Some("a:b"))
+    };
     assert_eq!(queue.enqueue(new).await, Enqueued::Accepted);
     let view = queue.view(1).await.unwrap();
     assert_eq!((view.state, view.sequence, view.receive_count), (JobState::Queued, 1, 0));
     assert_eq!((view.enqueued_at, view.due_at), (queue.now(), Some(queue.now())));
     assert_eq!((view.payload.as_ref(), &view.user_id), (Some(&payload), &user_id));
+    assert_eq!((view.session, &view.params), (session, &params));
+    assert_eq!(queue.status(1).await, Some(JobView { payload: None, ..view }), "the same without contents");
     let received = queue.receive(1).await.remove(0);
+    assert_eq!((received.session, received.params), (session, params));
     assert_eq!((received.payload, received.user_id), (payload, user_id));
     assert_eq!((received.group, received.sequence), (Some("a:b".parse().unwrap()), 1));
     assert_eq!(received.enqueued_at, queue.now());
@@ -108,6 +123,24 @@ pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({}));
     let answers = queue.enqueue_all((0..=JOB_BATCH as u64).map(|number| job(number, None)).collect()).await;
     assert_eq!(answers.iter().position(|answer| *answer == Enqueued::Full), Some(JOB_BATCH));
+}
+
+pub(super) async fn j15_sessions_are_limited(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "enqueues_per_minute": 2 }));
+    let [one, other] = [SessionId::random(), SessionId::random()];
+    let by = |number, session| NewJob { session: Some(session), by_visitor: true, ..job(number, Some("a")) };
+    assert_eq!(queue.enqueue(by(1, one)).await, Enqueued::Accepted);
+    queue.advance_seconds(ENQUEUES_WINDOW - 1);
+    let answers = queue.enqueue_all(vec![by(1, one), by(2, one), by(3, one), by(4, other)]).await;
+    let first = Enqueued::Duplicate(job(1, None).id);
+    assert_eq!(answers, [first, Enqueued::Accepted, Enqueued::TooMany, Enqueued::Accepted], "duplicates do not count");
+    assert_eq!(queue.view(3).await, None);
+    let of_the_site = NewJob { by_visitor: false, ..by(3, one) };
+    assert_eq!(queue.enqueue(of_the_site).await, Enqueued::Accepted, "clients of the API are not limited");
+    queue.advance_seconds(1);
+    assert_eq!(queue.enqueue_all(vec![by(5, one), by(6, one)]).await, [Enqueued::Accepted; 2], "a new window");
+    assert_eq!(queue.enqueue(by(7, one)).await, Enqueued::TooMany);
+    assert_eq!(queue.enqueue(by(8, other)).await, Enqueued::Accepted);
 }
 
 pub(super) async fn j17_job_queues_are_separate(fixture: &JobsFixture) {

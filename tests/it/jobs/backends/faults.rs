@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 use vestibule_core::jobs::{
-    Enqueued, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats, Lease, Outcome, Settled,
-    Settlement,
+    Detail, Enqueued, Extension, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats, Lease,
+    Outcome, Settled, Settlement,
 };
 use vestibule_core::{Clock, ManualClock};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
@@ -40,7 +40,7 @@ fn group_of(number: u64) -> String {
 }
 
 fn acknowledged(lease: Lease) -> Settlement {
-    Settlement { lease, outcome: Outcome::Acknowledged { status: None } }
+    Settlement { lease, outcome: Outcome::Acknowledged(None) }
 }
 
 /// Enqueues jobs and acknowledges some until the server is killed. Returns the accepted and the acknowledged ones.
@@ -116,7 +116,7 @@ async fn f02_append_only_file_keeps_accepted_jobs() {
     redis.restart().await;
     until_back(&jobs, &settings).await;
     for number in &accepted {
-        let view = jobs.get(&settings, job(*number, None).id).await.unwrap();
+        let view = jobs.get(&settings, &[job(*number, None).id], Detail::Status).await.unwrap().remove(0);
         let state = view.unwrap_or_else(|| panic!("job {number} is lost")).state;
         assert!(!done.contains(number) || state == JobState::Completed, "job {number} is {state:?} again");
     }
@@ -140,7 +140,7 @@ async fn f02_without_persistence_all_jobs_are_lost() {
     let lease = Lease { job: job(0, None).id, receive_count: 1 };
     assert_eq!(jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap(), [Settled::NotLeased]);
     assert_eq!(jobs.enqueue(&settings, vec![job(0, Some("g0"))]).await.unwrap(), [Enqueued::Accepted]);
-    assert_eq!(jobs.get(&settings, job(0, None).id).await.unwrap().unwrap().sequence, 1);
+    assert_eq!(jobs.get(&settings, &[job(0, None).id], Detail::Status).await.unwrap().remove(0).unwrap().sequence, 1);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn consumers_never_share_a_lease() {
                 let other = running.lock().unwrap().insert(group.clone(), received.lease);
                 assert_eq!(other, None, "J5: one job of a group at a time");
                 leases.lock().unwrap().push((group.clone(), received.sequence));
-                assert_eq!(jobs.extend(&settings, &[received.lease]).await.unwrap(), [true]);
+                assert_eq!(jobs.extend(&settings, &[Extension::of(received.lease)]).await.unwrap(), [true]);
                 running.lock().unwrap().remove(&group);
                 jobs.settle(&settings, vec![acknowledged(received.lease)]).await.unwrap();
             }
@@ -199,9 +199,9 @@ async fn frozen_redis_is_unavailable_and_loses_nothing() {
     redis.freeze();
     fails(jobs.enqueue(&settings, vec![job(1, Some("a"))])).await;
     fails(jobs.receive(&settings, 1)).await;
-    fails(jobs.extend(&settings, &[lease])).await;
+    fails(jobs.extend(&settings, &[Extension::of(lease)])).await;
     fails(jobs.settle(&settings, vec![acknowledged(lease)])).await;
-    fails(jobs.get(&settings, lease.job)).await;
+    fails(jobs.get(&settings, &[lease.job], Detail::Status)).await;
     fails(jobs.stats(&settings)).await;
     redis.thaw();
     until_back(&jobs, &settings).await;

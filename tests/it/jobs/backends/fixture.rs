@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Enqueued, Failure, FailureReason, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobStats, JobView, Lease,
-    LeasedJob, NewJob, Outcome, Payload, Settled, Settlement,
+    Detail, Enqueued, Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobResponse,
+    JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Payload, ProgressAdded, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryJobs;
@@ -87,19 +87,17 @@ pub(crate) fn job(number: u64, group: Option<&str>) -> NewJob {
     let (mut id, mixed) = ([0; JobId::SIZE], number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     id[..6].copy_from_slice(&mixed.to_be_bytes()[..6]);
     id[6..].copy_from_slice(&number.to_be_bytes());
-    NewJob {
-        id: JobId::from_bytes(id),
-        group: group.map(|group| group.parse().unwrap()),
-        deduplication_id: None,
-        delay_seconds: 0,
-        user_id: None,
-        payload: Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() },
-    }
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() };
+    NewJob { group: group.map(|group| group.parse().unwrap()), ..NewJob::new(JobId::from_bytes(id), payload) }
 }
 
 /// The number of a job.
 pub(crate) fn number_of(job: JobId) -> u64 {
     u64::from_be_bytes(*job.as_bytes().last_chunk().unwrap())
+}
+
+pub(crate) fn response(body: &[u8]) -> JobResponse {
+    JobResponse { status: 204, body: body.to_vec(), ..JobResponse::default() }
 }
 
 pub(crate) fn failure() -> Failure {
@@ -169,7 +167,12 @@ impl JobQueueFixture<'_> {
     }
 
     pub(crate) async fn extend(&self, leases: &[Lease]) -> Vec<bool> {
-        self.fixture.backend.extend(&self.settings, leases).await.unwrap()
+        let extensions: Vec<_> = leases.iter().copied().map(Extension::of).collect();
+        self.fixture.backend.extend(&self.settings, &extensions).await.unwrap()
+    }
+
+    pub(crate) async fn extend_by(&self, lease: Lease, seconds: u64) -> Vec<bool> {
+        self.fixture.backend.extend(&self.settings, &[Extension { lease, seconds }]).await.unwrap()
     }
 
     pub(crate) async fn settle(&self, lease: Lease, outcome: Outcome) -> Settled {
@@ -178,7 +181,7 @@ impl JobQueueFixture<'_> {
     }
 
     pub(crate) async fn acknowledge(&self, lease: Lease) -> Settled {
-        self.settle(lease, Outcome::Acknowledged { status: Some(204) }).await
+        self.settle(lease, Outcome::Acknowledged(Some(response(b"done")))).await
     }
 
     pub(crate) async fn fail(&self, lease: Lease) -> Settled {
@@ -186,7 +189,22 @@ impl JobQueueFixture<'_> {
     }
 
     pub(crate) async fn view(&self, number: u64) -> Option<JobView> {
-        self.fixture.backend.get(&self.settings, job(number, None).id).await.unwrap()
+        let id = job(number, None).id;
+        self.fixture.backend.get(&self.settings, &[id], Detail::Contents).await.unwrap().remove(0)
+    }
+
+    /// What is known without contents.
+    pub(crate) async fn status(&self, number: u64) -> Option<JobView> {
+        let id = job(number, None).id;
+        self.fixture.backend.get(&self.settings, &[id], Detail::Status).await.unwrap().remove(0)
+    }
+
+    pub(crate) async fn add_progress(&self, lease: Lease, message: &str) -> ProgressAdded {
+        self.fixture.backend.add_progress(&self.settings, lease, message.parse().unwrap()).await.unwrap()
+    }
+
+    pub(crate) async fn mark_delivered(&self, number: u64) {
+        self.fixture.backend.mark_delivered(&self.settings, job(number, None).id).await.unwrap();
     }
 
     pub(crate) async fn stats(&self) -> JobStats {

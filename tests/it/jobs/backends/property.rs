@@ -10,12 +10,12 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
-use serde_json::json;
-use vestibule_core::ManualClock;
+use serde_json::{Map, json};
 use vestibule_core::jobs::{
-    Enqueued, Failure, FailureReason, JobBackend, JobQueueSettings, JobStats, Lease, LeasedJob, NewJob, Outcome,
-    Payload, Settled, Settlement,
+    Detail, Enqueued, Extension, Failure, FailureReason, JobBackend, JobParams, JobQueueSettings, JobResponse,
+    JobStats, Lease, LeasedJob, NewJob, Outcome, PROGRESS_KEPT, Payload, ProgressAdded, Settled, Settlement,
 };
+use vestibule_core::{ManualClock, SessionId};
 use vestibule_store_memory::MemoryJobs;
 
 use super::fixture::{JobsFixture, job, random_id, settings_of};
@@ -42,6 +42,8 @@ struct Run {
     rng: SmallRng,
     settings: JobQueueSettings,
     is_fifo: bool,
+    /// Whether the jobs are held orders. It stays, as the target of a job queue with jobs does.
+    holds_orders: bool,
     /// It stays: which keys are still known after a change depends on when they are removed.
     deduplication_interval: u64,
     /// The number of the next job.
@@ -75,6 +77,7 @@ impl Run {
             redis,
             clock,
             settings: settings_of(&id, &json!({})),
+            holds_orders: is_fifo && rng.random_bool(0.5),
             rng,
             is_fifo,
             deduplication_interval,
@@ -105,8 +108,11 @@ impl Run {
             "retention": self.pick(&[60, 90, 86_400]), "dead_letter_retention": 86_400,
             "deduplication_interval": self.deduplication_interval, "result_ttl": self.pick(&[60, 120]),
             "max_jobs": self.pick(&[15, 1000, 1000]), "max_bytes": self.pick(&[60, 10_000, 10_000]),
-            "paused": self.rng.random_bool(0.1),
+            "enqueues_per_minute": self.pick(&[1, 3, 100]), "paused": self.rng.random_bool(0.1),
         });
+        if self.holds_orders {
+            changes["target"] = json!({ "kind": "origin" });
+        }
         if self.rng.random_bool(0.3) {
             changes["dispatches_per_minute"] = self.pick(&[1, 7, 60, 121, 600_000]).into();
         }
@@ -130,6 +136,10 @@ impl Run {
             user_id: self.rng.random_bool(0.3).then(|| format!("user {number}")),
             payload: Payload { content_type, bytes },
             deduplication_id,
+            session: self.rng.random_bool(0.5).then(|| SessionId::from_bytes([self.rng.random_range(0..3); 14])),
+            // Redis expires windows by its own clock, which does not step back here.
+            by_visitor: self.is_fifo && self.deduplication_interval > 0 && self.rng.random_bool(0.5),
+            params: self.rng.random_bool(0.1).then(|| JobParams::of(&Map::new()).unwrap()),
             ..job(number, group)
         }
     }
@@ -139,8 +149,13 @@ impl Run {
             0..27 => self.enqueue().await,
             27..50 => self.receive().await,
             50..75 => self.settle().await,
-            75..80 => self.extend().await,
-            80..98 => self.pass_time(),
+            75..79 => self.extend().await,
+            79..82 => self.add_progress().await,
+            82 if self.next > 0 => {
+                let number = self.rng.random_range(0..self.next);
+                both!(self, mark_delivered(&self.settings, job(number, None).id));
+            }
+            82..98 => self.pass_time(),
             98 => self.change_settings(),
             // Redis expires keys of deduplication by its own clock, which does not step back here.
             _ if self.is_fifo && self.deduplication_interval > 0 => self.pass_time(),
@@ -162,12 +177,14 @@ impl Run {
                     self.note("accepted");
                     // An ID can be used again once its result has expired.
                     self.given.retain(|lease| lease.job != job.id);
-                    let view = self.memory.get(&self.settings, job.id).await.unwrap().unwrap();
+                    let views = self.memory.get(&self.settings, &[job.id], Detail::Status).await.unwrap();
+                    let view = views[0].as_ref().unwrap();
                     assert!(view.sequence > self.last_sequence, "J4");
                     self.last_sequence = view.sequence;
                 }
                 Enqueued::Duplicate(first) => self.note(if first == job.id { "known" } else { "duplicate" }),
                 Enqueued::Full => self.note("full"),
+                Enqueued::TooMany => self.note("too many"),
             }
         }
     }
@@ -192,13 +209,24 @@ impl Run {
         self.leases[from..].choose(&mut self.rng).copied()
     }
 
+    fn some_response(&mut self) -> Option<JobResponse> {
+        let status = self.pick(&[0, 0, 200, 303, 404]);
+        let response = JobResponse {
+            status,
+            location: self.rng.random_bool(0.3).then(|| "/done".to_owned()),
+            headers: vec![7; self.pick(&[0, 20])],
+            body: vec![self.rng.random(); self.pick(&[0, 9, 200, 20_000])],
+        };
+        (status > 0).then_some(response)
+    }
+
     fn some_outcome(&mut self) -> Outcome {
         let reason = self.pick(&[FailureReason::Status, FailureReason::Timeout, FailureReason::AddressRefused]);
         let status = self.pick(&[None, Some(500), Some(404)]);
         let response = vec![self.rng.random(); self.pick(&[0, 7, 4_096, 5_000])];
         let failure = Failure { reason, status, response };
         match self.rng.random_range(0..9) {
-            0..3 => Outcome::Acknowledged { status: self.pick(&[None, Some(204)]) },
+            0..3 => Outcome::Acknowledged(self.some_response()),
             3..6 => Outcome::Failed(failure),
             6 => Outcome::FailedForGood(failure),
             7 => Outcome::Later { seconds: self.pick(&[0, 1, 20, 9_999]), pauses: self.rng.random_bool(0.2) },
@@ -225,9 +253,28 @@ impl Run {
     }
 
     async fn extend(&mut self) {
-        let leases: Vec<_> = (0..2).filter_map(|_| self.some_lease()).collect();
-        for extended in both!(self, extend(&self.settings, &leases)) {
+        let mut extensions = Vec::new();
+        for _ in 0..2 {
+            if let Some(lease) = self.some_lease() {
+                extensions.push(Extension { lease, seconds: self.pick(&[1, 30, 30, 60]) });
+            }
+        }
+        for extended in both!(self, extend(&self.settings, &extensions)) {
             self.note(if extended { "extended" } else { "refused" });
+        }
+    }
+
+    async fn add_progress(&mut self) {
+        let Some(lease) = self.some_lease() else { return };
+        let times = if self.rng.random_bool(0.1) { PROGRESS_KEPT + 3 } else { 1 };
+        for _ in 0..times {
+            let message = format!("\"{}\"", "x".repeat(self.pick(&[0, 5, 700])));
+            let added = both!(self, add_progress(&self.settings, lease, message.parse().unwrap()));
+            self.note(match added {
+                ProgressAdded::Added => "progressed",
+                ProgressAdded::NotLeased => "refused",
+                ProgressAdded::Full => "no room for progress",
+            });
         }
     }
 
@@ -250,9 +297,10 @@ impl Run {
             stats.waiting + stats.running + stats.dead + counters.acknowledged <= counters.enqueued + counters.dead
         );
         self.stats = stats;
+        let detail = self.pick(&[Detail::Status, Detail::Contents]);
         let one = self.rng.random_range(0..=self.next);
         for number in if thoroughly { 0..self.next } else { one..one + 1 } {
-            both!(self, get(&self.settings, job(number, None).id));
+            both!(self, get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
         }
     }
 

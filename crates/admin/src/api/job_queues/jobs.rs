@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
 use vestibule_core::jobs::{
-    DeduplicationId, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobGroupId, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX,
-    Payload,
+    DeduplicationId, Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobGroupId, JobId, JobQueueSettings, NewJob,
+    PAYLOAD_MAX, Payload,
 };
 use vestibule_runtime::JobQueues;
 
@@ -129,7 +129,7 @@ impl JobRequest {
             _ => JobId::random(),
         };
         let JobRequest { user_id, delay_seconds, payload, .. } = self;
-        Ok(NewJob { id, group, deduplication_id, delay_seconds, user_id, payload })
+        Ok(NewJob { group, deduplication_id, delay_seconds, user_id, ..NewJob::new(id, payload) })
     }
 }
 
@@ -210,7 +210,8 @@ fn result(settings: &JobQueueSettings, id: JobId, enqueued: Enqueued) -> Result<
     let (job, duplicate) = match enqueued {
         Enqueued::Accepted => (id, false),
         Enqueued::Duplicate(first) => (first, true),
-        Enqueued::Full => return Err(JobRefusal::JobQueueFull),
+        // Only visitors can be too many.
+        Enqueued::Full | Enqueued::TooMany => return Err(JobRefusal::JobQueueFull),
     };
     Ok(EnqueuedJob { job_id: job.to_string(), job_queue: settings.id.to_string(), state: "queued", duplicate })
 }
@@ -317,6 +318,7 @@ pub(crate) async fn get_job(
     principal.at_least(Role::Operator)?;
     let unknown = || Problem::Job(JobRefusal::UnknownJob);
     let job: JobId = job.parse().map_err(|_| unknown())?;
-    let found = job_queues.backend().get(&cached.settings, job).await.map_err(Problem::of_job_read)?;
+    let found = job_queues.backend().get(&cached.settings, &[job], Detail::Contents).await;
+    let found = found.map_err(Problem::of_job_read)?.pop().flatten();
     Ok(Json(Job::of(&cached.settings.id, found.ok_or_else(unknown)?)))
 }

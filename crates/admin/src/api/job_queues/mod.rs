@@ -199,7 +199,7 @@ pub(crate) struct JobQueueSecret {
 impl JobQueueSecret {
     fn of(cached: &CachedJobQueue, now: Micros) -> Result<Self, Problem> {
         let secret = cached.settings.target.secret.as_ref().map(SigningSecret::reveal);
-        let secret = secret.ok_or(Problem::Job(JobRefusal::UnknownJobQueue))?;
+        let secret = secret.ok_or(Problem::Job(JobRefusal::NoSigningSecret))?;
         let retired = cached.retired_secret.as_ref().map(|retired| retired.until);
         Ok(Self { secret, previous_until: retired.filter(|until| *until > now.seconds()) })
     }
@@ -210,7 +210,8 @@ impl JobQueueSecret {
 /// Handlers verify calls with it. The audit log records who read it.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/secret", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")),
-    responses((status = 200, description = "The secret", body = JobQueueSecret)))]
+    responses((status = 200, description = "The secret", body = JobQueueSecret),
+        (status = 409, description = "`no_signing_secret`: the target is not `http`")))]
 pub(crate) async fn get_job_queue_secret(
     State(admin): State<Admin>,
     principal: Principal,
@@ -230,6 +231,7 @@ pub(crate) async fn get_job_queue_secret(
     params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses(
         (status = 200, description = "The new secret", body = JobQueueSecret),
+        (status = 409, description = "`no_signing_secret`: the target is not `http`"),
         (status = 504, description = "The store did not respond; read the secret before you rotate it again"),
     ))]
 pub(crate) async fn rotate_job_queue_secret(

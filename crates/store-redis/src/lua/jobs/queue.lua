@@ -1,20 +1,25 @@
 -- Shared by the operations of a job queue: the state of the call, and the rules of job queues.
 --
--- KEYS[1..9] of every operation: ready, groups, leased, unfinished, completed, dead, jobs, payloads, state.
+-- KEYS[1..11] of every operation: ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered.
 -- ARGV[1] is the time in microseconds since 1970 if a test sets the clock, otherwise '' for the server's time. ARGV[2] are the
 -- settings, packed as a map of fields.
 --
 -- A turn is a job in a set: its sequence number, 8 bytes big-endian, and its ID. Turns of one instant are in the order of
--- acceptance (J4). A record is what `jobs` has of a job; the payload is beside it, so that it is written once.
+-- acceptance (J4). A record is what `jobs` has of a job; the payload is beside it, so that it is written once. Of a completed job
+-- the response is there in its place.
+--
+-- Two kinds of keys expire by themselves. Jobs name them, and operations end jobs of which only the record is known, so their names
+-- are built here, with the hash tag of the others: `dedup:<digest>`, ID of the first job with a key of deduplication and until when
+-- another one is a duplicate (J7), and `enqueues:<session>`, what a session has enqueued itself in its window, and the window's start.
 --
 -- The table `jobs` is prepended by Rust, with limits and codes.
 do
-  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE
+  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED, PREFIX
   local now, settings
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
   -- Of the state, and as it was before the operation.
-  local sequence, bytes, credit, credit_at, paused_until
+  local sequence, bytes, kept_bytes, credit, credit_at, paused_until
   local before
   -- Events that the operation counts.
   local counts
@@ -26,7 +31,7 @@ do
   local deferred
 
   local function state_text()
-    return string.format('%d %d %s %d', sequence, bytes, buckets.text(credit, credit_at), paused_until)
+    return string.format('%d %d %d %s %d', sequence, bytes, kept_bytes, buckets.text(credit, credit_at), paused_until)
   end
 
   local function count(event)
@@ -107,8 +112,9 @@ do
     end
   end
 
-  -- Ends a job that is neither leased nor ready any more: completed, or a dead letter for a reason. Returns its state.
-  local function finish(id, record, turn, reason)
+  -- Ends a job that is neither leased nor ready any more: completed, or a dead letter for a reason. `contents` are stored in place
+  -- of the payload of a completed job. Returns its state.
+  local function finish(id, record, turn, reason, contents)
     defer('ZREM', UNFINISHED, turn)
     record.since, record.ended_at, record.reason = nil, now, reason
     if reason then
@@ -117,7 +123,7 @@ do
     else
       bytes = bytes - record.size
       record.size, record.content_type, record.response = nil, nil, nil
-      defer('HDEL', PAYLOADS, id)
+      if contents then defer('HSET', PAYLOADS, id, contents) else defer('HDEL', PAYLOADS, id) end
       defer('ZADD', COMPLETED, now, turn)
     end
     write(id, record)
@@ -153,10 +159,19 @@ do
 
   local outcomes = {}
 
-  function outcomes.acknowledged(id, record, turn, details)
+  -- J18: the response is kept if there is room, otherwise only what remains of it after its delivery.
+  function outcomes.acknowledged(id, record, turn, details, response)
     keep_attempt(record, nil, details.status)
     count('acknowledged')
-    return finish(id, record, turn)
+    local contents
+    if details.status then
+      record.result = { status = details.status, location = details.location }
+      if details.size > 0 and kept_bytes + details.size <= settings.max_bytes then
+        record.result.size, contents = details.size, response
+        kept_bytes = kept_bytes + details.size
+      end
+    end
+    return finish(id, record, turn, nil, contents)
   end
 
   -- J12: it was due before it was received, so it is the next one.
@@ -192,14 +207,46 @@ do
     return outcome(id, record, turn, details, response)
   end
 
+  -- The time of a progress message, which precedes it in its field.
+  local function progress_time()
+    return string.format('%016d ', now)
+  end
+
+  -- The field of `progress` that has the message of this number; the last ones have fields of their own.
+  local function progress_field(id, number)
+    return id .. string.char(number % jobs.PROGRESS_KEPT)
+  end
+
+  -- The fields of the messages that are kept of a job, the oldest first.
+  local function progress_fields(id, record)
+    local fields, last = {}, record.progress or 0
+    for number = math.max(last - jobs.PROGRESS_KEPT, 0) + 1, last do fields[#fields + 1] = progress_field(id, number) end
+    return fields
+  end
+
   -- Removes a finished job.
   local function forget(set, turn)
     local id = id_of(turn)
-    bytes = bytes - (unpack_record(read(id)).size or 0)
+    local record = unpack_record(read(id))
+    bytes = bytes - (record.size or 0)
+    kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
+    for _, field in ipairs(progress_fields(id, record)) do defer('HDEL', PROGRESS, field) end
+    if record.delivered_at then defer('ZREM', DELIVERED, turn) end
     records[id] = false
     defer('ZREM', set, turn)
     defer('HDEL', RECORDS, id)
     defer('HDEL', PAYLOADS, id)
+  end
+
+  -- J18: removes headers and body of a delivered response.
+  local function reduce(turn)
+    local id = id_of(turn)
+    local record = unpack_record(read(id))
+    kept_bytes = kept_bytes - (record.result.size or 0)
+    record.result.size = nil
+    defer('ZREM', DELIVERED, turn)
+    defer('HDEL', PAYLOADS, id)
+    write(id, record)
   end
 
   -- J16: up to a batch of waiting jobs that are too old. A leased one is checked when its lease ends.
@@ -231,20 +278,24 @@ do
     for _, turn in ipairs(completed) do forget(COMPLETED, turn) end
     for _, turn in ipairs(dead) do forget(DEAD, turn) end
     flush()
+    for _, turn in ipairs(older(DELIVERED, jobs.DELIVERED, jobs.REAP_BATCH)) do reduce(turn) end
+    flush()
   end
 
   -- Begins an operation.
   function jobs.begin(keys, args)
     begin_clock(args)
     now = clock
-    READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE = unpack(keys, 1, 9)
+    READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED = unpack(keys, 1, 11)
+    PREFIX = string.match(READY, '^(.*:)')
     if args[2] ~= decoded_text then
       decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
     end
     settings = decoded
-    local state = call('HMGET', STATE, 'sequence', 'bytes', 'rate_bucket', 'paused_until')
-    sequence, bytes, paused_until = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[4]) or 0
-    credit, credit_at = buckets.read(state[3])
+    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until')
+    sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
+    credit, credit_at = buckets.read(state[4])
+    paused_until = tonumber(state[5]) or 0
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
     reap()
   end
@@ -254,7 +305,10 @@ do
     flush()
     if state_text() ~= before then
       local bucket = buckets.text(credit, credit_at)
-      call('HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'rate_bucket', bucket, 'paused_until', paused_until)
+      call(
+        'HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'kept_bytes', kept_bytes, 'rate_bucket', bucket,
+        'paused_until', paused_until
+      )
     end
     for event, times in pairs(counts) do call('HINCRBY', STATE, event, times) end
   end
@@ -265,12 +319,24 @@ do
     return reply
   end
 
-  -- J7: the first job with this key, if it was accepted within the interval.
+  -- J7: the first job with this key, if another one is a duplicate now.
   local function first_with(key)
-    local stored = call('GET', key)
-    if not stored then return nil end
-    local at = tonumber(string.sub(stored, jobs.ID_SIZE + 1))
-    if now < at + settings.deduplication_interval * SECOND then return string.sub(stored, 1, jobs.ID_SIZE) end
+    local stored = call('GET', PREFIX .. 'dedup:' .. key)
+    if stored and now < tonumber(string.sub(stored, jobs.ID_SIZE + 1)) then return string.sub(stored, 1, jobs.ID_SIZE) end
+  end
+
+  -- J7: for so many seconds, another job with this key is a duplicate.
+  local function remember(key, id, seconds)
+    local stored = id .. string.format('%d', now + seconds * SECOND)
+    call('SET', PREFIX .. 'dedup:' .. key, stored, 'PX', string.format('%d', seconds * 1000))
+  end
+
+  -- How many jobs a session has enqueued itself within its window, when that began, and its key.
+  local function enqueued_by(session)
+    local key = PREFIX .. 'enqueues:' .. session
+    local times, since = string.match(call('GET', key) or '', '^(%d+) (%d+)$')
+    if times and now < since + jobs.ENQUEUES_WINDOW * SECOND then return tonumber(times), tonumber(since), key end
+    return 0, now, key
   end
 
   -- J2: whether this job is known because this very call was sent before and its reply was lost.
@@ -278,10 +344,10 @@ do
     return packed and not accepted[id] and cmsgpack.unpack(packed).token == token
   end
 
-  -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, or the
-  -- ID of the job that it duplicates.
-  function jobs.enqueue(id, new, payload, key, token)
-    local first = key and first_with(key)
+  -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, TOO_MANY,
+  -- or the ID of the job that it duplicates.
+  function jobs.enqueue(id, new, payload, token)
+    local first = new.key and first_with(new.key)
     if not first or first == id then
       local packed = read(id)
       if is_repeated(packed, id, token) then
@@ -294,6 +360,11 @@ do
       count('duplicate')
       return first
     end
+    local times, since, window
+    if new.by_visitor and new.session then
+      times, since, window = enqueued_by(new.session)
+      if times >= settings.enqueues_per_minute then return jobs.TOO_MANY end
+    end
     local size = #payload
     stored = stored or call('ZCARD', UNFINISHED) + call('ZCARD', DEAD)
     if stored >= settings.max_jobs or bytes + size > settings.max_bytes then return jobs.FULL end
@@ -303,11 +374,11 @@ do
     local due = now + (new.delay_seconds or 0) * SECOND
     local record = {
       sequence = sequence, enqueued_at = now, token = token, size = size, content_type = new.content_type, group = new.group,
-      user_id = new.user_id, due = due ~= now and due or nil,
+      user_id = new.user_id, session = new.session, params = new.params, due = due ~= now and due or nil,
     }
-    if key and settings.deduplication_interval > 0 then
-      local ttl = string.format('%d', settings.deduplication_interval * 1000)
-      call('SET', key, id .. string.format('%d', now), 'PX', ttl)
+    if new.key and settings.deduplication_interval > 0 then remember(new.key, id, settings.deduplication_interval) end
+    if window then
+      call('SET', window, string.format('%d %d', times + 1, since), 'EX', jobs.ENQUEUES_WINDOW)
     end
     count('enqueued')
     local turn = turn_of(id, record)
@@ -358,7 +429,7 @@ do
       local ids, leases, changed = {}, {}, {}
       for i, turn in ipairs(turns) do
         ids[i] = id_of(turn)
-        leases[2 * i - 1], leases[2 * i] = now + jobs.LEASE * SECOND, turn
+        leases[2 * i - 1], leases[2 * i] = now + settings.lease_seconds * SECOND, turn
       end
       local records, payloads = call('HMGET', RECORDS, unpack(ids)), call('HMGET', PAYLOADS, unpack(ids))
       for i, id in ipairs(ids) do
@@ -384,12 +455,37 @@ do
     count('refused')
   end
 
-  -- J9: extends a lease from now on, and never shortens it. Returns 1 if it is current, else 0.
-  function jobs.extend(id, receive_count)
+  -- J9: extends a lease to so many seconds from now on, and never shortens it. Returns 1 if it is current, else 0.
+  function jobs.extend(id, receive_count, seconds)
     local record = current(id, receive_count)
     if not record then return 0 end
-    call('ZADD', LEASED, 'GT', now + jobs.LEASE * SECOND, turn_of(id, record))
+    call('ZADD', LEASED, 'GT', now + seconds * SECOND, turn_of(id, record))
     return 1
+  end
+
+  -- J18: adds a progress message to a leased job. Returns ACCEPTED, FULL or NOT_LEASED.
+  function jobs.add_progress(id, receive_count, message)
+    local record = current(id, receive_count)
+    if not record then return jobs.NOT_LEASED end
+    local number = (record.progress or 0) + 1
+    local field = progress_field(id, number)
+    local replaced = math.max(call('HSTRLEN', PROGRESS, field) - #progress_time(), 0)
+    if kept_bytes - replaced + #message > settings.max_bytes then return jobs.FULL end
+    kept_bytes = kept_bytes - replaced + #message
+    record.progress, record.progress_size = number, (record.progress_size or 0) - replaced + #message
+    call('HSET', PROGRESS, field, progress_time() .. message)
+    write(id, record)
+    return jobs.ACCEPTED
+  end
+
+  -- J18: the response to a held order was delivered. Its contents are removed later.
+  function jobs.mark_delivered(id)
+    local packed = settings.holds_orders and read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if not record or not record.result or record.delivered_at then return end
+    record.delivered_at = now
+    call('ZADD', DELIVERED, now, turn_of(id, record))
+    write(id, record)
   end
 
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
@@ -399,23 +495,42 @@ do
     return end_lease(id, record, turn_of(id, record), details, response)
   end
 
-  -- Returns the state of a job, when it is due or -1, its record, the last response that reported a failure, and its payload;
-  -- nothing if there is no such job.
-  function jobs.get(id)
-    local packed = call('HGET', RECORDS, id)
-    if not packed then return {} end
+  -- The number of jobs that start before a waiting one if nothing changes. O(log n).
+  local function ahead(turn, record)
+    local rank = call('ZRANK', READY, turn)
+    if rank then return rank end
+    -- It waits for its group: it is due after the jobs that are ready now, and the first one of its group may be ready.
+    local group = record.group
+    local before = call('ZLEXCOUNT', GROUPS, '[' .. group .. '\0', '(' .. group .. '\0' .. turn)
+    local first = string.sub(first_of_group(group, 1)[1], #group + 2)
+    return call('ZCARD', READY) + before - (call('ZSCORE', READY, first) and 1 or 0)
+  end
+
+  -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it, its record, the last response that
+  -- reported a failure, its payload or result if the view has contents, and its progress; '' if there is no such job.
+  function jobs.get(reply, id, has_contents)
+    local packed = read(id)
+    if not packed then
+      reply[#reply + 1] = ''
+      return
+    end
     local record = cmsgpack.unpack(packed)
-    local state, due = nil, -1
+    local state, due, before = nil, -1, 0
     if record.ended_at then
       state = record.reason and 'failed' or 'completed'
     elseif record.since then
       state = 'running'
     else
       state = record.failed_attempts and 'retrying' or 'queued'
+      local turn = turn_of(id, record)
       -- A job that waits for its group is not ready.
-      due = tonumber(call('ZSCORE', READY, turn_of(id, record))) or record.due or record.enqueued_at
+      due = tonumber(call('ZSCORE', READY, turn)) or record.due or record.enqueued_at
+      before = ahead(turn, record)
     end
-    return { state, due, packed, record.response or '', call('HGET', PAYLOADS, id) or '' }
+    local fields = progress_fields(id, record)
+    local progress = fields[1] and call('HMGET', PROGRESS, unpack(fields)) or {}
+    local contents = has_contents and call('HGET', PAYLOADS, id) or ''
+    for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
   end
 
   -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest

@@ -1,6 +1,6 @@
 -- Leases jobs that are due.
 --
--- KEYS[1..9] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state
+-- KEYS[1..11] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the settings, packed as a map
 -- ARGV[3]    how many, at most JOB_BATCH

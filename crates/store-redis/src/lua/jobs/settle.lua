@@ -1,9 +1,9 @@
 -- Ends leases.
 --
--- KEYS[1..9] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state
+-- KEYS[1..11] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the settings, packed as a map
--- ARGV[3..]  of each lease: job ID; receive count, outcome and its details as a map; the response of a failed attempt
+-- ARGV[3..]  of each lease: job ID; receive count, outcome and its details as a map; the response
 -- Returns    of each lease the state of the job, or '' if the lease is not current
 -- Cost       O(log n) a lease
 -- Rules      J5, J6, J9, J10, J12, J14, J16, J18

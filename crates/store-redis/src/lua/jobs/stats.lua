@@ -1,6 +1,6 @@
 -- Returns the statistics of a job queue.
 --
--- KEYS[1..9] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state
+-- KEYS[1..11] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the settings, packed as a map
 -- Returns    { waiting, running, dead, bytes, age of the oldest unfinished job in us or -1, end of the pause or -1, state }

@@ -1,0 +1,48 @@
+//! The content types that visitors can enqueue.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::fields::FieldWording;
+
+/// Maximum length of a media type.
+const MEDIA_TYPE_MAX: usize = 100;
+/// Another name of the media type of HTML forms, which some clients send.
+const FORM_ALIAS: &str = "application/www-form-urlencoded";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A media type without parameters, in lower case: `application/json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MediaType(String);
+
+crate::text_field! { MediaType: FieldWording::MediaType, { "maxLength": MEDIA_TYPE_MAX }; }
+
+impl MediaType {
+    /// The media type of a `Content-Type`.
+    #[must_use]
+    pub fn of_header(content_type: &str) -> Option<Self> {
+        content_type.split(';').next().unwrap_or_default().trim().parse().ok()
+    }
+}
+
+impl FromStr for MediaType {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_token = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+        };
+        let (kind, subtype) = text.split_once('/').ok_or(())?;
+        if text.len() > MEDIA_TYPE_MAX || !is_token(kind) || !is_token(subtype) {
+            return Err(());
+        }
+        let name = text.to_ascii_lowercase();
+        Ok(Self(if name == FORM_ALIAS { FORM.to_owned() } else { name }))
+    }
+}
+
+impl fmt::Display for MediaType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,96 @@
+//! What is known about jobs and about the job queue.
+
+use super::super::id::JobId;
+use super::super::results::JobResponse;
+use super::super::settings::JobQueueSettings;
+use super::super::types::{Detail, JobState, JobStats, JobView};
+use super::{Job, JobQueue, Phase};
+use crate::time::Micros;
+
+impl JobQueue {
+    pub(super) fn state_of(&self, sequence: u64) -> JobState {
+        match self.jobs.get(&sequence).map(|job| (job.phase, job.failed_attempts)) {
+            Some((Phase::Waiting { .. }, 0)) => JobState::Queued,
+            Some((Phase::Waiting { .. }, _)) => JobState::Retrying,
+            Some((Phase::Leased { .. }, _)) => JobState::Running,
+            Some((Phase::Completed { .. }, _)) => JobState::Completed,
+            Some((Phase::Dead { .. }, _)) | None => JobState::Failed,
+        }
+    }
+
+    /// What is known about jobs.
+    pub fn get(
+        &mut self,
+        now: Micros,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+        detail: Detail,
+    ) -> Vec<Option<JobView>> {
+        self.reap(now, settings);
+        jobs.iter().map(|job| self.view(*job, detail)).collect()
+    }
+
+    fn view(&self, job: JobId, detail: Detail) -> Option<JobView> {
+        let sequence = *self.sequences.get(&job)?;
+        let job = self.jobs.get(&sequence)?;
+        let has_contents = detail == Detail::Contents;
+        let result = job.result.clone();
+        Some(JobView {
+            id: job.id,
+            state: self.state_of(sequence),
+            group: job.group.clone(),
+            sequence,
+            receive_count: job.receive_count,
+            failed_attempts: job.failed_attempts,
+            enqueued_at: job.enqueued_at,
+            due_at: if let Phase::Waiting { due } = job.phase { Some(due) } else { None },
+            ahead: Some(self.ahead(sequence, job)),
+            attempts: job.attempts.iter().cloned().collect(),
+            progress: job.progress.iter().cloned().collect(),
+            user_id: job.user_id.clone(),
+            session: job.session,
+            params: job.params.clone(),
+            payload: job.payload.clone().filter(|_| has_contents),
+            result: if has_contents { result } else { result.map(JobResponse::reduced) },
+            reason: if let Phase::Dead { reason, .. } = job.phase { Some(reason) } else { None },
+            response: job.response.clone(),
+        })
+    }
+
+    /// The number of jobs that start before this one if nothing changes.
+    fn ahead(&self, sequence: u64, job: &Job) -> u64 {
+        let Phase::Waiting { due } = job.phase else { return 0 };
+        let turn = (due, sequence);
+        let earlier = if self.ready.contains(&turn) {
+            self.ready.range(..turn).count()
+        } else {
+            // It waits for its group: it is due after the jobs that are ready now, and the first one of its group may be ready.
+            let members = job.group.as_ref().and_then(|group| self.groups.get(group));
+            let before = members.map_or(0, |members| members.range(..sequence).count());
+            let first = members.and_then(|members| members.first()).and_then(|first| self.jobs.get(first));
+            let is_first_ready = first.is_some_and(|first| matches!(first.phase, Phase::Waiting { .. }));
+            self.ready.len() + before - usize::from(is_first_ready)
+        };
+        earlier as u64
+    }
+
+    /// The number of jobs that are not finished.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.unfinished.len()
+    }
+
+    /// The statistics.
+    pub fn stats(&mut self, now: Micros, settings: &JobQueueSettings) -> JobStats {
+        self.reap(now, settings);
+        JobStats {
+            waiting: (self.unfinished.len() - self.leased.len()) as u64,
+            running: self.leased.len() as u64,
+            dead: self.dead.len() as u64,
+            bytes: self.bytes,
+            oldest_age: self.unfinished.first().map(|(at, _)| now.since(*at) / crate::MICROS_PER_SECOND),
+            paused_until: self.paused_until.filter(|until| *until > now),
+            counters: self.counters,
+        }
+    }
+}

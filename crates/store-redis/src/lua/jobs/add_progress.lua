@@ -1,0 +1,12 @@
+-- Adds a progress message to a leased job.
+--
+-- KEYS[1..11] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered
+-- ARGV[1]    now in us, or ''
+-- ARGV[2]    the settings, packed as a map
+-- ARGV[3]    job ID
+-- ARGV[4]    receive count of its lease
+-- ARGV[5]    the message
+-- Returns    { ACCEPTED, FULL or NOT_LEASED }
+-- Cost       O(log n)
+-- Rules      J9, J18
+return jobs.reply({ jobs.add_progress(ARGV[3], tonumber(ARGV[4]), ARGV[5]) })

@@ -58,7 +58,7 @@ wordings! {
         NoJobQueues("no_job_queues", "job queues are not available in this deployment; use vestibule serve"),
         UnknownJobQueue("unknown_job_queue", "No job queue with this ID, or no access to it."),
         UnknownJob("unknown_job", "No job with this ID. Results of completed jobs are kept for result_ttl."),
-        NoSigningSecret("no_signing_secret", "The job queue has no signing secret: only calls of the target kind \"http\" are signed."),
+        NoSigningSecret("no_signing_secret", "Only a job queue with the target http has a signing secret."),
         UnknownSchedule("unknown_schedule", "This job queue has no schedule with this ID."),
         JobQueueNotEmpty("job_queue_not_empty", "The job queue has jobs or dead letters. Wait until they have run, or drain it and delete its dead letters."),
         GroupRequired("group_required", "A FIFO job queue needs the group of the job: send group_id."),

@@ -13,7 +13,7 @@ pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
     UnknownSchedule,
-    /// Its target is not called by signed requests.
+    /// Its target is not `http`.
     NoSigningSecret,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,

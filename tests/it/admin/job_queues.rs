@@ -337,6 +337,10 @@ async fn secret_is_rotated(backoffice: Backoffice) {
         let text = root.get(path).await.text().to_owned();
         assert!(!text.contains("whsec_") && !text.contains("retired_secret"), "{path}: {text}");
     }
+    let pull = job_queue("pulled", &json!({ "target": { "kind": "pull" } }));
+    root.create("/job-queues", pull).await;
+    root.post("/job-queues/pulled/secret/rotate", json!({})).await.assert_code("no_signing_secret");
+    assert_eq!(root.patch("/job-queues/pulled", json!({ "concurrency": 2 })).await.status, 200);
     let events = root.get("/audit").await.json();
     let rotations: Vec<_> =
         events["events"].as_array().unwrap().iter().filter(|it| it["action"] == "job_queue.rotate_secret").collect();

@@ -36,7 +36,7 @@ fn metrics_of(job_queues: Arc<JobQueues>, calls: CallMetrics) -> axum::Router {
 
 fn job(text: &str) -> NewJob {
     let payload = Payload { content_type: "text/plain".to_owned(), bytes: text.into() };
-    NewJob { id: JobId::random(), group: None, deduplication_id: None, delay_seconds: 0, user_id: None, payload }
+    NewJob::new(JobId::random(), payload)
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn samples_are_the_counts_of_the_backend() {
     let leases: Vec<_> = backend.receive(&mails, 5).await.unwrap().jobs.iter().map(|job| job.lease).collect();
     let failure = Failure { reason: FailureReason::Status, status: Some(500), response: Vec::new() };
     let outcomes = [
-        Outcome::Acknowledged { status: Some(200) },
+        Outcome::Acknowledged(None),
         Outcome::Failed(failure.clone()),
         Outcome::FailedForGood(failure),
         Outcome::Requeued,

@@ -212,7 +212,8 @@ impl JobQueueSecret {
 /// Handlers verify calls with it. The audit log records who read it.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/secret", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")),
-    responses((status = 200, description = "The secret", body = JobQueueSecret)))]
+    responses((status = 200, description = "The secret", body = JobQueueSecret),
+        (status = 409, description = "`no_signing_secret`: the target is not `http`")))]
 pub(crate) async fn get_job_queue_secret(
     State(admin): State<Admin>,
     principal: Principal,
@@ -232,6 +233,7 @@ pub(crate) async fn get_job_queue_secret(
     params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses(
         (status = 200, description = "The new secret", body = JobQueueSecret),
+        (status = 409, description = "`no_signing_secret`: the target is not `http`"),
         (status = 504, description = "The store did not respond; read the secret before you rotate it again"),
     ))]
 pub(crate) async fn rotate_job_queue_secret(

@@ -242,7 +242,7 @@ struct RunningWorker {
 impl RunningWorker {
     fn start(options: &ServeOptions, jobs: Arc<JobQueues>) -> anyhow::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
-        let worker = Worker::new(jobs, options.worker_concurrency, pass_signer(options)?);
+        let worker = Worker::new(jobs, options.worker_concurrency, pass_signer(options)?, options.public_url.as_ref());
         let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;

@@ -63,6 +63,10 @@ pub(crate) struct ServeOptions {
         value_parser = whole::<usize>(1..=10_000), value_name = "JOBS")]
     pub(crate) worker_concurrency: usize,
 
+    /// Scheme, host and port at which handlers of job queues reach this gate, to report progress
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<vestibule_worker::PublicUrl>,
+
     /// Timeout of a store operation, in milliseconds (10 to 10000)
     #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,

@@ -6,6 +6,7 @@ mod dispatcher;
 mod leases;
 mod origin;
 mod permissions;
+mod public_url;
 mod response;
 mod settler;
 mod signature;
@@ -16,4 +17,5 @@ mod worker;
 
 pub use counters::CallCounts;
 pub use dispatcher::Stopped;
+pub use public_url::{InvalidPublicUrl, PublicUrl};
 pub use worker::{CONCURRENCY, Worker};

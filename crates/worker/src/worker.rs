@@ -15,6 +15,8 @@ use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
 use crate::dispatcher::{Dispatcher, Stopped};
+use crate::public_url::PublicUrl;
+use crate::target::CallParts;
 
 /// Maximum number of calls at a time by default, all job queues together.
 pub const CONCURRENCY: usize = 256;
@@ -25,17 +27,23 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 pub struct Worker {
     job_queues: Arc<JobQueues>,
     slots: Arc<Semaphore>,
-    passes: Arc<PassSigner>,
+    parts: CallParts,
     counters: Counters,
 }
 
 impl Worker {
     /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one. `passes` signs the
-    /// passes of held orders.
+    /// passes of held orders, and `public_url` is where handlers reach the gate to report progress.
     #[must_use]
-    pub fn new(job_queues: Arc<JobQueues>, concurrency: usize, passes: PassSigner) -> Self {
-        let slots = Arc::new(Semaphore::new(concurrency));
-        Self { job_queues, slots, passes: Arc::new(passes), counters: Counters::default() }
+    pub fn new(
+        job_queues: Arc<JobQueues>,
+        concurrency: usize,
+        passes: PassSigner,
+        public_url: Option<&PublicUrl>,
+    ) -> Self {
+        let public_url = public_url.map(|url| url.as_str().into());
+        let parts = CallParts { passes: Arc::new(passes), public_url };
+        Self { job_queues, slots: Arc::new(Semaphore::new(concurrency)), parts, counters: Counters::default() }
     }
 
     /// What became of the calls of each job queue.
@@ -102,7 +110,7 @@ impl Worker {
                     settings,
                     wake: self.job_queues.wake(id),
                     slots: self.slots.clone(),
-                    passes: self.passes.clone(),
+                    parts: self.parts.clone(),
                     counters: self.counters.of(id),
                 };
                 loops.spawn(dispatcher.run());

@@ -2,5 +2,6 @@
 
 mod backends;
 mod held_orders;
+mod order_faults;
 mod visitors;
 mod worker;

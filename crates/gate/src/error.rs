@@ -98,6 +98,12 @@ pub(crate) enum GateError {
     /// The backend did not confirm a job.
     #[error("The job {0} may or may not be queued. Send the request again with the same Idempotency-Key.")]
     EnqueueUnconfirmed(JobId),
+    /// The address at which progress is reported was not signed with the secret of the job queue.
+    #[error("The signature of this address is not valid. Use the Vestibule-Progress-Url of the call as it is.")]
+    InvalidSignature,
+    /// The lease under which progress is reported has ended.
+    #[error("The call of this address has ended, so its progress is not recorded any more.")]
+    LeaseEnded,
     /// Too many clients follow jobs in this process.
     #[error("Too many clients follow jobs. Ask for the job without /events after poll_after seconds.")]
     TooManyFollowers,
@@ -176,6 +182,8 @@ impl GateError {
             Self::TooManyJobs => (StatusCode::TOO_MANY_REQUESTS, "too_many_jobs", None),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, "job_queue_full", None),
             Self::EnqueueUnconfirmed(_) => (StatusCode::SERVICE_UNAVAILABLE, "enqueue_unconfirmed", None),
+            Self::InvalidSignature => (StatusCode::FORBIDDEN, "invalid_signature", None),
+            Self::LeaseEnded => (StatusCode::GONE, "lease_ended", None),
             Self::TooManyFollowers => (StatusCode::SERVICE_UNAVAILABLE, "too_many_followers", None),
             Self::OrderNotPlaced => (StatusCode::SERVICE_UNAVAILABLE, "order_not_placed", None),
             Self::OrderOutcomeUnknown(_) => (StatusCode::GATEWAY_TIMEOUT, "order_outcome_unknown", None),

@@ -105,6 +105,7 @@ pub fn router(gate: Gate) -> Router {
             "/_vestibule/jobs/{job_queue}/{id}/{deduplication_id}",
             post(endpoints::jobs::enqueue_once).options(endpoints::preflight),
         )
+        .route("/_vestibule/jobs/{job_queue}/{id}/progress", post(endpoints::job_progress::add_progress))
         .route("/_vestibule/jobs/{job_queue}/{id}/events", get(endpoints::job_events::job_events))
         .route("/_vestibule/jwks.json", get(endpoints::jwks::jwks))
         .route("/_vestibule/health", get(endpoints::health::health))

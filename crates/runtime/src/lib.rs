@@ -9,6 +9,7 @@
 //! - [`JobQueues`]: the settings of job queues, cached, and the backend of their jobs.
 //! - [`JobRequest`]: a request that enqueues a job.
 //! - [`HeldRequest`]: how a held order is stored, for gate and worker.
+//! - [`progress_target`]: where a handler reports the progress of a job, for worker and gate.
 //! - [`record_beacon`]: records the value of the beacon of a draw.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
@@ -32,6 +33,7 @@ mod job_queues;
 mod job_request;
 mod log_format;
 mod problem;
+mod progress_url;
 mod request_log;
 mod stored_settings;
 mod stream_counts;
@@ -53,6 +55,7 @@ pub use held_request::{HeldRequest, header_lines, headers_of_lines};
 pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten};
 pub use job_request::{JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
 pub use problem::Problem;
+pub use progress_url::{is_progress_signature, progress_target};
 pub use request_log::{RequestId, log_requests};
 pub use stored_settings::stored_settings;
 pub use stream_counts::StreamCounts;

@@ -29,7 +29,7 @@ use vestibule_runtime::{
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
-use vestibule_worker::{Stopped, Worker};
+use vestibule_worker::Stopped;
 
 use crate::admin;
 use crate::beacon::BeaconRecorder;
@@ -227,8 +227,7 @@ impl RunningWorker {
     fn start(options: &ServeOptions, jobs: Arc<JobQueues>, calls: CallMetrics) -> anyhow::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
         let observer = Arc::new(move |job_queue: &JobQueueId, took: Duration| calls.observe(job_queue, took));
-        let concurrency = options.worker.worker_concurrency;
-        let worker = Worker::new(jobs, concurrency, passes(options)?).with_observer(observer);
+        let worker = options.worker.worker(jobs, passes(options)?).with_observer(observer);
         let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use vestibule_core::Store;
+use vestibule_core::{PassSigner, Store};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{JobQueues, open_jobs};
+use vestibule_worker::{PublicUrl, Worker};
 
 use crate::arguments::whole;
 
@@ -55,4 +56,15 @@ pub(crate) struct WorkerOptions {
     #[arg(long, env = "VESTIBULE_WORKER_CONCURRENCY", default_value_t = vestibule_worker::CONCURRENCY,
         value_parser = whole::<usize>(1..=10_000), value_name = "JOBS")]
     pub(crate) worker_concurrency: usize,
+
+    /// Scheme, host and port at which handlers of job queues reach the gate, to report progress
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<PublicUrl>,
+}
+
+impl WorkerOptions {
+    /// The worker of a process.
+    pub(crate) fn worker(&self, job_queues: Arc<JobQueues>, passes: PassSigner) -> Worker {
+        Worker::new(job_queues, self.worker_concurrency, passes, self.public_url.as_ref())
+    }
 }

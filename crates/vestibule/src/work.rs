@@ -7,7 +7,6 @@ use anyhow::bail;
 use clap::Args;
 use tracing::{info, warn};
 use vestibule_runtime::{init_telemetry, open_store_and_records};
-use vestibule_worker::Worker;
 
 use crate::arguments::LogOptions;
 use crate::keys::pass_signer;
@@ -52,6 +51,6 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     let (store, records) = open_store_and_records("--store", &stores.store, stores.timeout())?;
     let job_queues = stores.job_queues(&records, &store)?;
     info!(concurrency = worker.worker_concurrency, "running jobs");
-    Worker::new(job_queues, worker.worker_concurrency, passes).run(stop).await;
+    worker.worker(job_queues, passes).run(stop).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! The call of a handler: one job, one request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use vestibule_core::jobs::{
 use vestibule_core::settings::{Reach, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
-use vestibule_runtime::CachedJobQueue;
+use vestibule_runtime::{CachedJobQueue, progress_target};
 
 use crate::permissions::permissions;
 use crate::response::{RESPONSE_MAX, outcome, without_response};
@@ -44,11 +45,13 @@ pub(crate) struct Handler {
     is_allowed: bool,
     reach: Reach,
     client: HttpClient,
+    /// Where handlers reach the gate.
+    public_url: Option<Arc<str>>,
     clock: SystemClock,
 }
 
 impl Handler {
-    pub(crate) fn new(job_queue: &CachedJobQueue) -> Result<Self, HandlerError> {
+    pub(crate) fn new(job_queue: &CachedJobQueue, public_url: Option<Arc<str>>) -> Result<Self, HandlerError> {
         let JobQueueSettings { id, target, timeout, .. } = &job_queue.settings;
         let (is_allowed, reach) = permissions_of(job_queue);
         let check = {
@@ -71,6 +74,7 @@ impl Handler {
             is_allowed,
             reach,
             client,
+            public_url,
             clock: SystemClock::new(),
         })
     }
@@ -131,6 +135,10 @@ impl Handler {
         insert("vestibule-deadline", &(now + self.timeout).to_string());
         if let Some(group) = &job.group {
             insert("vestibule-group-id", group.as_str());
+        }
+        let progress_url = self.public_url.as_deref().zip(progress_target(&self.secret, &self.job_queue, job.lease));
+        if let Some((base, target)) = progress_url {
+            insert("vestibule-progress-url", &format!("{base}{target}"));
         }
         if let Some(session) = job.session {
             insert("vestibule-session", &session.to_string());

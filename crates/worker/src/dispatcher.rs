@@ -11,14 +11,14 @@ use vestibule_core::jobs::{
     Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobQueueId, JobQueueSettings, Lease, LeasedJob, Outcome,
     Received,
 };
-use vestibule_core::{Clock as _, Micros, PassSigner, SystemClock};
+use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_runtime::CachedJobQueue;
 
 use crate::counters::CallCounters;
 use crate::leases::{HeldLease, LEASE, Leases};
 use crate::response::without_response;
 use crate::settler::{Ended, settle_all};
-use crate::target::Target;
+use crate::target::{CallParts, Target};
 
 /// Interval at which jobs of other processes are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -60,17 +60,17 @@ pub(crate) struct Dispatcher {
     pub(crate) wake: Arc<Notify>,
     /// The calls of all job queues.
     pub(crate) slots: Arc<Semaphore>,
-    /// Signs the passes of held orders.
-    pub(crate) passes: Arc<PassSigner>,
+    pub(crate) parts: CallParts,
     pub(crate) counters: Arc<CallCounters>,
     /// Is told how long each call took.
     pub(crate) observer: CallObserver,
 }
 
 impl Dispatcher {
-    /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`].
+    /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`], and for
+    /// held orders up to their timeout.
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, passes, counters, observer } = self;
+        let Self { backend, settings, wake, slots, parts, counters, observer } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
@@ -89,7 +89,7 @@ impl Dispatcher {
             outcomes,
             observer,
             target: None,
-            passes,
+            parts,
             last_job: Instant::now(),
             clock: SystemClock::new(),
         };
@@ -117,7 +117,7 @@ struct Receiver {
     outcomes: mpsc::UnboundedSender<Ended>,
     observer: CallObserver,
     target: Option<Target>,
-    passes: Arc<PassSigner>,
+    parts: CallParts,
     last_job: Instant,
     clock: SystemClock,
 }
@@ -198,7 +198,7 @@ impl Receiver {
         if let Some(target) = self.target.as_ref().filter(|target| target.is_of(job_queue)) {
             return Some(target.clone());
         }
-        match Target::new(job_queue, &self.passes) {
+        match Target::new(job_queue, &self.parts) {
             Ok(target) => self.target = Some(target),
             Err(error) => {
                 warn!(job_queue = %job_queue.settings.id, %error, "the handler can't be called");
@@ -255,7 +255,13 @@ impl Receiver {
             }
         });
         let mut stopped = Stopped::default();
-        if timeout_at(Instant::now() + STOP_LIMIT, &mut wake).await.is_err() {
+        let (holds_orders, timeout) = {
+            let settings = &self.settings.borrow().settings;
+            (settings.holds_orders(), Duration::from_secs(settings.timeout))
+        };
+        // H12: an order that is interrupted has an unknown outcome.
+        let limit = if holds_orders { STOP_LIMIT.max(timeout) } else { STOP_LIMIT };
+        if timeout_at(Instant::now() + limit, &mut wake).await.is_err() {
             for lease in self.leases.interrupt() {
                 let outcome = Outcome::Failed(without_response(FailureReason::LeaseExpired));
                 let _ = self.outcomes.send((self.leases.hold(lease, Instant::now(), None), outcome));

@@ -6,6 +6,7 @@ mod dispatcher;
 mod leases;
 mod origin;
 mod permissions;
+mod public_url;
 mod response;
 mod schedules;
 mod settler;
@@ -17,4 +18,5 @@ mod worker;
 
 pub use counters::CallCounts;
 pub use dispatcher::{CallObserver, Stopped};
+pub use public_url::{InvalidPublicUrl, PublicUrl};
 pub use worker::{CONCURRENCY, Worker};

@@ -9,6 +9,15 @@ use vestibule_runtime::CachedJobQueue;
 use crate::call::{Handler, HandlerError};
 use crate::origin::OriginTarget;
 
+/// What calls need beside the job queue. Clones share it.
+#[derive(Clone)]
+pub(crate) struct CallParts {
+    /// Signs the passes of held orders.
+    pub(crate) passes: Arc<PassSigner>,
+    /// Where handlers reach the gate, to report progress.
+    pub(crate) public_url: Option<Arc<str>>,
+}
+
 /// The target of a job queue. Clones share its connections.
 #[derive(Clone)]
 pub(crate) enum Target {
@@ -19,11 +28,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    pub(crate) fn new(job_queue: &CachedJobQueue, passes: &Arc<PassSigner>) -> Result<Self, HandlerError> {
+    pub(crate) fn new(job_queue: &CachedJobQueue, parts: &CallParts) -> Result<Self, HandlerError> {
         if job_queue.settings.holds_orders() {
-            return Ok(Self::Origin(Arc::new(OriginTarget::new(job_queue, passes.clone()))));
+            return Ok(Self::Origin(Arc::new(OriginTarget::new(job_queue, parts.passes.clone()))));
         }
-        Ok(Self::Handler(Arc::new(Handler::new(job_queue)?)))
+        Ok(Self::Handler(Arc::new(Handler::new(job_queue, parts.public_url.clone())?)))
     }
 
     /// Whether this is still the target of the job queue.

@@ -15,7 +15,9 @@ use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
 use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
+use crate::public_url::PublicUrl;
 use crate::schedules::Scheduler;
+use crate::target::CallParts;
 
 /// Maximum number of calls at a time by default, all job queues together.
 pub const CONCURRENCY: usize = 256;
@@ -26,24 +28,25 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 pub struct Worker {
     job_queues: Arc<JobQueues>,
     slots: Arc<Semaphore>,
-    passes: Arc<PassSigner>,
+    parts: CallParts,
     counters: Counters,
     observer: CallObserver,
 }
 
 impl Worker {
     /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one. `passes` signs the
-    /// passes of held orders.
+    /// passes of held orders, and `public_url` is where handlers reach the gate to report progress.
     #[must_use]
-    pub fn new(job_queues: Arc<JobQueues>, concurrency: usize, passes: PassSigner) -> Self {
+    pub fn new(
+        job_queues: Arc<JobQueues>,
+        concurrency: usize,
+        passes: PassSigner,
+        public_url: Option<&PublicUrl>,
+    ) -> Self {
+        let public_url = public_url.map(|url| url.as_str().into());
+        let parts = CallParts { passes: Arc::new(passes), public_url };
         let slots = Arc::new(Semaphore::new(concurrency));
-        Self {
-            job_queues,
-            slots,
-            passes: Arc::new(passes),
-            counters: Counters::default(),
-            observer: Arc::new(|_, _| {}),
-        }
+        Self { job_queues, slots, parts, counters: Counters::default(), observer: Arc::new(|_, _| {}) }
     }
 
     /// Reports how long each call took.
@@ -118,7 +121,7 @@ impl Worker {
                     settings,
                     wake: self.job_queues.wake(id),
                     slots: self.slots.clone(),
-                    passes: self.passes.clone(),
+                    parts: self.parts.clone(),
                     counters: self.counters.of(id),
                     observer: self.observer.clone(),
                 };

@@ -9,8 +9,8 @@ use http::{Method, Request, StatusCode};
 use vestibule_core::{Clock as _, SystemClock, verify_pass};
 use vestibule_tests::{Origin, Program, Recorded, Redis, TestResponse, Visitor, free_port, wait_until};
 
-const LIMIT: Duration = Duration::from_secs(20);
-const HOST: &str = "shop.example";
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const HOST: &str = "shop.example";
 const PASS_KEYS: &str = "p1:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -25,7 +25,7 @@ impl Shop {
     /// `quota` visitors are admitted. `more` is added to the rule with the action `hold`, and `orders` to the job queue.
     async fn open(quota: u64, more: &str, orders: &str) -> Self {
         let origin = Origin::start();
-        let (address, program) = serve(&origin, quota, more, orders, &["--state", "state"]).await;
+        let (address, program) = serve(&origin.url(), quota, more, orders, &["--state", "state"]).await;
         Self { origin, address, _program: program }
     }
 
@@ -43,7 +43,7 @@ impl Shop {
 }
 
 /// Starts a gate whose POST requests are held, and returns its address.
-async fn serve(origin: &Origin, quota: u64, more: &str, orders: &str, options: &[&str]) -> (String, Program) {
+pub(super) async fn serve(origin: &str, quota: u64, more: &str, orders: &str, options: &[&str]) -> (String, Program) {
     let address = format!("127.0.0.1:{}", free_port());
     let folder = tempfile::tempdir().unwrap();
     let settings = folder.path().join("vestibule.toml");
@@ -53,7 +53,7 @@ async fn serve(origin: &Origin, quota: u64, more: &str, orders: &str, options: &
          handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
          rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
          [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n",
-        origin.url()
+        origin
     );
     std::fs::write(&settings, text).unwrap();
     let mut arguments = vec!["serve", "--listen", &address, "--settings", settings.to_str().unwrap()];
@@ -64,17 +64,17 @@ async fn serve(origin: &Origin, quota: u64, more: &str, orders: &str, options: &
 }
 
 /// A form as a browser submits it.
-fn form(path: &str) -> Builder {
+pub(super) fn form(path: &str) -> Builder {
     let request = Request::post(path).header(ACCEPT, "text/html,application/xhtml+xml").header(CONTENT_TYPE, FORM);
     request.header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "document")
 }
 
 /// The same from a script.
-fn script(path: &str) -> Builder {
+pub(super) fn script(path: &str) -> Builder {
     Request::post(path).header(ACCEPT, "application/json").header(CONTENT_TYPE, FORM).header("sec-fetch-mode", "cors")
 }
 
-fn location(response: &TestResponse) -> String {
+pub(super) fn location(response: &TestResponse) -> String {
     response.header("location").unwrap_or_else(|| panic!("no location: {response:?}")).to_owned()
 }
 
@@ -248,8 +248,8 @@ async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
     let options =
         ["--store", &url, "--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--pass-keys", PASS_KEYS];
     let orders = "concurrency = 50\n";
-    let first = serve(&origin, VISITORS as u64, "", orders, &options).await;
-    let second = serve(&origin, VISITORS as u64, "", orders, &options).await;
+    let first = serve(&origin.url(), VISITORS as u64, "", orders, &options).await;
+    let second = serve(&origin.url(), VISITORS as u64, "", orders, &options).await;
     let submit = async |visitor: usize| {
         let mut at_first = Visitor::new(&first.0, HOST);
         // A newcomer may have to come twice.

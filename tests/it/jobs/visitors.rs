@@ -24,25 +24,28 @@ impl Site {
         let address = format!("127.0.0.1:{}", free_port());
         let folder = tempfile::tempdir().unwrap();
         let settings = folder.path().join("vestibule.toml");
-        let job_queue = |id: &str, more: &str| {
+        let job_queue = |id: &str, path: &str, more: &str| {
             format!(
                 "[[job_queues]]\nid = \"{id}\"\ntenant = \"acme\"\n{more}\n\
-                 target = {{ kind = \"http\", url = \"{}/echo\" }}\n\n",
+                 target = {{ kind = \"http\", url = \"{}/{path}\" }}\n\n",
                 origin.url()
             )
         };
         let text = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
-             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{}{}{}",
+             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{}{}{}{}",
             origin.url(),
-            job_queue("updates.fifo", "producers = \"active\"\nenqueues_per_minute = 3"),
-            job_queue("mails", "producers = \"visitors\"\naccepts = [\"text/plain\", \"application/json\"]"),
-            job_queue("internal", ""),
+            job_queue("updates.fifo", "echo", "producers = \"active\"\nenqueues_per_minute = 3"),
+            job_queue("mails", "echo", "producers = \"visitors\"\naccepts = [\"text/plain\", \"application/json\"]"),
+            job_queue("internal", "echo", ""),
+            job_queue("reports", "slow?2000", "producers = \"visitors\""),
         );
         std::fs::write(&settings, text).unwrap();
         let settings = settings.to_str().unwrap().to_owned();
-        let arguments = ["serve", "--listen", &address, "--state", "state", "--settings", &settings];
+        let url = format!("http://{address}");
+        let arguments =
+            ["serve", "--listen", &address, "--state", "state", "--public-url", &url, "--settings", &settings];
         let mut program = Program::vestibule(&arguments).start();
         program.until_healthy(&address).await;
         Self { origin, address, _program: program }
@@ -140,6 +143,49 @@ async fn events_tell_what_becomes_of_a_job() {
         last = event;
     }
     assert_eq!(last["state"], "completed", "the stream ends with the job");
+}
+
+#[tokio::test]
+async fn progress_of_the_handler_reaches_its_visitor() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
+    let location = accepted.header("location").unwrap().to_owned();
+    let mut stream = visitor.event_stream(&format!("{location}/events")).await.unwrap();
+    let mut call = None;
+    wait_until("the handler is called", LIMIT, async || {
+        call = site.origin.requests().into_iter().find(|request| request.uri.path() == "/slow");
+        call.is_some()
+    })
+    .await;
+    let url = call.unwrap().headers["vestibule-progress-url"].to_str().unwrap().to_owned();
+    let target = url.strip_prefix(&format!("http://{}", site.address)).unwrap().to_owned();
+    let mut handler = Visitor::new(&site.address, HOST);
+    let report = |target: &str| Request::post(target.to_owned());
+    for (body, expected) in
+        [("{", (400, "invalid_json")), (&*format!("\"{}\"", "x".repeat(5_000)), (413, "body_too_large"))]
+    {
+        assert_eq!(code(&handler.request(report(&target), body.to_owned()).await), (expected.0, expected.1.to_owned()));
+    }
+    let forged = target.replace("receive_count=1", "receive_count=2");
+    assert_eq!(code(&handler.request(report(&forged), "1").await), (403, "invalid_signature".to_owned()));
+    let reported = handler.request(report(&target), r#"{"status":"preparing"}"#).await;
+    assert_eq!(reported.status, StatusCode::NO_CONTENT);
+
+    let mut last = serde_json::Value::Null;
+    let mut messages = Vec::new();
+    while let Some(event) = stream.event().await {
+        if event.get("message").is_some() {
+            messages.push(event["message"].clone());
+        } else {
+            last = event;
+        }
+    }
+    assert_eq!(messages, [serde_json::json!({ "status": "preparing" })]);
+    assert_eq!(last["state"], "completed");
+    let status = visitor.fetch(&location).await.json();
+    assert_eq!(status["progress"][0]["message"]["status"], "preparing", "{status}");
+    assert_eq!(code(&handler.request(report(&target), "1").await), (410, "lease_ended".to_owned()));
 }
 
 #[tokio::test]

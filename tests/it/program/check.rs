@@ -198,3 +198,42 @@ async fn untrusted_headers_and_unknown_lists_are_warnings() {
     assert_eq!(status, 1);
     assert!(said.contains("offices:1: must be a network such as 203.0.113.0/24"), "{said}");
 }
+
+#[tokio::test]
+async fn orders_that_cannot_be_stored_are_warnings() {
+    let rule = "quota = 5\n[[queues.rules]]\naction = \"hold\"\nmethod = \"POST\"\njob_queue = \"orders.fifo\"";
+    let job_queue = |tenant: &str, target: &str| {
+        format!("\n[[job_queues]]\nid = \"orders.fifo\"\ntenant = \"{tenant}\"\ntarget = {target}\n")
+    };
+    let other = "\n[[tenants]]\nid = \"other\"\nname = \"Other\"\n";
+    let origin = "{ kind = \"origin\" }";
+    let named = "rules[0].job_queue: the job queue \"orders.fifo\"";
+    let text = settings("https://www.example.com", rule);
+    for (more, jobs, warning) in [
+        (String::new(), "redis://127.0.0.1", Some(format!("{named} is not in this file"))),
+        (
+            job_queue("acme", "{ kind = \"pull\" }"),
+            "redis://127.0.0.1",
+            Some(format!("{named} does not have the target")),
+        ),
+        (
+            other.to_owned() + &job_queue("other", origin),
+            "redis://127.0.0.1",
+            Some(format!("{named} belongs to another")),
+        ),
+        (
+            job_queue("acme", origin),
+            "memory",
+            Some("rules[0]: --jobs is memory: orders that are not sent yet".to_owned()),
+        ),
+        (job_queue("acme", origin), "redis://127.0.0.1", None),
+    ] {
+        let file = SettingsFile::of(&format!("{text}{more}"));
+        let (status, said) = run(&["check", &file.shown(), "--jobs", jobs]).await;
+        assert_eq!(status, 0, "{said}");
+        match warning {
+            Some(warning) => assert!(said.contains(&warning), "{warning}: {said}"),
+            None => assert!(!said.contains("warning"), "{said}"),
+        }
+    }
+}

@@ -5,6 +5,7 @@ pub(crate) mod challenge;
 pub(crate) mod check;
 pub(crate) mod health;
 pub(crate) mod job_events;
+pub(crate) mod job_progress;
 pub(crate) mod job_status;
 pub(crate) mod jobs;
 pub(crate) mod join;

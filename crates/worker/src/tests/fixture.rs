@@ -201,7 +201,7 @@ impl Fixture {
         store.put_tenant(&Tenant::from_value(&tenant).unwrap()).await.unwrap();
         let records = Arc::new(MemoryRecords::new(SystemClock::new()));
         let job_queues = Arc::new(JobQueues::new(records, store, backend.clone()));
-        let worker = Arc::new(Worker::new(job_queues.clone(), concurrency, passes()));
+        let worker = Arc::new(Worker::new(job_queues.clone(), concurrency, passes(), None));
         let (stop, running) = (None, None);
         let mut fixture = Self { handler: Handler::start().await, clock, backend, worker, job_queues, stop, running };
         fixture.run();

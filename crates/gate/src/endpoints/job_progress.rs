@@ -1,0 +1,57 @@
+//! `POST /_vestibule/jobs/{job_queue}/{job}/progress`: a handler reports progress, at the signed address of its call.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use http::StatusCode;
+use serde::Deserialize;
+use tracing::warn;
+use vestibule_core::jobs::{JobId, Lease, PROGRESS_MAX, ProgressAdded, ProgressError, ProgressMessage};
+use vestibule_runtime::{JobRequestError, is_progress_signature};
+
+use super::QueryParams;
+use super::jobs::find_job_queue;
+use crate::error::GateError;
+use crate::state::Gate;
+
+#[derive(Deserialize)]
+pub(crate) struct ProgressQuery {
+    receive_count: u64,
+    signature: String,
+}
+
+pub(crate) async fn add_progress(
+    State(gate): State<Gate>,
+    Path((job_queue, job)): Path<(String, String)>,
+    QueryParams(query): QueryParams<ProgressQuery>,
+    body: Body,
+) -> Result<StatusCode, GateError> {
+    let (job_queues, job_queue) = find_job_queue(&gate, &job_queue).await?;
+    let settings = &job_queue.settings;
+    let job: JobId = job.parse().map_err(|_| GateError::UnknownJob)?;
+    let lease = Lease { job, receive_count: query.receive_count };
+    let secret = settings.target.secret.as_ref().ok_or(GateError::UnknownJobQueue)?;
+    if !is_progress_signature(secret, &settings.id, lease, &query.signature) {
+        return Err(GateError::InvalidSignature);
+    }
+    let message = message(body).await?;
+    match job_queues.backend().add_progress(settings, lease, message).await {
+        Ok(ProgressAdded::Added) => Ok(StatusCode::NO_CONTENT),
+        Ok(ProgressAdded::NotLeased) => Err(GateError::LeaseEnded),
+        Ok(ProgressAdded::Full) => Err(GateError::JobQueueFull),
+        Err(error) => {
+            warn!(job_queue = %settings.id, %job, %error, "progress may or may not be stored");
+            Err(GateError::StoreUnavailable)
+        }
+    }
+}
+
+async fn message(body: Body) -> Result<ProgressMessage, GateError> {
+    let too_large = || GateError::BodyTooLarge { limit_bytes: PROGRESS_MAX };
+    let invalid = |cause: String| GateError::InvalidJob(JobRequestError::InvalidJson(cause));
+    let bytes = to_bytes(body, PROGRESS_MAX).await.map_err(|_| too_large())?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
+    text.parse().map_err(|error| match error {
+        ProgressError::TooLong => too_large(),
+        ProgressError::InvalidJson(cause) => invalid(cause),
+    })
+}

@@ -68,7 +68,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
         "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
         "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
-        "vestibule-worker" => &["vestibule-core", "vestibule-http-client", "vestibule-runtime"],
+        "vestibule-worker" => &["vestibule-core", "vestibule-http-client", "vestibule-records", "vestibule-runtime"],
         _ => return None,
     })
 }

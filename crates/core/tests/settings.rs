@@ -300,7 +300,7 @@ fn orders_are_held_by_the_rule_that_decides() {
     queue["handover"]["kind"] = json!("proxy");
     let settings = Settings::from_value(&queue).unwrap();
     assert_eq!(Settings::from_value(&settings.to_value()).unwrap().to_value(), settings.to_value());
-    let held = |method: &'static str, path: &'static str| {
+    let decided = |method: &'static str, path: &'static str| {
         with_request(method, path, &[], |facts| {
             let ruling = decide(&[&settings.rules], facts);
             (hold_of(&settings.rules, facts).map(|hold| hold.on_failure), ruling.route)
@@ -314,7 +314,7 @@ fn orders_are_held_by_the_rule_that_decides() {
         ("POST", "/checkout/help", (None, Route::Bypass)),
         ("POST", "/shop/cart", (None, Route::Queue)),
     ] {
-        assert_eq!(held(method, path), expected, "{method} {path}");
+        assert_eq!(decided(method, path), expected, "{method} {path}");
     }
 
     let complaint = |change: &dyn Fn(&mut Value)| {

@@ -70,12 +70,11 @@ impl HeldRequest {
         let (head, rest) = payload.bytes.split_at(end);
         let rest = &rest[1..];
         let Head { queue, account, origin, method, target } = serde_json::from_slice(head).ok()?;
-        let (headers, body) = match rest.strip_prefix(b"\n") {
-            Some(body) => (HeaderMap::new(), body),
-            None => {
-                let end = rest.windows(2).position(|two| two == b"\n\n")?;
-                (headers_of_lines(&rest[..=end]), &rest[end + 2..])
-            }
+        let (headers, body) = if let Some(body) = rest.strip_prefix(b"\n") {
+            (HeaderMap::new(), body)
+        } else {
+            let end = rest.windows(2).position(|two| two == b"\n\n")?;
+            (headers_of_lines(&rest[..=end]), &rest[end + 2..])
         };
         Some(Self {
             queue,

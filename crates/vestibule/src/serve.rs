@@ -80,8 +80,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         "limits"
     );
     let streams = Streams::new(limits.streams);
-    let clients = client_rules(&options)?;
-    clients.networks.load_at_start().await.context("--networks")?;
+    let clients = client_rules(&options).await?;
     let parts = Shared { store: store.clone(), directory: directory.clone(), jobs: jobs.clone() };
     let gate = gate(&options, clients, parts, streams.clone(), sale_keys.clone())?;
     let router = vestibule_gate::router(gate.clone());
@@ -302,7 +301,7 @@ fn gate(
 }
 
 /// How requests are attributed to clients. Invalid lists of networks are fatal at startup.
-fn client_rules(options: &ServeOptions) -> anyhow::Result<ClientRules> {
+async fn client_rules(options: &ServeOptions) -> anyhow::Result<ClientRules> {
     if options.client_address != ClientAddressSource::default() && options.trusted_proxies == 0 {
         bail!(
             "--client-address needs --trusted-proxies: without trusted proxies the address is that of the connection"
@@ -311,17 +310,11 @@ fn client_rules(options: &ServeOptions) -> anyhow::Result<ClientRules> {
     if !options.trusted_headers.is_empty() && options.trusted_proxies == 0 {
         bail!("--trusted-headers needs --trusted-proxies: without trusted proxies these headers are always dropped");
     }
-    Ok(ClientRules {
-        trusted_headers: options.trusted_headers.clone(),
-        source: options.client_address.clone(),
-        networks: options
-            .networks
-            .as_deref()
-            .map(NetworkLists::at)
-            .transpose()
-            .context("--networks")?
-            .unwrap_or_default(),
-    })
+    let networks = options.networks.as_deref().map(NetworkLists::at).transpose().context("--networks")?;
+    let networks = networks.unwrap_or_default();
+    networks.load_at_start().await.context("--networks")?;
+    let trusted_headers = options.trusted_headers.clone();
+    Ok(ClientRules { trusted_headers, source: options.client_address.clone(), networks })
 }
 
 /// The settings file, or the queue that `--origin` creates. An invalid file is fatal at startup.

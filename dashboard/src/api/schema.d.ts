@@ -1968,7 +1968,10 @@ export interface components {
              * @description Number of the job in the order of acceptance.
              */
             sequence_number: number;
-            /** @description `queued`, `running`, `retrying`, `completed`, or `failed` for a dead letter. */
+            /**
+             * @description `queued`, `running`, `retrying`, `completed`, `failed` for a dead letter, or `unknown` for a held order that the origin
+             *     may have processed.
+             */
             state: string;
             /** @description The user for whom the job runs. */
             user_id?: string | null;
@@ -1981,8 +1984,8 @@ export interface components {
              */
             ended_at: number;
             /**
-             * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired` or `expired`; `null` if
-             *     it succeeded.
+             * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `expired` or
+             *     `canceled`; `null` if it succeeded.
              */
             reason?: string | null;
             /**

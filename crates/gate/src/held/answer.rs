@@ -43,7 +43,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
     let reply = match (info.wants_page(), is_submission) {
         (true, true) => Reply::SeeOther(url),
         (true, false) => page(info, order.id, outcome),
-        (false, _) => data(&order, outcome, url),
+        (false, _) => data(&order, &outcome, url),
     };
     Answer::new(visit, reply)
 }
@@ -71,7 +71,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
 }
 
 /// The answer to a request of a script or an app.
-fn data(order: &Order, outcome: OrderOutcome, url: String) -> Reply {
+fn data(order: &Order, outcome: &OrderOutcome, url: String) -> Reply {
     let state = match outcome {
         OrderOutcome::Pending | OrderOutcome::Response(_) => "queued",
         OrderOutcome::Retrying => "retrying",

@@ -144,8 +144,7 @@ mod tests {
     #[tokio::test]
     async fn body_that_is_too_large_stays_complete() {
         let chunks: Vec<Bytes> = (0..5_u8).map(|n| Bytes::from(vec![n; PAYLOAD_MAX / 4])).collect();
-        let body =
-            |chunks: &[Bytes]| Body::from_stream(stream::iter(chunks.to_vec().into_iter().map(Ok::<_, axum::Error>)));
+        let body = |chunks: &[Bytes]| Body::from_stream(stream::iter(chunks.to_vec()).map(Ok::<_, axum::Error>));
         let OrderBody::Whole(whole) = read_body(body(&chunks[..4])).await else { panic!("not whole") };
         assert_eq!(whole, chunks[..4].concat());
         let OrderBody::TooLarge(large) = read_body(body(&chunks)).await else { panic!("not too large") };

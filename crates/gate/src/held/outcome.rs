@@ -6,6 +6,7 @@ use tokio::time::{Duration, timeout};
 use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, FailureReason, JobId, JobResponse, JobState, JobView};
+use vestibule_core::settings::Rule;
 use vestibule_runtime::{CachedJobQueue, JobQueues, Queue};
 
 use super::store::{Order, is_for_orders};
@@ -94,7 +95,7 @@ pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Op
     let mut unknown = None;
     for queue in gate.directory.of_host(info.host.as_deref()?).await {
         let Some(ticket) = info.ticket(&queue, &gate.tickets) else { continue };
-        for hold in queue.settings.rules.iter().filter_map(|rule| rule.hold()) {
+        for hold in queue.settings.rules.iter().filter_map(Rule::hold) {
             let found = job_queues.get(hold.job_queue).await.ok().flatten();
             let Some(job_queue) = found.filter(|it| is_for_orders(it, &queue.settings)) else { continue };
             let view = read(job_queues, &job_queue, id).await;

@@ -1612,7 +1612,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "job_queue_not_empty" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "job_queue_not_empty" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -1979,6 +1979,8 @@ export interface components {
         };
         /** @description The settings of a job queue. Times are in seconds. */
         JobQueueDraft: {
+            /** @description Content types that visitors can enqueue. The API takes every type. */
+            accepts?: string[] | null;
             /**
              * Format: int64
              * @description Maximum number of jobs that run at a time. Default: 10.
@@ -1999,6 +2001,11 @@ export interface components {
              * @description Maximum number of jobs that start per minute; no limit if it is absent.
              */
             dispatches_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that a session enqueues per minute. Default: 10.
+             */
+            enqueues_per_minute?: number | null;
             /** @description ID of the job queue. A FIFO job queue ends with `.fifo`. */
             id: string;
             /**
@@ -2029,22 +2036,32 @@ export interface components {
             /** @description Whether jobs are accepted but none is started. */
             paused?: boolean | null;
             /**
+             * @description Who enqueues jobs beside clients of the API: `active` sessions, or all `visitors` with a valid ticket. `api` is nobody else. Default: "api".
+             * @enum {string|null}
+             */
+            producers?: "api" | "active" | "visitors" | null;
+            /**
              * Format: int64
              * @description Seconds for which the result of a completed job is kept. Default: 3600.
              */
             result_ttl?: number | null;
             /**
              * Format: int64
-             * @description Seconds after which a job that is not finished becomes a dead letter. Default: 345600.
+             * @description Seconds after which a job that is not finished becomes a dead letter. For the target `origin` the default is 900. Default: 345600.
              */
             retention?: number | null;
+            /**
+             * @description Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only. Default: "safe".
+             * @enum {string|null}
+             */
+            retry?: "safe" | "always" | null;
             /** @description Where jobs go. */
             target: components["schemas"]["JobTarget"];
             /** @description ID of the tenant. */
             tenant: string;
             /**
              * Format: int64
-             * @description Seconds after which a call of the handler has failed. Default: 300.
+             * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60. Default: 300.
              */
             timeout?: number | null;
         };
@@ -2055,6 +2072,8 @@ export interface components {
         };
         /** @description The settings of a job queue. Times are in seconds. */
         JobQueuePatch: {
+            /** @description Content types that visitors can enqueue. The API takes every type. */
+            accepts?: string[] | null;
             /**
              * Format: int64
              * @description Maximum number of jobs that run at a time. Default: 10.
@@ -2075,6 +2094,11 @@ export interface components {
              * @description Maximum number of jobs that start per minute; no limit if it is absent.
              */
             dispatches_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that a session enqueues per minute. Default: 10.
+             */
+            enqueues_per_minute?: number | null;
             /**
              * Format: int64
              * @description Failed attempts after which a job becomes a dead letter. Default: 8.
@@ -2103,20 +2127,30 @@ export interface components {
             /** @description Whether jobs are accepted but none is started. */
             paused?: boolean | null;
             /**
+             * @description Who enqueues jobs beside clients of the API: `active` sessions, or all `visitors` with a valid ticket. `api` is nobody else. Default: "api".
+             * @enum {string|null}
+             */
+            producers?: "api" | "active" | "visitors" | null;
+            /**
              * Format: int64
              * @description Seconds for which the result of a completed job is kept. Default: 3600.
              */
             result_ttl?: number | null;
             /**
              * Format: int64
-             * @description Seconds after which a job that is not finished becomes a dead letter. Default: 345600.
+             * @description Seconds after which a job that is not finished becomes a dead letter. For the target `origin` the default is 900. Default: 345600.
              */
             retention?: number | null;
+            /**
+             * @description Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only. Default: "safe".
+             * @enum {string|null}
+             */
+            retry?: "safe" | "always" | null;
             /** @description Where jobs go. */
             target?: components["schemas"]["JobTarget"];
             /**
              * Format: int64
-             * @description Seconds after which a call of the handler has failed. Default: 300.
+             * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60. Default: 300.
              */
             timeout?: number | null;
         };
@@ -2132,6 +2166,8 @@ export interface components {
         };
         /** @description The settings of a job queue. Times are in seconds. */
         JobQueueSettingsView: {
+            /** @description Content types that visitors can enqueue. The API takes every type. */
+            accepts: string[];
             /**
              * Format: int64
              * @description Maximum number of jobs that run at a time.
@@ -2152,6 +2188,11 @@ export interface components {
              * @description Maximum number of jobs that start per minute; no limit if it is absent.
              */
             dispatches_per_minute?: number;
+            /**
+             * Format: int64
+             * @description Maximum number of jobs that a session enqueues per minute.
+             */
+            enqueues_per_minute: number;
             /** @description ID of the job queue. A FIFO job queue ends with `.fifo`. */
             id: string;
             /**
@@ -2182,22 +2223,32 @@ export interface components {
             /** @description Whether jobs are accepted but none is started. */
             paused: boolean;
             /**
+             * @description Who enqueues jobs beside clients of the API: `active` sessions, or all `visitors` with a valid ticket. `api` is nobody else.
+             * @enum {string}
+             */
+            producers: "api" | "active" | "visitors";
+            /**
              * Format: int64
              * @description Seconds for which the result of a completed job is kept.
              */
             result_ttl: number;
             /**
              * Format: int64
-             * @description Seconds after which a job that is not finished becomes a dead letter.
+             * @description Seconds after which a job that is not finished becomes a dead letter. For the target `origin` the default is 900.
              */
             retention: number;
+            /**
+             * @description Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only.
+             * @enum {string}
+             */
+            retry: "safe" | "always";
             /** @description Where jobs go. */
             target: components["schemas"]["JobTarget"];
             /** @description ID of the tenant. */
             tenant: string;
             /**
              * Format: int64
-             * @description Seconds after which a call of the handler has failed.
+             * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60.
              */
             timeout: number;
         };
@@ -2290,14 +2341,14 @@ export interface components {
         /** @description Where jobs go. */
         JobTarget: {
             /**
-             * @description `http`: a handler is called.
+             * @description `http`: a handler is called. `pull`: consumers receive the jobs over the API. `origin`: held orders are sent to the origin of their queue.
              * @enum {string}
              */
-            kind: "http";
-            /** @description Secret that signs calls, as Standard Webhooks says. Generated if it is absent. */
+            kind: "http" | "pull" | "origin";
+            /** @description Secret that signs calls, as Standard Webhooks says; for `http` only. Generated if it is absent. */
             secret?: string;
-            /** @description Address of the handler; its origin must be one of the tenant's. */
-            url: string;
+            /** @description Address of the handler; its origin must be one of the tenant's. Required for `http`, and only for it. */
+            url?: string;
         };
         /** @description Jobs to enqueue. */
         JobsDraft: {
@@ -3895,6 +3946,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description `no_signing_secret`: the target is not `http` */
+        NoSigningSecretTheTargetIsNotHttp: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description Someone else changed this operator at the same time */
         SomeoneElseChangedThisOperatorAtTheSameTime: {
             headers: {
@@ -4480,6 +4540,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobQueueSecret"];
                 };
             };
+            409: components["responses"]["NoSigningSecretTheTargetIsNotHttp"];
             default: components["responses"]["Problem"];
         };
     };
@@ -4504,6 +4565,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobQueueSecret"];
                 };
             };
+            409: components["responses"]["NoSigningSecretTheTargetIsNotHttp"];
             /** @description The store did not respond; read the secret before you rotate it again */
             504: {
                 headers: {

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use vestibule_core::Clock;
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueue, JobQueueId, JobQueueSettings, JobStats,
-    JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueue,
+    JobQueueId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received,
+    ReplayedAll, Resolution, Settled, Settlement,
 };
+use vestibule_core::{Clock, Micros};
 
 use crate::lock::lock;
 
@@ -86,6 +87,48 @@ impl JobBackend for MemoryJobs {
         Ok(())
     }
 
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).cancel(self.clock.now(), settings, jobs))
+    }
+
+    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).drain(self.clock.now(), settings))
+    }
+
+    async fn dead_letters(
+        &self,
+        settings: &JobQueueSettings,
+        before: Option<DeadLetterPosition>,
+        limit: usize,
+    ) -> Result<Vec<JobView>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).dead_letters(self.clock.now(), settings, before, limit))
+    }
+
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).delete_dead(self.clock.now(), settings, jobs))
+    }
+
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).replay(self.clock.now(), settings, jobs))
+    }
+
+    async fn replay_all(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<ReplayedAll, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).replay_all(self.clock.now(), settings, until))
+    }
+
+    async fn resolve(
+        &self,
+        settings: &JobQueueSettings,
+        job: JobId,
+        resolution: Resolution,
+    ) -> Result<bool, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).resolve(self.clock.now(), settings, job, resolution))
+    }
+
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
         Ok(lock(&self.job_queue(&settings.id)).stats(self.clock.now(), settings))
     }
@@ -94,9 +137,9 @@ impl JobBackend for MemoryJobs {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use vestibule_core::ManualClock;
     use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::{JobState, Outcome, Payload};
-    use vestibule_core::{ManualClock, Micros};
 
     use super::*;
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::jobs::{
-    ATTEMPTS_KEPT, CONCURRENCY_MAX, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_BATCH, JOB_REAP_BATCH, JobId,
-    PROGRESS_KEPT, RESPONSE_KEPT, RETRY_AFTER_MAX,
+    ATTEMPTS_KEPT, CONCURRENCY_MAX, DELIVERED_SECONDS, DRAIN_BATCH, ENQUEUES_WINDOW, JOB_BATCH, JOB_REAP_BATCH, JobId,
+    ORDER_REJECTED, PROGRESS_KEPT, REPLAY_BATCH, RESPONSE_KEPT, RETRY_AFTER_MAX,
 };
 use vestibule_core::line::{
     ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, BLOCKED_RETRY,
@@ -184,9 +184,15 @@ pub(crate) const JOB_FULL: i64 = 0;
 pub(crate) const JOB_ACCEPTED: i64 = 1;
 pub(crate) const JOB_TOO_MANY: i64 = 2;
 pub(crate) const JOB_NOT_LEASED: i64 = 3;
+/// What became of a job to cancel.
+pub(crate) const JOB_UNKNOWN: i64 = 0;
+pub(crate) const JOB_CANCELED: i64 = 1;
+pub(crate) const JOB_LEASED: i64 = 2;
+pub(crate) const JOB_FINISHED: i64 = 3;
 /// Arguments after which a script executes a command that it has deferred.
 const JOB_ARGUMENTS_MAX: usize = 1000;
-const _: () = assert!(JOB_REAP_BATCH + CONCURRENCY_MAX as usize <= 2000 && 2 * JOB_BATCH <= 1000);
+const _: () =
+    assert!(DRAIN_BATCH + CONCURRENCY_MAX as usize <= 2000 && JOB_REAP_BATCH <= DRAIN_BATCH && 2 * JOB_BATCH <= 1000);
 
 /// The constants of job queues, as fields of one table.
 fn job_constants() -> String {
@@ -195,6 +201,13 @@ fn job_constants() -> String {
         ("FULL", JOB_FULL as u64),
         ("TOO_MANY", JOB_TOO_MANY as u64),
         ("NOT_LEASED", JOB_NOT_LEASED as u64),
+        ("UNKNOWN", JOB_UNKNOWN as u64),
+        ("CANCELED", JOB_CANCELED as u64),
+        ("LEASED", JOB_LEASED as u64),
+        ("FINISHED", JOB_FINISHED as u64),
+        ("DRAIN_BATCH", DRAIN_BATCH as u64),
+        ("REPLAY_BATCH", REPLAY_BATCH as u64),
+        ("REJECTED", u64::from(ORDER_REJECTED)),
         ("ID_SIZE", JobId::SIZE as u64),
         ("BATCH", JOB_BATCH as u64),
         ("REAP_BATCH", JOB_REAP_BATCH as u64),

@@ -10,10 +10,11 @@ use async_trait::async_trait;
 use fred::types::Value;
 use tokio::time::Instant;
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId, JobQueueSettings, JobStats, JobView,
-    Lease, NewJob, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId,
+    JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received, ReplayedAll,
+    Resolution, Settled, Settlement,
 };
-use vestibule_core::{Clock, StoreError};
+use vestibule_core::{Clock, Micros, StoreError};
 
 use crate::address::{self, AddressError};
 use crate::client::Client;
@@ -100,9 +101,9 @@ impl JobBackend for RedisJobs {
     }
 
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
-        let arguments = leases
-            .iter()
-            .flat_map(|Extension { lease, seconds }| [id(lease.job), text(lease.receive_count), text(*seconds)]);
+        let arguments = leases.iter().flat_map(|Extension { lease, seconds, is_sent }| {
+            [id(lease.job), text(lease.receive_count), text(*seconds), text(u8::from(*is_sent))]
+        });
         let mut reply = self.run(settings, &functions().extend_leases, arguments, Retry::Safe).await?;
         leases.iter().map(|_| reply.flag().map_err(error)).collect()
     }
@@ -148,6 +149,67 @@ impl JobBackend for RedisJobs {
 
     async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
         self.run(settings, &functions().mark_delivered, [id(job)], Retry::Safe).await.map(drop)
+    }
+
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+        // A repeated call would say that the jobs are not known.
+        let mut reply =
+            self.run(settings, &functions().cancel_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
+        jobs.iter().map(|_| reply.canceled().map_err(error)).collect()
+    }
+
+    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+        let reply = self.run(settings, &functions().drain_jobs, [], Retry::Never).await?;
+        reply.drained().map_err(error)
+    }
+
+    async fn dead_letters(
+        &self,
+        settings: &JobQueueSettings,
+        before: Option<DeadLetterPosition>,
+        limit: usize,
+    ) -> Result<Vec<JobView>, JobBackendError> {
+        let (ended_at, sequence) =
+            before.map_or_else(|| (nothing(), nothing()), |before| (text(before.ended_at.0), text(before.sequence)));
+        let arguments = [text(limit.min(JOB_BATCH)), ended_at, sequence];
+        let reply = self.run(settings, &functions().dead_letters, arguments, Retry::Safe).await?;
+        reply.dead_letters().map_err(error)
+    }
+
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        let mut reply =
+            self.run(settings, &functions().delete_dead, jobs.iter().copied().map(id), Retry::Never).await?;
+        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
+    }
+
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        let mut reply =
+            self.run(settings, &functions().replay_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
+        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
+    }
+
+    async fn replay_all(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<ReplayedAll, JobBackendError> {
+        let arguments = [until.map_or_else(nothing, |until| text(until.0))];
+        let reply = self.run(settings, &functions().replay_all_jobs, arguments, Retry::Never).await?;
+        reply.replayed_all().map_err(error)
+    }
+
+    async fn resolve(
+        &self,
+        settings: &JobQueueSettings,
+        job: JobId,
+        resolution: Resolution,
+    ) -> Result<bool, JobBackendError> {
+        let word = match resolution {
+            Resolution::Placed => "placed",
+            Resolution::NotPlaced => "not_placed",
+        };
+        let mut reply = self.run(settings, &functions().resolve_job, [id(job), text(word)], Retry::Safe).await?;
+        reply.flag().map_err(error)
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {

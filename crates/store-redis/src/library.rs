@@ -142,6 +142,13 @@ functions! {
     get_jobs: JobQueue, Free, "jobs/get.lua";
     add_progress: JobQueue, Write, "jobs/add_progress.lua";
     mark_delivered: JobQueue, Free, "jobs/mark_delivered.lua";
+    cancel_jobs: JobQueue, Free, "jobs/cancel.lua";
+    drain_jobs: JobQueue, Free, "jobs/drain.lua";
+    dead_letters: JobQueue, Free, "jobs/dead_letters.lua";
+    delete_dead: JobQueue, Free, "jobs/delete_dead.lua";
+    replay_jobs: JobQueue, Write, "jobs/replay.lua";
+    replay_all_jobs: JobQueue, Write, "jobs/replay_all.lua";
+    resolve_job: JobQueue, Free, "jobs/resolve.lua";
     job_stats: JobQueue, Free, "jobs/stats.lua";
 }
 

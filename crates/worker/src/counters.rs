@@ -37,7 +37,7 @@ impl CallCounters {
     pub(crate) fn count(&self, outcome: &Outcome) {
         let counter = match outcome {
             Outcome::Acknowledged(_) => &self.acknowledged,
-            Outcome::Failed(_) => &self.failed,
+            Outcome::Failed(_) | Outcome::Unknown(_) => &self.failed,
             Outcome::FailedForGood(_) => &self.failed_for_good,
             Outcome::Later { .. } => &self.later,
             Outcome::Requeued => &self.requeued,

@@ -216,6 +216,7 @@ impl Receiver {
             let (id, receive_count) = (held.lease.job, held.lease.receive_count);
             match &outcome {
                 Outcome::Failed(Failure { reason, status, .. })
+                | Outcome::Unknown(Failure { reason, status, .. })
                 | Outcome::FailedForGood(Failure { reason, status, .. }) => {
                     info!(%job_queue, job = %id, receive_count, ?reason, status, milliseconds, "call failed");
                 }

@@ -6,6 +6,8 @@ mod enqueueing;
 mod faults;
 mod fixture;
 mod groups;
+mod held;
+mod operating;
 mod property;
 mod results;
 
@@ -84,6 +86,26 @@ suite! {
         j18_result_is_kept_for_result_ttl,
         j18_last_attempts_are_kept,
         expired_leases_end_in_batches,
+    }
+    operating {
+        j13_canceled_job_is_deleted,
+        j13_drain_deletes_what_is_not_leased,
+        j13_drained_orders_can_be_submitted_again,
+        j14_dead_letters_are_listed,
+        j14_deleted_dead_letter_has_no_duplicates,
+        j14_replayed_job_goes_to_the_end,
+        j14_all_dead_letters_are_replayed_once,
+    }
+    held {
+        h07_only_the_current_lease_may_send,
+        h08_order_that_may_have_been_sent_is_unknown,
+        h08_lost_response_is_unknown,
+        h08_unprocessed_order_is_sent_again,
+        h08_rejected_order_can_be_submitted_again,
+        h08_late_result_replaces_unknown,
+        h08_retry_always_sends_again,
+        h09_operator_resolves_an_unknown_outcome,
+        h13_dead_letters_of_orders_keep_no_payload,
     }
     results {
         j18_start_of_the_response_is_kept,

@@ -5,7 +5,11 @@ use async_trait::async_trait;
 use super::id::JobId;
 use super::results::{ProgressAdded, ProgressMessage};
 use super::settings::JobQueueSettings;
-use super::types::{Detail, Enqueued, Extension, JobStats, JobView, Lease, NewJob, Received, Settled, Settlement};
+use super::types::{
+    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobStats, JobView, Lease, NewJob, Received,
+    ReplayedAll, Resolution, Settled, Settlement,
+};
+use crate::time::Micros;
 
 /// Errors of a backend.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -29,7 +33,8 @@ pub trait JobBackend: Send + Sync {
     async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError>;
     /// Leases up to `max` jobs that are due.
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError>;
-    /// Extends leases. The answer says which of them are current.
+    /// Extends leases. The answer says which of them are current. A consumer that sends a held order has it recorded here
+    /// before (H7).
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError>;
     /// Ends leases.
     async fn settle(
@@ -54,6 +59,36 @@ pub trait JobBackend: Send + Sync {
     /// Records that a visitor got the response to a held order. [`crate::jobs::DELIVERED_SECONDS`] later its headers and body
     /// are removed (J18). Nothing happens if there is no response, or it was delivered before.
     async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError>;
+    /// Cancels jobs that are not leased. They are deleted; held orders become dead letters (J13).
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError>;
+    /// Cancels jobs that are not leased, the oldest first, up to [`crate::jobs::DRAIN_BATCH`] (J13).
+    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError>;
+    /// Up to `limit` dead letters before this position, the newest first, without contents (J14).
+    async fn dead_letters(
+        &self,
+        settings: &JobQueueSettings,
+        before: Option<DeadLetterPosition>,
+        limit: usize,
+    ) -> Result<Vec<JobView>, JobBackendError>;
+    /// Deletes dead letters. The answer says which of the jobs were dead letters.
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError>;
+    /// Puts dead letters back, in this order (J14). The answer says which of the jobs were put back; held orders never are.
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError>;
+    /// Puts all dead letters back that ended until an instant, or until now, the oldest first, up to
+    /// [`crate::jobs::REPLAY_BATCH`] (J14). Jobs that fail again meanwhile are not among them if the next call gets the instant
+    /// of the answer.
+    async fn replay_all(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<ReplayedAll, JobBackendError>;
+    /// Records what became of a held order whose outcome is unknown (H9). `false` if the job is none.
+    async fn resolve(
+        &self,
+        settings: &JobQueueSettings,
+        job: JobId,
+        resolution: Resolution,
+    ) -> Result<bool, JobBackendError>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
 }

@@ -24,8 +24,9 @@ pub use results::{JobResponse, Progress, ProgressAdded, ProgressError, ProgressM
 pub use settings::{CONCURRENCY_MAX, JobProducers, JobQueueSettings, JobRetry, PAYLOAD_MAX};
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{
-    Attempt, Detail, Enqueued, Extension, Failure, FailureReason, JobCounters, JobState, JobStats, JobView, Lease,
-    LeasedJob, NewJob, Outcome, Received, Settled, Settlement,
+    Attempt, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason, JobCounters,
+    JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll, Resolution, Settled,
+    Settlement,
 };
 
 /// Seconds of a lease, and of each extension (J9).
@@ -54,3 +55,9 @@ pub const RESULT_KEPT: usize = 16 * 1024;
 pub const HELD_RESPONSE_MAX: usize = 256 * 1024;
 /// Seconds after its delivery for which the response to a held order is kept.
 pub const DELIVERED_SECONDS: u64 = 60;
+/// Maximum number of jobs that draining cancels at a time (J13).
+pub const DRAIN_BATCH: usize = 200;
+/// Maximum number of dead letters that replaying all of them puts back at a time (J14).
+pub const REPLAY_BATCH: usize = 200;
+/// The lowest status with which the origin rejects a held order, so that the visitor can submit it again (H8).
+pub const ORDER_REJECTED: u16 = 400;

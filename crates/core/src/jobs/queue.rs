@@ -1,6 +1,7 @@
 //! The state of one job queue, and the operations on it.
 
 mod ending;
+mod operating;
 mod results;
 mod views;
 
@@ -10,7 +11,9 @@ use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{JobGroupId, JobId};
 use super::results::{JobResponse, Progress};
 use super::settings::JobQueueSettings;
-use super::types::{Attempt, Enqueued, Extension, FailureReason, JobCounters, Lease, LeasedJob, NewJob, Received};
+use super::types::{
+    Attempt, Enqueued, Extension, FailureReason, JobCounters, Lease, LeasedJob, NewJob, Received, Resolution,
+};
 use super::{ENQUEUES_WINDOW, JOB_BATCH};
 use crate::SessionId;
 use crate::line::{ADMISSION_COST, Bucket, Rate};
@@ -28,18 +31,23 @@ enum Phase {
     Leased { since: Micros, until: Micros },
     /// It was acknowledged then.
     Completed { at: Micros },
-    /// It became a dead letter then.
-    Dead { at: Micros, reason: FailureReason },
+    /// It became a dead letter then; if the outcome is unknown, the origin may have processed the held order.
+    Dead { at: Micros, reason: FailureReason, is_unknown: bool },
 }
 
 #[derive(Debug, Clone)]
 struct Job {
     id: JobId,
     group: Option<JobGroupId>,
+    key: Option<DeduplicationKey>,
     enqueued_at: Micros,
     receive_count: u64,
     failed_attempts: u64,
     phase: Phase,
+    /// Whether its current consumer has recorded that it sends the held order.
+    is_sent: bool,
+    /// What became of a held order whose outcome is unknown.
+    resolution: Option<Resolution>,
     attempts: VecDeque<Attempt>,
     progress: VecDeque<Progress>,
     user_id: Option<String>,
@@ -123,7 +131,7 @@ impl JobQueue {
         if stored as u64 >= settings.max_jobs || self.bytes + size > settings.max_bytes {
             return Enqueued::Full;
         }
-        if let Some(key) = key.filter(|_| settings.deduplication_interval > 0) {
+        if let Some(key) = key.clone().filter(|_| settings.deduplication_interval > 0) {
             self.remember(key, job.id, now.add_seconds(settings.deduplication_interval));
         }
         if let Some(session) = visitor {
@@ -131,7 +139,27 @@ impl JobQueue {
         }
         self.counters.enqueued += 1;
         self.bytes += size;
-        self.insert(now, job);
+        let NewJob { id, group, delay_seconds, user_id, session, params, payload, .. } = job;
+        self.append(Job {
+            id,
+            group,
+            key,
+            enqueued_at: now,
+            receive_count: 0,
+            failed_attempts: 0,
+            phase: Phase::Waiting { due: now.add_seconds(delay_seconds) },
+            is_sent: false,
+            resolution: None,
+            attempts: VecDeque::new(),
+            progress: VecDeque::new(),
+            user_id,
+            session,
+            params,
+            payload: Some(payload),
+            response: Vec::new(),
+            result: None,
+            delivered_at: None,
+        });
         Enqueued::Accepted
     }
 
@@ -165,39 +193,20 @@ impl JobQueue {
         self.enqueues.insert(session, (since, count + 1));
     }
 
-    /// Appends an accepted job.
-    fn insert(&mut self, now: Micros, job: NewJob) {
-        let NewJob { id, group, delay_seconds, user_id, session, params, payload, .. } = job;
+    /// Appends a waiting job, with a new sequence number.
+    fn append(&mut self, job: Job) {
         self.last_sequence += 1;
         let sequence = self.last_sequence;
-        let due = now.add_seconds(delay_seconds);
-        self.sequences.insert(id, sequence);
-        self.unfinished.insert((now, sequence));
-        let is_first = group.as_ref().is_none_or(|group| {
+        self.sequences.insert(job.id, sequence);
+        self.unfinished.insert((job.enqueued_at, sequence));
+        let is_first = job.group.as_ref().is_none_or(|group| {
             let members = self.groups.entry(group.clone()).or_default();
             members.insert(sequence);
             members.len() == 1
         });
-        if is_first {
+        if let (true, Phase::Waiting { due }) = (is_first, job.phase) {
             self.ready.insert((due, sequence));
         }
-        let job = Job {
-            id,
-            group,
-            enqueued_at: now,
-            receive_count: 0,
-            failed_attempts: 0,
-            phase: Phase::Waiting { due },
-            attempts: VecDeque::new(),
-            progress: VecDeque::new(),
-            user_id,
-            session,
-            params,
-            payload: Some(payload),
-            response: Vec::new(),
-            result: None,
-            delivered_at: None,
-        };
         self.jobs.insert(sequence, job);
     }
 
@@ -267,7 +276,7 @@ impl JobQueue {
         first_ready.into_iter().chain(first_lease).min()
     }
 
-    /// Extends leases, and says which of them are current (J9).
+    /// Extends leases, and says which of them are current (J9). Records that held orders are sent (H7).
     pub fn extend(&mut self, now: Micros, settings: &JobQueueSettings, leases: &[Extension]) -> Vec<bool> {
         self.reap(now, settings);
         leases.iter().map(|extension| self.extend_one(now, *extension)).collect()
@@ -280,6 +289,7 @@ impl JobQueue {
         self.leased.insert((later, sequence));
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.phase = Phase::Leased { since, until: later };
+            job.is_sent |= extension.is_sent;
         }
         true
     }

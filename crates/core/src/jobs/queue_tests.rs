@@ -385,6 +385,10 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
             }
             assert!(job.failed_attempts < settings.max_attempts, "J10");
         }
+        let keeps_payload = matches!(job.phase, Phase::Waiting { .. } | Phase::Leased { .. })
+            || (matches!(job.phase, Phase::Dead { .. }) && !settings.holds_orders());
+        assert_eq!(job.payload.is_some(), keeps_payload, "J14, H13");
+        assert!(!job.is_sent || matches!(job.phase, Phase::Leased { .. }), "H7");
     }
     for (sequence, job) in &queue.jobs {
         if let Phase::Waiting { due } = job.phase {

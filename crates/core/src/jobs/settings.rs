@@ -192,6 +192,12 @@ impl JobQueueSettings {
         self.target.kind == JobTargetKind::Origin
     }
 
+    /// H8: whether an order that the origin may have received is not sent again.
+    #[must_use]
+    pub fn sends_once(&self) -> bool {
+        self.holds_orders() && self.retry == JobRetry::Safe
+    }
+
     /// J9: seconds of the lease of a received job.
     #[must_use]
     pub fn lease_seconds(&self) -> u64 {

@@ -87,13 +87,22 @@ pub struct Extension {
     pub lease: Lease,
     /// For how many seconds from now on, at least.
     pub seconds: u64,
+    /// Whether the consumer sends the held order as soon as this is confirmed (H7). If the lease expires then, the outcome is
+    /// unknown.
+    pub is_sent: bool,
 }
 
 impl Extension {
     /// The extension of a worker, which lasts as long as a new lease.
     #[must_use]
     pub const fn of(lease: Lease) -> Self {
-        Self { lease, seconds: LEASE_SECONDS }
+        Self { lease, seconds: LEASE_SECONDS, is_sent: false }
+    }
+
+    /// The extension of a worker that sends a held order as soon as this is confirmed.
+    #[must_use]
+    pub const fn sent(lease: Lease) -> Self {
+        Self { is_sent: true, ..Self::of(lease) }
     }
 }
 
@@ -145,6 +154,8 @@ pub enum FailureReason {
     LeaseExpired,
     /// The job was not finished within `retention`.
     Expired,
+    /// An operator canceled the held order before it was sent.
+    Canceled,
 }
 
 /// A failed call.
@@ -165,6 +176,8 @@ pub enum Outcome {
     Acknowledged(Option<JobResponse>),
     /// The attempt failed.
     Failed(Failure),
+    /// The attempt failed after the origin may have received the held order (H8). With `retry = "safe"` it is not sent again.
+    Unknown(Failure),
     /// The attempt failed, and no other one can succeed.
     FailedForGood(Failure),
     /// The handler asks to be called later. It is not an attempt.
@@ -210,6 +223,8 @@ pub enum JobState {
     Completed,
     /// It is a dead letter.
     Failed,
+    /// It is a held order that the origin may have processed (H9), among the dead letters.
+    Unknown,
 }
 
 /// One attempt that ended.
@@ -253,6 +268,8 @@ pub struct JobView {
     pub failed_attempts: u64,
     /// When it was accepted.
     pub enqueued_at: Micros,
+    /// When it was completed or became a dead letter.
+    pub ended_at: Option<Micros>,
     /// When the next attempt is due; `None` unless it waits.
     pub due_at: Option<Micros>,
     /// How many jobs start before it, if nothing changes: those that are due earlier, and the earlier ones of its group. 0
@@ -276,6 +293,60 @@ pub struct JobView {
     pub reason: Option<FailureReason>,
     /// The start of the last response that reported a failure.
     pub response: Vec<u8>,
+    /// What became of a held order whose outcome is unknown, as far as an operator has recorded it.
+    pub resolution: Option<Resolution>,
+}
+
+/// What became of a held order whose outcome is unknown (H9). An operator finds it out at the origin, and records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// The origin has processed the order.
+    Placed,
+    /// The origin has not processed the order. The visitor can submit it again.
+    NotPlaced,
+}
+
+/// What became of a job to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Canceled {
+    /// It does not run any more.
+    Canceled,
+    /// It is leased; nothing changed.
+    Leased,
+    /// It is completed or a dead letter; nothing changed.
+    Finished,
+    /// There is no such job, or its result has expired.
+    Unknown,
+}
+
+/// What draining a job queue has done (J13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Jobs that were canceled.
+    pub canceled: u64,
+    /// Whether jobs still wait.
+    pub has_more: bool,
+}
+
+/// A position among the dead letters of a job queue, which are in the order of their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeadLetterPosition {
+    /// When the job became a dead letter.
+    pub ended_at: Micros,
+    /// Its sequence number.
+    pub sequence: u64,
+}
+
+/// What replaying all dead letters has done (J14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayedAll {
+    /// Jobs that were put back.
+    pub replayed: u64,
+    /// The instant until which the replayed jobs had become dead letters.
+    pub until: Micros,
+    /// Whether there are more until that instant.
+    pub has_more: bool,
 }
 
 /// Counts of a job queue since it was created.
@@ -293,6 +364,12 @@ pub struct JobCounters {
     pub requeued: u64,
     /// Jobs that became dead letters.
     pub dead: u64,
+    /// Held orders whose outcome became unknown.
+    pub unknown: u64,
+    /// Waiting jobs that were deleted.
+    pub canceled: u64,
+    /// Dead letters that were put back.
+    pub replayed: u64,
     /// Refused settlements and extensions of old leases.
     pub refused: u64,
 }

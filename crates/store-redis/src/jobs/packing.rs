@@ -34,6 +34,7 @@ struct Settings {
     enqueues_per_minute: u64,
     lease_seconds: u64,
     holds_orders: bool,
+    sends_once: bool,
     paused: bool,
 }
 
@@ -79,6 +80,11 @@ enum PackedOutcome {
         status: Option<u16>,
         is_final: bool,
     },
+    Unknown {
+        reason: FailureReason,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+    },
     Later {
         seconds: u64,
         pauses: bool,
@@ -111,6 +117,7 @@ pub(super) fn pack_settings(settings: &JobQueueSettings) -> Result<Value, JobBac
         enqueues_per_minute: settings.enqueues_per_minute,
         lease_seconds: settings.lease_seconds(),
         holds_orders: settings.holds_orders(),
+        sends_once: settings.sends_once(),
         paused: settings.paused,
     })
 }
@@ -160,11 +167,13 @@ pub(super) fn pack_outcome(
     receive_count: u64,
     outcome: Outcome,
 ) -> Result<(Value, Value), JobBackendError> {
-    let failed = |failure: Failure, is_final| {
-        let Failure { reason, status, mut response } = failure;
-        // The script keeps no more; this saves sending it.
+    // The script keeps no more; this saves sending it.
+    let start = |mut response: Vec<u8>| {
         response.truncate(RESPONSE_KEPT);
-        (PackedOutcome::Failed { reason, status, is_final }, Value::Bytes(response.into()))
+        Value::Bytes(response.into())
+    };
+    let failed = |Failure { reason, status, response }, is_final| {
+        (PackedOutcome::Failed { reason, status, is_final }, start(response))
     };
     let (outcome, response) = match outcome {
         Outcome::Acknowledged(None) => {
@@ -178,6 +187,9 @@ pub(super) fn pack_outcome(
         }
         Outcome::Failed(failure) => failed(failure, false),
         Outcome::FailedForGood(failure) => failed(failure, true),
+        Outcome::Unknown(Failure { reason, status, response }) => {
+            (PackedOutcome::Unknown { reason, status }, start(response))
+        }
         Outcome::Later { seconds, pauses } => (PackedOutcome::Later { seconds, pauses }, nothing()),
         Outcome::Requeued => (PackedOutcome::Requeued, nothing()),
     };

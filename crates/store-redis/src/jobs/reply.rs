@@ -7,13 +7,16 @@ use fred::types::Value;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use vestibule_core::jobs::{
-    Attempt, Detail, Enqueued, FailureReason, JobCounters, JobGroupId, JobId, JobParams, JobResponse, JobState,
-    JobStats, JobView, Lease, LeasedJob, Payload, Progress, ProgressAdded, ProgressMessage, Received, Settled,
+    Attempt, Canceled, Detail, Drained, Enqueued, FailureReason, JobCounters, JobGroupId, JobId, JobParams,
+    JobResponse, JobState, JobStats, JobView, Lease, LeasedJob, Payload, Progress, ProgressAdded, ProgressMessage,
+    Received, ReplayedAll, Resolution, Settled,
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
 use super::packing::unpack_contents;
-use crate::codes::{JOB_ACCEPTED, JOB_FULL, JOB_NOT_LEASED, JOB_TOO_MANY};
+use crate::codes::{
+    JOB_ACCEPTED, JOB_CANCELED, JOB_FINISHED, JOB_FULL, JOB_LEASED, JOB_NOT_LEASED, JOB_TOO_MANY, JOB_UNKNOWN,
+};
 use crate::reply::{Reply, corrupt};
 
 /// What `queue.lua` stores of a job.
@@ -39,6 +42,9 @@ struct Record {
     result: Option<PackedResult>,
     /// Why it is a dead letter.
     reason: Option<FailureReason>,
+    /// When it was completed or became a dead letter.
+    ended_at: Option<Micros>,
+    resolution: Option<Resolution>,
 }
 
 impl Record {
@@ -174,6 +180,7 @@ impl Reply {
             receive_count: record.receive_count,
             failed_attempts: record.failed_attempts,
             enqueued_at: record.enqueued_at,
+            ended_at: record.ended_at,
             due_at,
             ahead: Some(ahead),
             progress,
@@ -189,7 +196,38 @@ impl Reply {
             result,
             reason: record.reason,
             response,
+            resolution: record.resolution,
         }))
+    }
+
+    /// The reply of `dead_letters.lua`.
+    pub(super) fn dead_letters(mut self) -> Result<Vec<JobView>, StoreError> {
+        let mut views = Vec::new();
+        while let Some(id) = self.next_bytes()? {
+            views.extend(self.job_view(job_id(&id)?, Detail::Status)?);
+        }
+        Ok(views)
+    }
+
+    /// What became of a job to cancel.
+    pub(super) fn canceled(&mut self) -> Result<Canceled, StoreError> {
+        match self.code()? {
+            JOB_UNKNOWN => Ok(Canceled::Unknown),
+            JOB_CANCELED => Ok(Canceled::Canceled),
+            JOB_LEASED => Ok(Canceled::Leased),
+            JOB_FINISHED => Ok(Canceled::Finished),
+            other => Err(corrupt("what became of a job to cancel", other)),
+        }
+    }
+
+    /// The reply of `drain.lua`.
+    pub(super) fn drained(mut self) -> Result<Drained, StoreError> {
+        Ok(Drained { canceled: self.whole()?, has_more: self.flag()? })
+    }
+
+    /// The reply of `replay_all.lua`.
+    pub(super) fn replayed_all(mut self) -> Result<ReplayedAll, StoreError> {
+        Ok(ReplayedAll { replayed: self.whole()?, until: Micros(self.whole()?), has_more: self.flag()? })
     }
 
     /// The reply of `stats.lua`.
@@ -211,6 +249,9 @@ impl Reply {
             failed: count("failed")?,
             requeued: count("requeued")?,
             dead: count("dead")?,
+            unknown: count("unknown")?,
+            canceled: count("canceled")?,
+            replayed: count("replayed")?,
             refused: count("refused")?,
         };
         Ok(JobStats { waiting, running, dead, bytes, oldest_age, paused_until, counters })

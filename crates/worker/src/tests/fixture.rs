@@ -17,8 +17,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobView,
-    Lease, NewJob, Payload, ProgressAdded, ProgressMessage, Received, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError, JobId,
+    JobQueueSettings, JobState, JobStats, JobView, Lease, NewJob, Payload, ProgressAdded, ProgressMessage, Received,
+    ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
@@ -160,6 +161,48 @@ impl JobBackend for Backend {
 
     async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
         self.memory.mark_delivered(settings, job).await
+    }
+
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+        self.memory.cancel(settings, jobs).await
+    }
+
+    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+        self.memory.drain(settings).await
+    }
+
+    async fn dead_letters(
+        &self,
+        settings: &JobQueueSettings,
+        before: Option<DeadLetterPosition>,
+        limit: usize,
+    ) -> Result<Vec<JobView>, JobBackendError> {
+        self.memory.dead_letters(settings, before, limit).await
+    }
+
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        self.memory.delete_dead(settings, jobs).await
+    }
+
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        self.memory.replay(settings, jobs).await
+    }
+
+    async fn replay_all(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<ReplayedAll, JobBackendError> {
+        self.memory.replay_all(settings, until).await
+    }
+
+    async fn resolve(
+        &self,
+        settings: &JobQueueSettings,
+        job: JobId,
+        resolution: Resolution,
+    ) -> Result<bool, JobBackendError> {
+        self.memory.resolve(settings, job, resolution).await
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {

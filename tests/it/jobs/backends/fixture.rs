@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, Failure, FailureReason, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobResponse,
-    JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Payload, ProgressAdded, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason, JOB_BATCH, JobBackend,
+    JobId, JobQueueSettings, JobResponse, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Payload, ProgressAdded,
+    ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryJobs;
@@ -89,6 +90,10 @@ pub(crate) fn job(number: u64, group: Option<&str>) -> NewJob {
     id[6..].copy_from_slice(&number.to_be_bytes());
     let payload = Payload { content_type: "text/plain".to_owned(), bytes: format!("job {number}").into_bytes() };
     NewJob { group: group.map(|group| group.parse().unwrap()), ..NewJob::new(JobId::from_bytes(id), payload) }
+}
+
+fn ids(numbers: &[u64]) -> Vec<JobId> {
+    numbers.iter().map(|number| job(*number, None).id).collect()
 }
 
 /// The number of a job.
@@ -172,7 +177,11 @@ impl JobQueueFixture<'_> {
     }
 
     pub(crate) async fn extend_by(&self, lease: Lease, seconds: u64) -> Vec<bool> {
-        self.fixture.backend.extend(&self.settings, &[Extension { lease, seconds }]).await.unwrap()
+        self.extend_with(Extension { seconds, ..Extension::of(lease) }).await
+    }
+
+    pub(crate) async fn extend_with(&self, extension: Extension) -> Vec<bool> {
+        self.fixture.backend.extend(&self.settings, &[extension]).await.unwrap()
     }
 
     pub(crate) async fn settle(&self, lease: Lease, outcome: Outcome) -> Settled {
@@ -205,6 +214,34 @@ impl JobQueueFixture<'_> {
 
     pub(crate) async fn mark_delivered(&self, number: u64) {
         self.fixture.backend.mark_delivered(&self.settings, job(number, None).id).await.unwrap();
+    }
+
+    pub(crate) async fn cancel(&self, numbers: &[u64]) -> Vec<Canceled> {
+        self.fixture.backend.cancel(&self.settings, &ids(numbers)).await.unwrap()
+    }
+
+    pub(crate) async fn drain(&self) -> Drained {
+        self.fixture.backend.drain(&self.settings).await.unwrap()
+    }
+
+    pub(crate) async fn dead_letters(&self, before: Option<DeadLetterPosition>, limit: usize) -> Vec<JobView> {
+        self.fixture.backend.dead_letters(&self.settings, before, limit).await.unwrap()
+    }
+
+    pub(crate) async fn delete_dead(&self, numbers: &[u64]) -> Vec<bool> {
+        self.fixture.backend.delete_dead(&self.settings, &ids(numbers)).await.unwrap()
+    }
+
+    pub(crate) async fn replay(&self, numbers: &[u64]) -> Vec<bool> {
+        self.fixture.backend.replay(&self.settings, &ids(numbers)).await.unwrap()
+    }
+
+    pub(crate) async fn replay_all(&self, until: Option<Micros>) -> ReplayedAll {
+        self.fixture.backend.replay_all(&self.settings, until).await.unwrap()
+    }
+
+    pub(crate) async fn resolve(&self, number: u64, resolution: Resolution) -> bool {
+        self.fixture.backend.resolve(&self.settings, job(number, None).id, resolution).await.unwrap()
     }
 
     pub(crate) async fn stats(&self) -> JobStats {

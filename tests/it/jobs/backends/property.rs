@@ -12,10 +12,11 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Map, json};
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, Failure, FailureReason, JobBackend, JobParams, JobQueueSettings, JobResponse,
-    JobStats, Lease, LeasedJob, NewJob, Outcome, PROGRESS_KEPT, Payload, ProgressAdded, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Enqueued, Extension, Failure, FailureReason, JobBackend, JobId, JobParams,
+    JobQueueSettings, JobResponse, JobState, JobStats, Lease, LeasedJob, NewJob, Outcome, PROGRESS_KEPT, Payload,
+    ProgressAdded, Resolution, Settled, Settlement,
 };
-use vestibule_core::{ManualClock, SessionId};
+use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryJobs;
 
 use super::fixture::{JobsFixture, job, random_id, settings_of};
@@ -52,6 +53,8 @@ struct Run {
     given: HashSet<Lease>,
     last_sequence: u64,
     stats: JobStats,
+    /// The last dead letter of a page.
+    last_dead: Option<DeadLetterPosition>,
     happened: BTreeMap<&'static str, u64>,
 }
 
@@ -86,6 +89,7 @@ impl Run {
             given: HashSet::new(),
             last_sequence: 0,
             stats: JobStats::default(),
+            last_dead: None,
             happened: BTreeMap::new(),
         };
         run.change_settings();
@@ -108,6 +112,7 @@ impl Run {
             "retention": self.pick(&[60, 90, 86_400]), "dead_letter_retention": 86_400,
             "deduplication_interval": self.deduplication_interval, "result_ttl": self.pick(&[60, 120]),
             "max_jobs": self.pick(&[15, 1000, 1000]), "max_bytes": self.pick(&[60, 10_000, 10_000]),
+            "retry": if self.holds_orders && self.rng.random_bool(0.2) { "always" } else { "safe" },
             "enqueues_per_minute": self.pick(&[1, 3, 100]), "paused": self.rng.random_bool(0.1),
         });
         if self.holds_orders {
@@ -149,13 +154,14 @@ impl Run {
             0..27 => self.enqueue().await,
             27..50 => self.receive().await,
             50..75 => self.settle().await,
-            75..79 => self.extend().await,
-            79..82 => self.add_progress().await,
-            82 if self.next > 0 => {
+            75..80 => self.extend().await,
+            80..83 => self.add_progress().await,
+            83..89 => self.operate().await,
+            89 if self.next > 0 => {
                 let number = self.rng.random_range(0..self.next);
                 both!(self, mark_delivered(&self.settings, job(number, None).id));
             }
-            82..98 => self.pass_time(),
+            89..98 => self.pass_time(),
             98 => self.change_settings(),
             // Redis expires keys of deduplication by its own clock, which does not step back here.
             _ if self.is_fifo && self.deduplication_interval > 0 => self.pass_time(),
@@ -228,6 +234,7 @@ impl Run {
         match self.rng.random_range(0..9) {
             0..3 => Outcome::Acknowledged(self.some_response()),
             3..6 => Outcome::Failed(failure),
+            6 if self.rng.random_bool(0.6) => Outcome::Unknown(failure),
             6 => Outcome::FailedForGood(failure),
             7 => Outcome::Later { seconds: self.pick(&[0, 1, 20, 9_999]), pauses: self.rng.random_bool(0.2) },
             _ => Outcome::Requeued,
@@ -256,7 +263,8 @@ impl Run {
         let mut extensions = Vec::new();
         for _ in 0..2 {
             if let Some(lease) = self.some_lease() {
-                extensions.push(Extension { lease, seconds: self.pick(&[1, 30, 30, 60]) });
+                let (seconds, is_sent) = (self.pick(&[1, 30, 30, 60]), self.rng.random_bool(0.5));
+                extensions.push(Extension { lease, seconds, is_sent });
             }
         }
         for extended in both!(self, extend(&self.settings, &extensions)) {
@@ -273,9 +281,73 @@ impl Run {
             self.note(match added {
                 ProgressAdded::Added => "progressed",
                 ProgressAdded::NotLeased => "refused",
-                ProgressAdded::Full => "no room for progress",
+                ProgressAdded::Full => "full",
             });
         }
+    }
+
+    /// Some jobs, mostly in this state.
+    async fn some_jobs(&mut self, state: JobState) -> Vec<JobId> {
+        let all: Vec<_> = (0..=self.next).map(|number| job(number, None).id).collect();
+        let views = self.memory.get(&self.settings, &all, Detail::Status).await.unwrap();
+        let in_state = views.iter().flatten().filter(|view| view.state == state).map(|view| view.id);
+        let in_state: Vec<_> = in_state.collect();
+        let choose = |rng: &mut SmallRng| {
+            let from = if rng.random_bool(0.8) && !in_state.is_empty() { &in_state } else { &all };
+            *from.choose(rng).unwrap()
+        };
+        (0..2).map(|_| choose(&mut self.rng)).collect()
+    }
+
+    /// What operators do.
+    async fn operate(&mut self) {
+        let until = self.rng.random_bool(0.5).then(|| self.clock.now());
+        let operation = self.rng.random_range(0..12);
+        let state = match operation {
+            0..2 => JobState::Queued,
+            9.. => JobState::Unknown,
+            _ => JobState::Failed,
+        };
+        let ids = self.some_jobs(state).await;
+        match operation {
+            0..2 => {
+                let canceled = both!(self, cancel(&self.settings, &ids));
+                self.note(if canceled.contains(&Canceled::Canceled) { "canceled" } else { "refused" });
+            }
+            2 if self.rng.random_bool(0.5) => {
+                let drained = both!(self, drain(&self.settings));
+                assert!(!drained.has_more);
+                self.note("drained");
+            }
+            2..5 => {
+                let deleted = both!(self, delete_dead(&self.settings, &ids));
+                self.note(if deleted.contains(&true) { "deleted" } else { "refused" });
+            }
+            5..8 => {
+                let replayed = both!(self, replay(&self.settings, &ids));
+                self.note(if replayed.contains(&true) { "replayed" } else { "refused" });
+                self.follow_sequence(&ids).await;
+            }
+            8 => {
+                both!(self, replay_all(&self.settings, until));
+                let all: Vec<_> = (0..self.next).map(|number| job(number, None).id).collect();
+                self.follow_sequence(&all).await;
+            }
+            _ => {
+                let resolution = self.pick(&[Resolution::Placed, Resolution::NotPlaced]);
+                for id in ids {
+                    let resolved = both!(self, resolve(&self.settings, id, resolution));
+                    self.note(if resolved { "resolved" } else { "refused" });
+                }
+            }
+        }
+    }
+
+    /// Jobs that were replayed have new sequence numbers.
+    async fn follow_sequence(&mut self, jobs: &[JobId]) {
+        let views = self.memory.get(&self.settings, jobs, Detail::Status).await.unwrap();
+        let last = views.iter().flatten().map(|view| view.sequence).max();
+        self.last_sequence = self.last_sequence.max(last.unwrap_or(0));
     }
 
     fn pass_time(&mut self) {
@@ -293,12 +365,22 @@ impl Run {
     async fn compare(&mut self, thoroughly: bool) {
         let stats = both!(self, stats(&self.settings));
         let counters = stats.counters;
+        let ended = counters.acknowledged + counters.canceled;
         assert!(
-            stats.waiting + stats.running + stats.dead + counters.acknowledged <= counters.enqueued + counters.dead
+            stats.waiting + stats.running + ended <= counters.enqueued + counters.replayed,
+            "a job ends once: {stats:?}"
         );
         self.stats = stats;
         let detail = self.pick(&[Detail::Status, Detail::Contents]);
         let one = self.rng.random_range(0..=self.next);
+        let before = self.rng.random_bool(0.7).then(|| DeadLetterPosition {
+            ended_at: Micros(self.clock.now().0.saturating_sub(self.pick(&[0, 1_000_000, 30_000_000]))),
+            sequence: self.rng.random_range(0..=self.last_sequence + 1),
+        });
+        let (position, limit) = (before.or(self.last_dead), self.pick(&[0, 1, 5, 100]));
+        let listed = both!(self, dead_letters(&self.settings, position, limit));
+        self.last_dead =
+            listed.last().map(|view| DeadLetterPosition { ended_at: view.ended_at.unwrap(), sequence: view.sequence });
         for number in if thoroughly { 0..self.next } else { one..one + 1 } {
             both!(self, get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
         }
@@ -311,7 +393,12 @@ impl Run {
         }
         self.compare(true).await;
         let JobStats { counters, .. } = self.stats;
-        for (name, count) in [("dead", counters.dead), ("failed", counters.failed), ("requeued", counters.requeued)] {
+        for (name, count) in [
+            ("dead", counters.dead),
+            ("unknown", counters.unknown),
+            ("failed", counters.failed),
+            ("requeued", counters.requeued),
+        ] {
             self.happened.insert(name, count);
         }
         self.happened

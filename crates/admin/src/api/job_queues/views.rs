@@ -134,7 +134,8 @@ pub(crate) struct Job {
     job_id: String,
     /// ID of the job queue.
     job_queue: String,
-    /// `queued`, `running`, `retrying`, `completed`, or `failed` for a dead letter.
+    /// `queued`, `running`, `retrying`, `completed`, `failed` for a dead letter, or `unknown` for a held order that the origin
+    /// may have processed.
     #[schema(value_type = String)]
     state: JobState,
     /// The group, in a FIFO job queue.
@@ -175,8 +176,8 @@ pub(crate) struct JobAttempt {
     started_at: u64,
     /// When it ended, in seconds since 1970.
     ended_at: u64,
-    /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired` or `expired`; `null` if
-    /// it succeeded.
+    /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `expired` or
+    /// `canceled`; `null` if it succeeded.
     #[schema(value_type = Option<String>)]
     reason: Option<FailureReason>,
     /// Status of the response.

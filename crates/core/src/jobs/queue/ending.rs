@@ -1,11 +1,14 @@
-//! How leases and jobs end (J9, J10, J12, J16), and what expires.
+//! How leases and jobs end (J9, J10, J12, J16, H8), and what expires.
 
 use std::collections::BTreeSet;
 
 use super::super::id::{JobGroupId, JobId};
+use super::super::results::JobResponse;
 use super::super::settings::JobQueueSettings;
-use super::super::types::{Attempt, Failure, FailureReason, JobState, Outcome, Settled, Settlement};
-use super::super::{ATTEMPTS_KEPT, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_REAP_BATCH, RESPONSE_KEPT, RETRY_AFTER_MAX};
+use super::super::types::{Attempt, Failure, FailureReason, JobState, Lease, Outcome, Settled, Settlement};
+use super::super::{
+    ATTEMPTS_KEPT, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_REAP_BATCH, ORDER_REJECTED, RESPONSE_KEPT, RETRY_AFTER_MAX,
+};
 use super::{JobQueue, Phase, Turn};
 use crate::time::Micros;
 
@@ -18,12 +21,49 @@ impl JobQueue {
 
     fn settle_one(&mut self, now: Micros, settings: &JobQueueSettings, settlement: Settlement) -> Settled {
         let Settlement { lease, outcome } = settlement;
-        match self.current(lease) {
-            Some((sequence, ..)) => {
-                self.end_lease(now, settings, sequence, outcome).map_or(Settled::NotLeased, Settled::Now)
+        let state = match self.late(lease) {
+            Some(sequence) => self.settle_late(now, settings, sequence, outcome),
+            None => self.current(lease).and_then(|(sequence, ..)| self.end_lease(now, settings, sequence, outcome)),
+        };
+        state.map_or(Settled::NotLeased, Settled::Now)
+    }
+
+    /// H8: the job of an attempt whose outcome is unknown.
+    fn late(&self, lease: Lease) -> Option<u64> {
+        let sequence = *self.sequences.get(&lease.job)?;
+        let job = self.jobs.get(&sequence).filter(|job| job.receive_count == lease.receive_count)?;
+        matches!(job.phase, Phase::Dead { is_unknown: true, .. }).then_some(sequence)
+    }
+
+    /// H8: a late result replaces an unknown outcome. If the origin did not process the order, the visitor can submit it again.
+    fn settle_late(
+        &mut self,
+        now: Micros,
+        settings: &JobQueueSettings,
+        sequence: u64,
+        outcome: Outcome,
+    ) -> Option<JobState> {
+        let (reason, status, response) = match outcome {
+            Outcome::Acknowledged(response) => (None, response.as_ref().map(|it| it.status), response),
+            Outcome::Failed(Failure { reason, status, .. })
+            | Outcome::FailedForGood(Failure { reason, status, .. }) => (Some(reason), status, None),
+            Outcome::Later { .. } => (Some(FailureReason::Status), None, None),
+            Outcome::Unknown(_) | Outcome::Requeued => {
+                self.counters.refused += 1;
+                return None;
             }
-            None => Settled::NotLeased,
+        };
+        let job = self.jobs.get_mut(&sequence)?;
+        let Phase::Dead { at, .. } = job.phase else { return None };
+        if let Some(attempt) = job.attempts.back_mut() {
+            *attempt = Attempt { ended_at: now, reason, status, ..attempt.clone() };
         }
+        job.resolution = None;
+        self.dead.remove(&(at, sequence));
+        Some(match reason {
+            None => self.complete(now, settings, sequence, response),
+            Some(reason) => self.dead_letter(now, settings, sequence, reason, false),
+        })
     }
 
     /// Ends the lease of a leased job.
@@ -37,6 +77,7 @@ impl JobQueue {
         let job = self.jobs.get_mut(&sequence)?;
         let Phase::Leased { since, until } = job.phase else { return None };
         self.leased.remove(&(until, sequence));
+        job.is_sent = false;
         let mut record = |reason: Option<FailureReason>, status: Option<u16>| {
             if job.attempts.len() == ATTEMPTS_KEPT {
                 job.attempts.pop_front();
@@ -44,13 +85,11 @@ impl JobQueue {
             let receive_count = job.receive_count;
             job.attempts.push_back(Attempt { receive_count, started_at: since, ended_at: now, reason, status });
         };
-        let (failure, is_final) = match outcome {
+        let (failure, is_final, is_unknown) = match outcome {
             Outcome::Acknowledged(response) => {
                 record(None, response.as_ref().map(|it| it.status));
-                self.counters.acknowledged += 1;
-                let state = self.finish(now, sequence, None);
-                self.keep_result(settings, sequence, response);
-                return Some(state);
+                self.leave(now, sequence);
+                return Some(self.complete(now, settings, sequence, response));
             }
             Outcome::Requeued => {
                 self.counters.requeued += 1;
@@ -65,8 +104,9 @@ impl JobQueue {
                 }
                 return self.wait(now, settings, sequence, due);
             }
-            Outcome::Failed(failure) => (failure, false),
-            Outcome::FailedForGood(failure) => (failure, true),
+            Outcome::Failed(failure) => (failure, false, false),
+            Outcome::FailedForGood(failure) => (failure, true, false),
+            Outcome::Unknown(failure) => (failure, false, settings.sends_once()),
         };
         let Failure { reason, status, mut response } = failure;
         record(Some(reason), status);
@@ -74,8 +114,9 @@ impl JobQueue {
         job.response = response;
         job.failed_attempts += 1;
         self.counters.failed += 1;
-        if is_final || job.failed_attempts >= settings.max_attempts {
-            return Some(self.finish(now, sequence, Some(reason)));
+        if is_final || is_unknown || job.failed_attempts >= settings.max_attempts {
+            self.leave(now, sequence);
+            return Some(self.dead_letter(now, settings, sequence, reason, is_unknown));
         }
         let spread = job.id.as_bytes()[job.failed_attempts as usize % JobId::SIZE];
         let due = Micros(now.0.saturating_add(settings.backoff(job.failed_attempts, spread)));
@@ -87,38 +128,23 @@ impl JobQueue {
         let job = self.jobs.get_mut(&sequence)?;
         job.phase = Phase::Waiting { due };
         if now >= job.enqueued_at.add_seconds(settings.retention) {
-            return Some(self.finish(now, sequence, Some(FailureReason::Expired)));
+            self.leave(now, sequence);
+            return Some(self.dead_letter(now, settings, sequence, FailureReason::Expired, false));
         }
         self.ready.insert((due, sequence));
         Some(self.state_of(sequence))
     }
 
-    /// Ends a job that is no longer leased: completed, or a dead letter for a reason. The next one of its group can start (J5).
-    fn finish(&mut self, now: Micros, sequence: u64, reason: Option<FailureReason>) -> JobState {
-        let Some(job) = self.jobs.get_mut(&sequence) else { return JobState::Failed };
+    /// Removes a job that ends from the unfinished ones. The next one of its group can start (J5).
+    pub(super) fn leave(&mut self, now: Micros, sequence: u64) {
+        let Some(job) = self.jobs.get(&sequence) else { return };
         if let Phase::Waiting { due } = job.phase {
             self.ready.remove(&(due, sequence));
         }
         self.unfinished.remove(&(job.enqueued_at, sequence));
-        let state = match reason {
-            None => {
-                job.phase = Phase::Completed { at: now };
-                self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
-                job.response = Vec::new();
-                self.completed.insert((now, sequence));
-                JobState::Completed
-            }
-            Some(reason) => {
-                job.phase = Phase::Dead { at: now, reason };
-                self.counters.dead += 1;
-                self.dead.insert((now, sequence));
-                JobState::Failed
-            }
-        };
         if let Some(group) = job.group.clone() {
             self.leave_group(now, &group, sequence);
         }
-        state
     }
 
     fn leave_group(&mut self, now: Micros, group: &JobGroupId, sequence: u64) {
@@ -140,19 +166,71 @@ impl JobQueue {
         }
     }
 
+    /// Completes a job that is not among the unfinished ones any more. A held order that the origin rejects can be submitted
+    /// again (H8).
+    fn complete(
+        &mut self,
+        now: Micros,
+        settings: &JobQueueSettings,
+        sequence: u64,
+        response: Option<JobResponse>,
+    ) -> JobState {
+        self.counters.acknowledged += 1;
+        let is_rejected = response.as_ref().is_some_and(|response| response.status >= ORDER_REJECTED);
+        if settings.holds_orders() && is_rejected {
+            self.release_key(sequence);
+        }
+        if let Some(job) = self.jobs.get_mut(&sequence) {
+            job.phase = Phase::Completed { at: now };
+            self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
+            job.response = Vec::new();
+            self.completed.insert((now, sequence));
+        }
+        self.keep_result(settings, sequence, response);
+        JobState::Completed
+    }
+
+    /// Makes a dead letter of a job that is not among the unfinished ones any more. That of a held order keeps no payload (H13);
+    /// unless its outcome is unknown, it can be submitted again (H8).
+    pub(super) fn dead_letter(
+        &mut self,
+        now: Micros,
+        settings: &JobQueueSettings,
+        sequence: u64,
+        reason: FailureReason,
+        is_unknown: bool,
+    ) -> JobState {
+        let counter = if is_unknown { &mut self.counters.unknown } else { &mut self.counters.dead };
+        *counter += 1;
+        if let Some(job) = self.jobs.get_mut(&sequence) {
+            job.phase = Phase::Dead { at: now, reason, is_unknown };
+            if settings.holds_orders() {
+                self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
+            }
+            self.dead.insert((now, sequence));
+        }
+        match (settings.holds_orders(), is_unknown) {
+            (true, true) => self.keep_key(now, settings, sequence),
+            (true, false) => self.release_key(sequence),
+            (false, _) => {}
+        }
+        self.state_of(sequence)
+    }
+
     /// Removes up to [`JOB_REAP_BATCH`] of everything that has expired.
     pub(super) fn reap(&mut self, now: Micros, settings: &JobQueueSettings) {
         for _ in 0..JOB_REAP_BATCH {
             let Some((_, sequence)) = self.leased.first().copied().filter(|(until, _)| *until <= now) else { break };
             let failure = Failure { reason: FailureReason::LeaseExpired, status: None, response: Vec::new() };
-            self.end_lease(now, settings, sequence, Outcome::Failed(failure));
+            let is_sent = self.jobs.get(&sequence).is_some_and(|job| job.is_sent);
+            let outcome = if is_sent { Outcome::Unknown(failure) } else { Outcome::Failed(failure) };
+            self.end_lease(now, settings, sequence, outcome);
         }
         // A leased job is checked when its lease ends. There are at most `concurrency` of them to skip.
-        let is_waiting =
-            |sequence: &u64| self.jobs.get(sequence).is_some_and(|job| matches!(job.phase, Phase::Waiting { .. }));
-        let too_old = older(&self.unfinished, now, settings.retention).filter(is_waiting).take(JOB_REAP_BATCH);
-        for sequence in too_old.collect::<Vec<_>>() {
-            self.finish(now, sequence, Some(FailureReason::Expired));
+        let too_old = older(&self.unfinished, now, settings.retention).filter(|sequence| self.is_waiting(*sequence));
+        for sequence in too_old.take(JOB_REAP_BATCH).collect::<Vec<_>>() {
+            self.leave(now, sequence);
+            self.dead_letter(now, settings, sequence, FailureReason::Expired, false);
         }
         let completed = older(&self.completed, now, settings.result_ttl).take(JOB_REAP_BATCH);
         let dead = older(&self.dead, now, settings.dead_letter_retention).take(JOB_REAP_BATCH);
@@ -178,12 +256,18 @@ impl JobQueue {
         }
     }
 
-    /// Removes a finished job.
-    fn forget(&mut self, sequence: u64) {
+    pub(super) fn is_waiting(&self, sequence: u64) -> bool {
+        self.jobs.get(&sequence).is_some_and(|job| matches!(job.phase, Phase::Waiting { .. }))
+    }
+
+    /// Removes a job that is not among the unfinished ones any more.
+    pub(super) fn forget(&mut self, sequence: u64) {
         let Some(job) = self.jobs.remove(&sequence) else { return };
         match job.phase {
             Phase::Completed { at } => {
-                job.delivered_at.is_some_and(|at| self.delivered.remove(&(at, sequence)));
+                if let Some(at) = job.delivered_at {
+                    self.delivered.remove(&(at, sequence));
+                }
                 self.completed.remove(&(at, sequence))
             }
             Phase::Dead { at, .. } => self.dead.remove(&(at, sequence)),

@@ -74,7 +74,9 @@ impl JobQueue {
     /// Removes headers and body of a delivered response.
     pub(super) fn reduce(&mut self, sequence: u64) {
         let Some(job) = self.jobs.get_mut(&sequence) else { return };
-        job.delivered_at.is_some_and(|at| self.delivered.remove(&(at, sequence)));
+        if let Some(at) = job.delivered_at {
+            self.delivered.remove(&(at, sequence));
+        }
         self.kept_bytes -= job.result.as_ref().map_or(0, JobResponse::size);
         job.result = job.result.take().map(JobResponse::reduced);
     }

@@ -14,6 +14,7 @@ impl JobQueue {
             Some((Phase::Waiting { .. }, _)) => JobState::Retrying,
             Some((Phase::Leased { .. }, _)) => JobState::Running,
             Some((Phase::Completed { .. }, _)) => JobState::Completed,
+            Some((Phase::Dead { is_unknown: true, .. }, _)) => JobState::Unknown,
             Some((Phase::Dead { .. }, _)) | None => JobState::Failed,
         }
     }
@@ -27,11 +28,10 @@ impl JobQueue {
         detail: Detail,
     ) -> Vec<Option<JobView>> {
         self.reap(now, settings);
-        jobs.iter().map(|job| self.view(*job, detail)).collect()
+        jobs.iter().map(|job| self.view(*self.sequences.get(job)?, detail)).collect()
     }
 
-    fn view(&self, job: JobId, detail: Detail) -> Option<JobView> {
-        let sequence = *self.sequences.get(&job)?;
+    pub(super) fn view(&self, sequence: u64, detail: Detail) -> Option<JobView> {
         let job = self.jobs.get(&sequence)?;
         let has_contents = detail == Detail::Contents;
         let result = job.result.clone();
@@ -43,6 +43,10 @@ impl JobQueue {
             receive_count: job.receive_count,
             failed_attempts: job.failed_attempts,
             enqueued_at: job.enqueued_at,
+            ended_at: match job.phase {
+                Phase::Completed { at } | Phase::Dead { at, .. } => Some(at),
+                Phase::Waiting { .. } | Phase::Leased { .. } => None,
+            },
             due_at: if let Phase::Waiting { due } = job.phase { Some(due) } else { None },
             ahead: Some(self.ahead(sequence, job)),
             attempts: job.attempts.iter().cloned().collect(),
@@ -54,6 +58,7 @@ impl JobQueue {
             result: if has_contents { result } else { result.map(JobResponse::reduced) },
             reason: if let Phase::Dead { reason, .. } = job.phase { Some(reason) } else { None },
             response: job.response.clone(),
+            resolution: job.resolution,
         })
     }
 

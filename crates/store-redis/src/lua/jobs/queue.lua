@@ -112,29 +112,90 @@ do
     end
   end
 
-  -- Ends a job that is neither leased nor ready any more: completed, or a dead letter for a reason. `contents` are stored in place
-  -- of the payload of a completed job. Returns its state.
-  local function finish(id, record, turn, reason, contents)
-    defer('ZREM', UNFINISHED, turn)
-    record.since, record.ended_at, record.reason = nil, now, reason
-    if reason then
-      count('dead')
-      defer('ZADD', DEAD, now, turn)
-    else
-      bytes = bytes - record.size
-      record.size, record.content_type, record.response = nil, nil, nil
-      if contents then defer('HSET', PAYLOADS, id, contents) else defer('HDEL', PAYLOADS, id) end
-      defer('ZADD', COMPLETED, now, turn)
+  -- J7: the first job with this key if another one is a duplicate now, and until when.
+  local function first_with(key)
+    local stored = call('GET', PREFIX .. 'dedup:' .. key)
+    local until_time = stored and tonumber(string.sub(stored, jobs.ID_SIZE + 1))
+    if until_time and now < until_time then return string.sub(stored, 1, jobs.ID_SIZE), until_time end
+  end
+
+  -- J7: until this time, another job with this key is a duplicate.
+  local function remember(key, id, until_time)
+    local ttl = string.format('%d', math.ceil((until_time - now) / 1000))
+    call('SET', PREFIX .. 'dedup:' .. key, id .. string.format('%d', until_time), 'PX', ttl)
+  end
+
+  -- From now on, an equal job is no duplicate of this one.
+  local function release_key(id, record)
+    if record.key and first_with(record.key) == id then call('DEL', PREFIX .. 'dedup:' .. record.key) end
+  end
+
+  -- H8: an equal order is a duplicate for `result_ttl` at least.
+  local function keep_key(id, record)
+    if not record.key or settings.deduplication_interval == 0 then return end
+    local first, until_time = first_with(record.key)
+    if not first or first == id then
+      remember(record.key, id, math.max(now + settings.result_ttl * SECOND, until_time or 0))
     end
-    write(id, record)
+  end
+
+  -- Removes a job that ends, and that is neither leased nor ready any more, from the unfinished ones.
+  local function leave(record, turn)
+    defer('ZREM', UNFINISHED, turn)
     if record.group then leave_group(record.group, turn) end
-    return reason and 'failed' or 'completed'
+  end
+
+  local function drop_payload(id, record)
+    bytes = bytes - (record.size or 0)
+    record.size, record.content_type = nil, nil
+    defer('HDEL', PAYLOADS, id)
+  end
+
+  -- Completes a job that is not among the unfinished ones any more. Returns its state. A held order that the origin rejects can be
+  -- submitted again (H8). J18: the response is kept if there is room, otherwise only what remains of it after its delivery.
+  local function complete(id, record, turn, details, response)
+    count('acknowledged')
+    record.since, record.sent, record.ended_at, record.reason, record.response = nil, nil, now, nil, nil
+    local has_contents = details.status and details.size > 0 and kept_bytes + details.size <= settings.max_bytes
+    if details.status then
+      record.result = { status = details.status, location = details.location, size = has_contents and details.size or nil }
+      if settings.holds_orders and details.status >= jobs.REJECTED then release_key(id, record) end
+    end
+    if has_contents then
+      kept_bytes = kept_bytes + details.size
+      bytes = bytes - (record.size or 0)
+      record.size, record.content_type = nil, nil
+      defer('HSET', PAYLOADS, id, response)
+    else
+      drop_payload(id, record)
+    end
+    defer('ZADD', COMPLETED, now, turn)
+    write(id, record)
+    return 'completed'
+  end
+
+  -- Makes a dead letter of a job that is not among the unfinished ones any more. Returns its state. That of a held order keeps no
+  -- payload (H13); unless its outcome is unknown, it can be submitted again (H8).
+  local function dead_letter(id, record, turn, reason, is_unknown)
+    local state = is_unknown and 'unknown' or 'failed'
+    count(is_unknown and 'unknown' or 'dead')
+    record.since, record.sent, record.ended_at, record.reason, record.unknown = nil, nil, now, reason, is_unknown or nil
+    if settings.holds_orders then
+      drop_payload(id, record)
+      if is_unknown then keep_key(id, record) else release_key(id, record) end
+    end
+    defer('ZADD', DEAD, now, turn)
+    write(id, record)
+    return state
   end
 
   -- J6: puts a job back whose lease has ended. It is still the first of its group.
   local function wait(id, record, turn, due)
-    record.since = nil
-    if now >= record.enqueued_at + settings.retention * SECOND then return finish(id, record, turn, 'expired') end
+    record.since, record.sent = nil, nil
+    if now >= record.enqueued_at + settings.retention * SECOND then
+      leave(record, turn)
+      return dead_letter(id, record, turn, 'expired')
+    end
     defer('ZADD', READY, due, turn)
     write(id, record)
     return record.failed_attempts and 'retrying' or 'queued'
@@ -159,19 +220,10 @@ do
 
   local outcomes = {}
 
-  -- J18: the response is kept if there is room, otherwise only what remains of it after its delivery.
   function outcomes.acknowledged(id, record, turn, details, response)
     keep_attempt(record, nil, details.status)
-    count('acknowledged')
-    local contents
-    if details.status then
-      record.result = { status = details.status, location = details.location }
-      if details.size > 0 and kept_bytes + details.size <= settings.max_bytes then
-        record.result.size, contents = details.size, response
-        kept_bytes = kept_bytes + details.size
-      end
-    end
-    return finish(id, record, turn, nil, contents)
+    leave(record, turn)
+    return complete(id, record, turn, details, response)
   end
 
   -- J12: it was due before it was received, so it is the next one.
@@ -188,15 +240,25 @@ do
     return wait(id, record, turn, due)
   end
 
-  function outcomes.failed(id, record, turn, details, response)
+  local function fail(id, record, turn, details, response, is_unknown)
     keep_attempt(record, details.reason, details.status)
     record.response = string.sub(response, 1, jobs.RESPONSE_KEPT)
     record.failed_attempts = (record.failed_attempts or 0) + 1
     count('failed')
-    if details.is_final or record.failed_attempts >= settings.max_attempts then
-      return finish(id, record, turn, details.reason)
+    if details.is_final or is_unknown or record.failed_attempts >= settings.max_attempts then
+      leave(record, turn)
+      return dead_letter(id, record, turn, details.reason, is_unknown)
     end
     return wait(id, record, turn, now + backoff(id, record.failed_attempts))
+  end
+
+  function outcomes.failed(id, record, turn, details, response)
+    return fail(id, record, turn, details, response, false)
+  end
+
+  -- H8: an order that the origin may have received is not sent again, unless the settings say so.
+  function outcomes.unknown(id, record, turn, details, response)
+    return fail(id, record, turn, details, response, settings.sends_once)
   end
 
   -- Ends a lease. Returns the state of the job.
@@ -249,12 +311,13 @@ do
     write(id, record)
   end
 
-  -- J16: up to a batch of waiting jobs that are too old. A leased one is checked when its lease ends.
-  local function expired()
-    local turns, found = older(UNFINISHED, settings.retention, jobs.REAP_BATCH + call('ZCARD', LEASED)), {}
+  -- Up to `most` waiting jobs that were accepted so many seconds ago, the oldest first. There are at most `concurrency` leased ones
+  -- to skip.
+  local function waiting(seconds, most)
+    local turns, found = older(UNFINISHED, seconds, most + call('ZCARD', LEASED)), {}
     if #turns == 0 then return found end
     for i, lease in ipairs(call('ZMSCORE', LEASED, unpack(turns))) do
-      if not lease and #found < jobs.REAP_BATCH then found[#found + 1] = turns[i] end
+      if not lease and #found < most then found[#found + 1] = turns[i] end
     end
     return found
   end
@@ -263,14 +326,18 @@ do
   local function reap()
     for _, turn in ipairs(older(LEASED, 0, jobs.REAP_BATCH)) do
       local id = id_of(turn)
-      local details = { outcome = 'failed', reason = 'lease_expired' }
-      end_lease(id, unpack_record(read(id)), turn, details, '')
+      local record = unpack_record(read(id))
+      local details = { outcome = record.sent and 'unknown' or 'failed', reason = 'lease_expired' }
+      end_lease(id, record, turn, details, '')
     end
     flush()
-    for _, turn in ipairs(expired()) do
+    -- J16: a leased job is checked when its lease ends.
+    for _, turn in ipairs(waiting(settings.retention, jobs.REAP_BATCH)) do
       local id = id_of(turn)
+      local record = unpack_record(read(id))
       call('ZREM', READY, turn)
-      finish(id, unpack_record(read(id)), turn, 'expired')
+      leave(record, turn)
+      dead_letter(id, record, turn, 'expired')
     end
     flush()
     local completed = older(COMPLETED, settings.result_ttl, jobs.REAP_BATCH)
@@ -319,18 +386,6 @@ do
     return reply
   end
 
-  -- J7: the first job with this key, if another one is a duplicate now.
-  local function first_with(key)
-    local stored = call('GET', PREFIX .. 'dedup:' .. key)
-    if stored and now < tonumber(string.sub(stored, jobs.ID_SIZE + 1)) then return string.sub(stored, 1, jobs.ID_SIZE) end
-  end
-
-  -- J7: for so many seconds, another job with this key is a duplicate.
-  local function remember(key, id, seconds)
-    local stored = id .. string.format('%d', now + seconds * SECOND)
-    call('SET', PREFIX .. 'dedup:' .. key, stored, 'PX', string.format('%d', seconds * 1000))
-  end
-
   -- How many jobs a session has enqueued itself within its window, when that began, and its key.
   local function enqueued_by(session)
     local key = PREFIX .. 'enqueues:' .. session
@@ -342,6 +397,19 @@ do
   -- J2: whether this job is known because this very call was sent before and its reply was lost.
   local function is_repeated(packed, id, token)
     return packed and not accepted[id] and cmsgpack.unpack(packed).token == token
+  end
+
+  -- Adds a waiting job, whose sequence number is new, to the unfinished ones.
+  local function append(id, record, due)
+    local turn = turn_of(id, record)
+    defer('ZADD', UNFINISHED, record.enqueued_at, turn)
+    local is_first = true
+    if record.group then
+      is_first = not first_of_group(record.group, 1)[1]
+      call('ZADD', GROUPS, 0, record.group .. '\0' .. turn)
+    end
+    if is_first then defer('ZADD', READY, due, turn) end
+    write(id, record)
   end
 
   -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, TOO_MANY,
@@ -374,22 +442,16 @@ do
     local due = now + (new.delay_seconds or 0) * SECOND
     local record = {
       sequence = sequence, enqueued_at = now, token = token, size = size, content_type = new.content_type, group = new.group,
-      user_id = new.user_id, session = new.session, params = new.params, due = due ~= now and due or nil,
+      user_id = new.user_id, session = new.session, params = new.params, key = new.key, due = due ~= now and due or nil,
     }
-    if new.key and settings.deduplication_interval > 0 then remember(new.key, id, settings.deduplication_interval) end
+    if new.key and settings.deduplication_interval > 0 then
+      remember(new.key, id, now + settings.deduplication_interval * SECOND)
+    end
     if window then
       call('SET', window, string.format('%d %d', times + 1, since), 'EX', jobs.ENQUEUES_WINDOW)
     end
     count('enqueued')
-    local turn = turn_of(id, record)
-    defer('ZADD', UNFINISHED, now, turn)
-    local is_first = true
-    if record.group then
-      is_first = not first_of_group(record.group, 1)[1]
-      call('ZADD', GROUPS, 0, record.group .. '\0' .. turn)
-    end
-    if is_first then defer('ZADD', READY, due, turn) end
-    write(id, record)
+    append(id, record, due)
     defer('HSET', PAYLOADS, id, payload)
     return jobs.ACCEPTED
   end
@@ -434,7 +496,7 @@ do
       local records, payloads = call('HMGET', RECORDS, unpack(ids)), call('HMGET', PAYLOADS, unpack(ids))
       for i, id in ipairs(ids) do
         local record = unpack_record(records[i])
-        record.since, record.receive_count = now, (record.receive_count or 0) + 1
+        record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
         changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(record)
         reply[3 * i - 1], reply[3 * i], reply[3 * i + 1] = id, changed[2 * i], payloads[i]
       end
@@ -455,10 +517,15 @@ do
     count('refused')
   end
 
-  -- J9: extends a lease to so many seconds from now on, and never shortens it. Returns 1 if it is current, else 0.
-  function jobs.extend(id, receive_count, seconds)
+  -- J9: extends a lease to so many seconds from now on, and never shortens it. H7: records that a held order is sent. Returns 1 if
+  -- the lease is current, else 0.
+  function jobs.extend(id, receive_count, seconds, is_sent)
     local record = current(id, receive_count)
     if not record then return 0 end
+    if is_sent and not record.sent then
+      record.sent = true
+      write(id, record)
+    end
     call('ZADD', LEASED, 'GT', now + seconds * SECOND, turn_of(id, record))
     return 1
   end
@@ -488,8 +555,31 @@ do
     write(id, record)
   end
 
+  -- H8: a late result replaces an unknown outcome. If the origin did not process the order, the visitor can submit it again.
+  local function settle_late(id, record, details, response)
+    local is_acknowledged = details.outcome == 'acknowledged'
+    if not is_acknowledged and details.outcome ~= 'failed' and details.outcome ~= 'later' then
+      count('refused')
+      return ''
+    end
+    -- What the same call has deferred of this job comes first.
+    flush()
+    local reason = not is_acknowledged and (details.reason or 'status') or nil
+    local attempt, turn = record.attempts[#record.attempts], turn_of(id, record)
+    attempt.ended_at, attempt.reason, attempt.status = now, reason, details.status
+    record.unknown, record.resolution = nil, nil
+    call('ZREM', DEAD, turn)
+    if is_acknowledged then return complete(id, record, turn, details, response) end
+    return dead_letter(id, record, turn, reason)
+  end
+
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
   function jobs.settle(id, details, response)
+    local packed = read(id)
+    local found = packed and cmsgpack.unpack(packed)
+    if found and found.unknown and found.receive_count == details.receive_count then
+      return settle_late(id, found, details, response)
+    end
     local record = current(id, details.receive_count)
     if not record then return '' end
     return end_lease(id, record, turn_of(id, record), details, response)
@@ -517,7 +607,7 @@ do
     local record = cmsgpack.unpack(packed)
     local state, due, before = nil, -1, 0
     if record.ended_at then
-      state = record.reason and 'failed' or 'completed'
+      state = record.unknown and 'unknown' or record.reason and 'failed' or 'completed'
     elseif record.since then
       state = 'running'
     else
@@ -531,6 +621,108 @@ do
     local progress = fields[1] and call('HMGET', PROGRESS, unpack(fields)) or {}
     local contents = has_contents and call('HGET', PAYLOADS, id) or ''
     for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
+  end
+
+  -- J13: deletes a waiting job, so that an equal one is no duplicate of a job that never runs. A held order becomes a dead letter,
+  -- because its visitor follows it.
+  local function cancel_waiting(id, record, turn)
+    call('ZREM', READY, turn)
+    leave(record, turn)
+    if settings.holds_orders then
+      dead_letter(id, record, turn, 'canceled')
+    else
+      count('canceled')
+      release_key(id, record)
+      forget(UNFINISHED, turn)
+    end
+  end
+
+  -- Cancels a job that is not leased. Returns CANCELED, LEASED, FINISHED or UNKNOWN.
+  function jobs.cancel(id)
+    local packed = read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if not record then return jobs.UNKNOWN end
+    if record.ended_at then return jobs.FINISHED end
+    if record.since then return jobs.LEASED end
+    cancel_waiting(id, record, turn_of(id, record))
+    return jobs.CANCELED
+  end
+
+  -- J13: cancels up to a batch of waiting jobs, the oldest first. Returns how many, and 1 if jobs still wait, else 0.
+  function jobs.drain()
+    local turns = waiting(-math.huge, jobs.DRAIN_BATCH)
+    for _, turn in ipairs(turns) do
+      local id = id_of(turn)
+      cancel_waiting(id, unpack_record(read(id)), turn)
+    end
+    flush()
+    return { #turns, call('ZCARD', UNFINISHED) > call('ZCARD', LEASED) and 1 or 0 }
+  end
+
+  -- J14: the IDs of up to `limit` dead letters, the newest first; before the one with this end and sequence number if given.
+  function jobs.dead_letters(limit, ended_at, before)
+    local start = 0
+    if ended_at then
+      -- Sorts just before the turn of that sequence number, whether it is there or not.
+      local prefix = struct.pack('>I8', before)
+      call('ZADD', DEAD, ended_at, prefix)
+      start = call('ZREVRANK', DEAD, prefix)
+      call('ZREM', DEAD, prefix)
+    end
+    local ids = {}
+    if limit <= 0 then return ids end
+    for i, turn in ipairs(call('ZRANGE', DEAD, start, start + limit - 1, 'REV')) do ids[i] = id_of(turn) end
+    return ids
+  end
+
+  -- The record of a dead letter; nil for other jobs.
+  local function dead_record(id)
+    local packed = read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if record and record.reason then return record end
+  end
+
+  -- Deletes a dead letter. An equal job is no duplicate any more, unless the outcome is unknown. Returns 1, or 0 if it is none.
+  function jobs.delete_dead(id)
+    local record = dead_record(id)
+    if not record then return 0 end
+    if not record.unknown then release_key(id, record) end
+    forget(DEAD, turn_of(id, record))
+    return 1
+  end
+
+  -- J14: puts a dead letter back. Returns 1, or 0 if it is none, or a held order, which is never put back (H13).
+  function jobs.replay(id)
+    local record = dead_record(id)
+    if not record or settings.holds_orders or not record.size then return 0 end
+    count('replayed')
+    call('ZREM', DEAD, turn_of(id, record))
+    sequence = sequence + 1
+    record.sequence, record.enqueued_at, record.due = sequence, now, nil
+    record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
+    record.failed_attempts, record.response = nil, nil
+    append(id, record, now)
+    return 1
+  end
+
+  -- J14: puts up to a batch of dead letters back that ended until then, or until now if it is nil, the oldest first. Returns how many,
+  -- the instant, and 1 if there are more, else 0.
+  function jobs.replay_all(until_time)
+    until_time = until_time or now
+    local turns = call('ZRANGE', DEAD, '-inf', until_time, 'BYSCORE', 'LIMIT', 0, jobs.REPLAY_BATCH + 1)
+    local replayed = 0
+    for i = 1, math.min(#turns, jobs.REPLAY_BATCH) do replayed = replayed + jobs.replay(id_of(turns[i])) end
+    return { replayed, until_time, #turns > jobs.REPLAY_BATCH and replayed > 0 and 1 or 0 }
+  end
+
+  -- H9: records what became of a held order whose outcome is unknown. Returns 1, or 0 if the job is none.
+  function jobs.resolve(id, resolution)
+    local record = dead_record(id)
+    if not record or not record.unknown then return 0 end
+    if resolution == 'not_placed' then release_key(id, record) end
+    record.resolution = resolution
+    write(id, record)
+    return 1
   end
 
   -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest

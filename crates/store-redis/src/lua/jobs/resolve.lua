@@ -1,0 +1,11 @@
+-- Records what became of a held order whose outcome is unknown.
+--
+-- KEYS[1..11] ready, groups, leased, unfinished, completed, dead, jobs, payloads, state, progress, delivered
+-- ARGV[1]    now in us, or ''
+-- ARGV[2]    the settings, packed as a map
+-- ARGV[3]    job ID
+-- ARGV[4]    'placed' or 'not_placed'
+-- Returns    { 1, or 0 if the job is none }
+-- Cost       O(log n)
+-- Rules      H9
+return jobs.reply({ jobs.resolve(ARGV[3], ARGV[4]) })

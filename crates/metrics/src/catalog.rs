@@ -110,7 +110,7 @@ metrics! {
     JOB_QUEUE_OLDEST_AGE = GAUGE "vestibule_job_queue_oldest_age_seconds" JOB_QUEUE,
         "Seconds since the oldest job that is not finished was accepted; 0 without one.";
     JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
-        "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead or refused.";
+        "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, canceled, replayed or refused.";
 
     PURGE_TIMESTAMP = GAUGE "vestibule_purge_timestamp_seconds" NONE,
         "End of the last purge, in seconds since 1970 by the store's clock.";

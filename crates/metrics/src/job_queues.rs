@@ -8,7 +8,7 @@ use prometheus::core::Collector as _;
 use prometheus::proto::MetricFamily;
 use prometheus::{HistogramOpts, HistogramVec};
 use tracing::warn;
-use vestibule_core::jobs::{JobCounters, JobQueueId, JobStats};
+use vestibule_core::jobs::{JobQueueId, JobStats};
 use vestibule_runtime::JobQueues;
 
 use crate::catalog::{JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS};
@@ -63,15 +63,18 @@ impl ScrapedJobQueues {
                 jobs.add(&[id, state], count as f64);
             }
             ages.add(&[id], stats.oldest_age.unwrap_or(0) as f64);
-            let JobCounters { enqueued, duplicate, acknowledged, failed, requeued, dead, refused } = stats.counters;
+            let counters = stats.counters;
             for (event, count) in [
-                ("enqueued", enqueued),
-                ("duplicate", duplicate),
-                ("acknowledged", acknowledged),
-                ("failed", failed),
-                ("requeued", requeued),
-                ("dead", dead),
-                ("refused", refused),
+                ("enqueued", counters.enqueued),
+                ("duplicate", counters.duplicate),
+                ("acknowledged", counters.acknowledged),
+                ("failed", counters.failed),
+                ("requeued", counters.requeued),
+                ("dead", counters.dead),
+                ("unknown", counters.unknown),
+                ("canceled", counters.canceled),
+                ("replayed", counters.replayed),
+                ("refused", counters.refused),
             ] {
                 events.add(&[id, event], count as f64);
             }

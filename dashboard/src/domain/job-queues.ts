@@ -12,10 +12,10 @@ export function stateOf({ settings, stats }: JobQueueView, now: number): JobQueu
   return (stats?.paused_until ?? 0) > now ? 'throttled' : 'running'
 }
 
-/** The host of a job queue's handler; an address that is no URL is shown as it is. Without a handler, the kind of the target. */
-export function targetHost({ settings: { target: { url, kind } } }: JobQueueView): string {
-  if (url === undefined) return kind
-  return URL.canParse(url) ? new URL(url).host : url
+/** The host of a job queue's handler; an address that is no URL is shown as it is. `undefined` for other targets. */
+export function targetHost({ settings }: JobQueueView): string | undefined {
+  const { url } = settings.target
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : url
 }
 
 /** Whether a job changes no more by itself. */

@@ -44,6 +44,18 @@ test('a job queue is created with its defaults', async () => {
   expect(sent(requests, 'POST')?.body).not.toHaveProperty('dispatches_per_minute')
 })
 
+test('a job queue of consumers has no handler, and one of held orders has their defaults', async () => {
+  const requests = await open({ 'POST /api/v1/job-queues': Response.json(jobQueue(), { status: 201 }) })
+  await write('ID', 'orders.fifo')
+  const target = field('Target') as unknown as HTMLSelectElement
+  target.selectedIndex = 2
+  target.dispatchEvent(new Event('change'))
+  await flushPromises()
+  expect(document.body.textContent).not.toContain('Address of the handler')
+  submit()
+  await vi.waitFor(() => expect(sent(requests, 'POST')?.body).toMatchObject({ target: { kind: 'origin' }, timeout: 60, retention: 900 }))
+})
+
 test('only changed settings are sent, with the revision', async () => {
   const shown = jobQueue({ dispatches_per_minute: 600 })
   const requests = await open({ 'PATCH /api/v1/job-queues/updates.fifo': jobQueue() }, { jobQueue: shown })

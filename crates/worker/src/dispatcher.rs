@@ -208,10 +208,10 @@ impl Receiver {
         self.target.clone()
     }
 
-    /// Says whether a held order may be sent now: only with the consent of the backend, whatever became of the lease meanwhile (H7).
+    /// Records that a held order is about to be sent, and says whether it may be: only if that is confirmed (H7).
     fn confirm(&self, settings: JobQueueSettings, lease: Lease) -> impl Future<Output = bool> + Send + use<> {
         let backend = self.backend.clone();
-        async move { backend.extend(&settings, &[Extension::of(lease)]).await.is_ok_and(|current| current == [true]) }
+        async move { backend.extend(&settings, &[Extension::sent(lease)]).await.is_ok_and(|current| current == [true]) }
     }
 
     /// Starts the call of a job.
@@ -264,7 +264,8 @@ impl Receiver {
         let limit = if holds_orders { STOP_LIMIT.max(timeout) } else { STOP_LIMIT };
         if timeout_at(Instant::now() + limit, &mut wake).await.is_err() {
             for lease in self.leases.interrupt() {
-                let outcome = Outcome::Failed(without_response(FailureReason::LeaseExpired));
+                let failure = without_response(FailureReason::LeaseExpired);
+                let outcome = if holds_orders { Outcome::Unknown(failure) } else { Outcome::Failed(failure) };
                 let _ = self.outcomes.send((self.leases.hold(lease, Instant::now(), None), outcome));
                 stopped.interrupted += 1;
             }

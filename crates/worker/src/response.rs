@@ -51,12 +51,12 @@ pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u6
     let response = match response {
         Ok(response) => response,
         Err(error) if error.is_without_connection() => return Outcome::Failed(without_response(reason(&error))),
-        Err(error) => return Outcome::FailedForGood(without_response(reason(&error))),
+        Err(error) => return Outcome::Unknown(without_response(reason(&error))),
     };
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => not_processed(&response, now),
         StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
-            Outcome::FailedForGood(failure(FailureReason::Status, &response))
+            Outcome::Unknown(failure(FailureReason::Status, &response))
         }
         status => {
             let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());

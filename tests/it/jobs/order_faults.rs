@@ -136,3 +136,18 @@ async fn order_that_may_have_arrived_is_unknown_and_not_sent_again() {
         assert_eq!(orders.load(Ordering::SeqCst), 1, "{fault:?}: sent once, and the second click is the same order");
     }
 }
+
+#[tokio::test]
+async fn order_that_the_site_refuses_for_now_is_sent_again_and_then_not_placed() {
+    for status in [429, 503] {
+        let (url, orders) = site(Fault::Status(status)).await;
+        let (address, _program) = serve(&url, 10, "", "max_attempts = 2\n", &["--state", "state"]).await;
+        let mut visitor = visitor(&address).await;
+        let page = outcome(&mut visitor).await;
+        assert!(page.text().contains("Your order was not placed"), "{status}: {}", page.text());
+        assert_eq!(orders.load(Ordering::SeqCst), 2, "{status}");
+        let page = outcome(&mut visitor).await;
+        assert!(page.text().contains("Your order was not placed"), "{status}: {}", page.text());
+        assert_eq!(orders.load(Ordering::SeqCst), 4, "the visitor can submit it again");
+    }
+}

@@ -85,7 +85,7 @@ const fn news_of(state: JobState) -> JobNews {
     match state {
         JobState::Queued | JobState::Running | JobState::Retrying => JobNews::JobQueued,
         JobState::Completed => JobNews::JobCompleted,
-        JobState::Failed => JobNews::JobFailed,
+        JobState::Failed | JobState::Unknown => JobNews::JobFailed,
     }
 }
 

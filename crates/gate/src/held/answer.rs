@@ -65,6 +65,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
         OrderOutcome::Retrying => (JobNews::OrderRetrying, None),
         OrderOutcome::Delivered(response) => (JobNews::OrderSubmitted, response.location),
         OrderOutcome::Failed => (JobNews::OrderFailed, Some(without_job(&info.path, info.query.as_deref()))),
+        OrderOutcome::Placed => (JobNews::OrderPlaced, Some("/".to_owned())),
         OrderOutcome::Unknown => (JobNews::OrderUnknown, None),
     };
     Reply::JobPage { status: StatusCode::OK, news, job: Some(job), url }
@@ -75,7 +76,7 @@ fn data(order: &Order, outcome: &OrderOutcome, url: String) -> Reply {
     let state = match outcome {
         OrderOutcome::Pending | OrderOutcome::Response(_) => "queued",
         OrderOutcome::Retrying => "retrying",
-        OrderOutcome::Delivered(_) => return Reply::Error(GateError::OrderAlreadySubmitted),
+        OrderOutcome::Delivered(_) | OrderOutcome::Placed => return Reply::Error(GateError::OrderAlreadySubmitted),
         OrderOutcome::Failed => return Reply::Error(GateError::OrderNotPlaced),
         OrderOutcome::Unknown => return Reply::Error(GateError::OrderOutcomeUnknown(order.id)),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Duration, timeout};
 use tracing::warn;
 use vestibule_core::Ticket;
-use vestibule_core::jobs::{Detail, FailureReason, JobId, JobResponse, JobState, JobView};
+use vestibule_core::jobs::{Detail, JobId, JobResponse, JobState, JobView, Resolution};
 use vestibule_core::settings::Rule;
 use vestibule_runtime::{CachedJobQueue, JobQueues, Queue};
 
@@ -26,6 +26,8 @@ pub(super) enum OrderOutcome {
     Delivered(JobResponse),
     /// It was not placed.
     Failed,
+    /// The shop told an operator that it was placed.
+    Placed,
     /// Nobody knows.
     Unknown,
 }
@@ -37,9 +39,11 @@ impl OrderOutcome {
         match (view.state, view.result) {
             (JobState::Queued | JobState::Running, _) => Self::Pending,
             (JobState::Retrying, _) => Self::Retrying,
-            (JobState::Failed, _) => match view.reason {
-                Some(FailureReason::AddressRefused | FailureReason::Expired) => Self::Failed,
-                _ => Self::Unknown,
+            (JobState::Failed, _) => Self::Failed,
+            (JobState::Unknown, _) => match view.resolution {
+                None => Self::Unknown,
+                Some(Resolution::Placed) => Self::Placed,
+                Some(Resolution::NotPlaced) => Self::Failed,
             },
             (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::Delivered(result),
             (JobState::Completed, Some(result)) => Self::Response(result),

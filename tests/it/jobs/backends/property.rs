@@ -80,7 +80,7 @@ impl Run {
             redis,
             clock,
             settings: settings_of(&id, &json!({})),
-            holds_orders: is_fifo && rng.random_bool(0.5),
+            holds_orders: is_fifo && rng.random_bool(0.7),
             rng,
             is_fifo,
             deduplication_interval,
@@ -231,12 +231,12 @@ impl Run {
         let status = self.pick(&[None, Some(500), Some(404)]);
         let response = vec![self.rng.random(); self.pick(&[0, 7, 4_096, 5_000])];
         let failure = Failure { reason, status, response };
-        match self.rng.random_range(0..9) {
+        match self.rng.random_range(0..10) {
             0..3 => Outcome::Acknowledged(self.some_response()),
             3..6 => Outcome::Failed(failure),
-            6 if self.rng.random_bool(0.6) => Outcome::Unknown(failure),
             6 => Outcome::FailedForGood(failure),
-            7 => Outcome::Later { seconds: self.pick(&[0, 1, 20, 9_999]), pauses: self.rng.random_bool(0.2) },
+            7 => Outcome::Unknown(failure),
+            8 => Outcome::Later { seconds: self.pick(&[0, 1, 20, 9_999]), pauses: self.rng.random_bool(0.2) },
             _ => Outcome::Requeued,
         }
     }
@@ -314,12 +314,12 @@ impl Run {
                 let canceled = both!(self, cancel(&self.settings, &ids));
                 self.note(if canceled.contains(&Canceled::Canceled) { "canceled" } else { "refused" });
             }
-            2 if self.rng.random_bool(0.5) => {
+            2 => {
                 let drained = both!(self, drain(&self.settings));
                 assert!(!drained.has_more);
                 self.note("drained");
             }
-            2..5 => {
+            3..5 => {
                 let deleted = both!(self, delete_dead(&self.settings, &ids));
                 self.note(if deleted.contains(&true) { "deleted" } else { "refused" });
             }
@@ -373,6 +373,16 @@ impl Run {
         self.stats = stats;
         let detail = self.pick(&[Detail::Status, Detail::Contents]);
         let one = self.rng.random_range(0..=self.next);
+        if thoroughly || self.rng.random_bool(0.2) {
+            self.compare_dead_letters().await;
+        }
+        for number in if thoroughly { 0..self.next } else { one..one + 1 } {
+            both!(self, get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
+        }
+    }
+
+    /// Compares a page of dead letters.
+    async fn compare_dead_letters(&mut self) {
         let before = self.rng.random_bool(0.7).then(|| DeadLetterPosition {
             ended_at: Micros(self.clock.now().0.saturating_sub(self.pick(&[0, 1_000_000, 30_000_000]))),
             sequence: self.rng.random_range(0..=self.last_sequence + 1),
@@ -381,9 +391,6 @@ impl Run {
         let listed = both!(self, dead_letters(&self.settings, position, limit));
         self.last_dead =
             listed.last().map(|view| DeadLetterPosition { ended_at: view.ended_at.unwrap(), sequence: view.sequence });
-        for number in if thoroughly { 0..self.next } else { one..one + 1 } {
-            both!(self, get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
-        }
     }
 
     async fn go(mut self, operations: usize) -> BTreeMap<&'static str, u64> {
@@ -427,6 +434,6 @@ async fn redis_matches_memory() {
         }
     }
     println!("{count} runs of {operations} operations: {happened:?}");
-    let rare = happened.iter().find(|(_, times)| **times < count);
+    let rare = happened.iter().find(|(_, times)| **times < count / 4);
     assert!(count < RUNS || rare.is_none(), "hardly ever: {rare:?}");
 }

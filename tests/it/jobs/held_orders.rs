@@ -50,10 +50,9 @@ pub(super) async fn serve(origin: &str, quota: u64, more: &str, orders: &str, op
     let text = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
-         handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
+         handover = {{ kind = \"proxy\", origin = \"{origin}\" }}\n\
          rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
-         [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n",
-        origin
+         [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n"
     );
     std::fs::write(&settings, text).unwrap();
     let mut arguments = vec!["serve", "--listen", &address, "--settings", settings.to_str().unwrap()];

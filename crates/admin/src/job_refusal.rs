@@ -15,6 +15,11 @@ pub(crate) enum JobRefusal {
     NoSigningSecret,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
+    JobLeased,
+    JobFinished,
+    UnknownDeadLetter,
+    /// The jobs are held orders.
+    NotReplayable,
     GroupRequired,
     GroupNotSupported,
     DelayNotSupported,
@@ -39,6 +44,10 @@ impl JobRefusal {
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
             Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
+            Self::JobLeased => (StatusCode::CONFLICT, Code::JobLeased.into()),
+            Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
+            Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),
+            Self::NotReplayable => (StatusCode::CONFLICT, Code::NotReplayable.into()),
             Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
             Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
             Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),

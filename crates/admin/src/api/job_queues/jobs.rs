@@ -17,6 +17,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_runtime::JobQueues;
 
+use super::cancel;
 use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
 use crate::access::{Principal, Role};
@@ -44,7 +45,10 @@ const JOB_ID: HeaderName = HeaderName::from_static("x-job-id");
 const DUPLICATE: HeaderName = HeaderName::from_static("x-job-duplicate");
 
 pub(super) fn routes() -> OpenApiRouter<Admin> {
-    OpenApiRouter::new().routes(routes!(enqueue_job)).routes(routes!(enqueue_jobs)).routes(routes!(get_job))
+    OpenApiRouter::new()
+        .routes(routes!(enqueue_job))
+        .routes(routes!(enqueue_jobs))
+        .routes(routes!(get_job, cancel::cancel_job))
 }
 
 fields! {

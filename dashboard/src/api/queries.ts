@@ -17,6 +17,7 @@ export const queryKeys = {
   themeVersions: (theme: string) => ['themes', 'versions', theme],
   jobQueues: ['job-queues'],
   jobQueue: (jobQueue: string) => ['job-queues', jobQueue],
+  deadLetters: (jobQueue: string, before: string | undefined) => ['job-queues', jobQueue, 'dead-letters', before ?? ''],
   job: (jobQueue: string, job: string) => ['job-queues', jobQueue, 'jobs', job],
   stats: ['stats'],
   recentStats: ['stats', 'recent'],

@@ -115,10 +115,10 @@ async fn list(client: &ApiClient) -> anyhow::Result<()> {
         let (settings, stats) = (&job_queue["settings"], &job_queue["stats"]);
         let count = |name: &str| stats[name].as_u64().map_or_else(|| "-".to_owned(), |count| count.to_string());
         let oldest = stats["oldest_age"].as_u64().map_or_else(|| "-".to_owned(), |age| format!("{age} s"));
-        let state = if settings["paused"] == true { "paused" } else { "running" };
+        let activity = if settings["paused"] == true { "paused" } else { "running" };
         let id = settings["id"].as_str().unwrap_or_default();
         let [waiting, running, dead] = ["waiting", "running", "dead"].map(count);
-        println!("{id:<45} {waiting:>8} {running:>8} {dead:>8} {oldest:>10}  {state}");
+        println!("{id:<45} {waiting:>8} {running:>8} {dead:>8} {oldest:>10}  {activity}");
     }
     Ok(())
 }

@@ -88,6 +88,32 @@ test('an operator pauses a job queue, sends a test job and follows it', async ({
   })
 })
 
+test('an operator cancels, drains, replays and deletes jobs', async ({ page, backoffice }) => {
+  await backoffice.api.jobQueues(backoffice.site, 'mails')
+  await backoffice.api.operator(OPERATOR, 'operator')
+  await backoffice.api.call('POST', '/job-queues/mails/pause')
+  for (const number of [1, 2, 3]) await backoffice.api.call('POST', '/job-queues/mails/jobs', { number })
+  await signIn(page, backoffice, OPERATOR, '/job-queues/mails')
+  const waiting = page.getByRole('region', { name: 'Statistics' }).locator('.card').first()
+  await test.step('a job is canceled', async () => {
+    const { job_id: id } = (await backoffice.api.call('POST', '/job-queues/mails/jobs', { number: 4 })) as { job_id: string }
+    await page.getByLabel('Job ID').fill(id)
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('button', { name: 'Cancel job' }).click()
+    await dialog(page).getByRole('button', { name: 'Cancel job' }).click()
+    await expect(page.getByText(`Job ${id} is canceled.`)).toBeVisible()
+    await expect(waiting).toHaveText('Waiting3')
+  })
+  await test.step('the waiting jobs are deleted', async () => {
+    await page.getByRole('button', { name: 'Actions' }).click()
+    await page.getByRole('menuitem', { name: 'Delete waiting jobs' }).click()
+    await expect(dialog(page)).toContainText('The 3 waiting jobs')
+    await dialog(page).getByRole('button', { name: 'Delete waiting jobs' }).click()
+    await expect(page.getByText('3 waiting jobs are deleted.')).toBeVisible()
+    await expect(waiting).toHaveText('Waiting0')
+  })
+})
+
 test('an operator creates, changes and removes a job queue', async ({ page, backoffice }) => {
   await backoffice.api.jobQueues(backoffice.site, 'mails')
   await backoffice.api.operator(OPERATOR, 'operator')

@@ -17,6 +17,13 @@ pub(crate) enum JobRefusal {
     NoSigningSecret,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
+    JobLeased,
+    JobFinished,
+    UnknownDeadLetter,
+    /// The jobs are held orders.
+    NotReplayable,
+    /// Only rules with the action `hold` enqueue held orders.
+    HeldOrdersOnly,
     GroupRequired,
     GroupNotSupported,
     DelayNotSupported,
@@ -42,6 +49,11 @@ impl JobRefusal {
             Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
             Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
+            Self::JobLeased => (StatusCode::CONFLICT, Code::JobLeased.into()),
+            Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
+            Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),
+            Self::NotReplayable => (StatusCode::CONFLICT, Code::NotReplayable.into()),
+            Self::HeldOrdersOnly => (StatusCode::CONFLICT, Code::HeldOrdersOnly.into()),
             Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
             Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
             Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),
@@ -71,6 +83,7 @@ impl JobRefusal {
 impl From<JobRequestError> for JobRefusal {
     fn from(error: JobRequestError) -> Self {
         match error {
+            JobRequestError::HeldOrdersOnly => Self::HeldOrdersOnly,
             JobRequestError::GroupRequired => Self::GroupRequired,
             JobRequestError::GroupNotSupported => Self::GroupNotSupported,
             JobRequestError::DelayNotSupported => Self::DelayNotSupported,

@@ -218,6 +218,11 @@ impl Problem {
         Self::Job(JobRefusal::Unavailable(error))
     }
 
+    /// The problem of a write of jobs that failed: the backend may have carried it out.
+    pub(crate) fn of_job_write(error: &JobBackendError) -> Self {
+        Self::OutcomeUnknown(StoreError::Unavailable(error.to_string()))
+    }
+
     /// The status and the message; its code is that of the problem.
     fn response(&self) -> (StatusCode, Message) {
         match self {

@@ -127,6 +127,7 @@ const RETRY_AFTER: u64 = 5;
 /// Status, code and field of a job that cannot be enqueued as it is.
 const fn invalid_job(error: &JobRequestError) -> (StatusCode, &'static str, Option<&'static str>) {
     match error {
+        JobRequestError::HeldOrdersOnly => (StatusCode::CONFLICT, "held_orders_only", None),
         JobRequestError::GroupRequired => (StatusCode::BAD_REQUEST, "group_required", None),
         JobRequestError::GroupNotSupported => (StatusCode::BAD_REQUEST, "group_not_supported", None),
         JobRequestError::DelayNotSupported => (StatusCode::BAD_REQUEST, "delay_not_supported", None),

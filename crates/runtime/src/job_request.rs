@@ -12,6 +12,9 @@ pub const USER_ID_MAX: usize = 255;
 /// Why a request enqueues no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobRequestError {
+    /// Only rules with the action `hold` enqueue held orders.
+    #[error("the job queue has held orders only")]
+    HeldOrdersOnly,
     /// A FIFO job queue needs a group.
     #[error("a FIFO job queue needs the group of the job")]
     GroupRequired,
@@ -62,6 +65,9 @@ impl JobRequest {
     /// # Errors
     /// What is wrong with the request.
     pub fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRequestError> {
+        if settings.holds_orders() {
+            return Err(JobRequestError::HeldOrdersOnly);
+        }
         let is_fifo = settings.id.is_fifo();
         let group =
             self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRequestError::InvalidId("group_id")));

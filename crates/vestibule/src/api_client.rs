@@ -41,6 +41,12 @@ impl<'a> ApiRequest<'a> {
     pub(crate) const fn new(method: Method, path: &'a str) -> Self {
         Self { method, path, headers: Vec::new(), body: Bytes::new() }
     }
+
+    /// With a JSON body.
+    pub(crate) fn json(mut self, body: &Value) -> Self {
+        self.headers.push((header::CONTENT_TYPE, JSON.to_owned()));
+        Self { body: Bytes::from(body.to_string()), ..self }
+    }
 }
 
 /// The API of a backoffice.
@@ -75,6 +81,26 @@ impl ApiClient {
             (200..=299, body) => Ok(body),
             (status, body) => bail!("{}", refusal(status, &body)),
         }
+    }
+
+    /// Sends a request that the backoffice wants to be confirmed, and confirms it if `confirm` accepts the consequence.
+    /// `None` if it does not.
+    pub(crate) async fn send_confirmed(
+        &self,
+        method: Method,
+        path: &str,
+        confirm: impl FnOnce(&str) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Option<Value>> {
+        let (status, body) = self.answer(ApiRequest::new(method.clone(), path)).await?;
+        let Some(token) = body["confirmation"]["token"].as_str().filter(|_| status == 428) else {
+            return if status < 300 { Ok(Some(body)) } else { bail!("{}", refusal(status, &body)) };
+        };
+        if !confirm(body["confirmation"]["consequence"].as_str().unwrap_or_default())? {
+            return Ok(None);
+        }
+        let mut request = ApiRequest::new(method, path);
+        request.headers.push((HeaderName::from_static("x-vestibule-confirm"), token.to_owned()));
+        self.send(request).await.map(Some)
     }
 
     async fn answer(&self, request: ApiRequest<'_>) -> anyhow::Result<(u16, Value)> {

@@ -1,10 +1,12 @@
 //! `vestibule jobs`: shows and operates job queues.
 
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vestibule_core::jobs::{JobId, JobQueueId};
 
 use crate::api_client::{ApiClient, ApiOptions, ApiRequest};
@@ -15,6 +17,10 @@ pub(crate) enum JobsCommand {
     List(ListOptions),
     /// Show a job as JSON: its state, its attempts and its payload
     Show(ShowOptions),
+    /// Run dead letters of a job queue again
+    Retry(RetryOptions),
+    /// Delete the waiting jobs of a job queue, after a confirmation
+    Drain(DrainOptions),
     /// Start no more jobs of a job queue; jobs are still accepted
     Pause(JobQueueOptions),
     /// Start jobs of a job queue again
@@ -51,6 +57,38 @@ pub(crate) struct ShowOptions {
     api: ApiOptions,
 }
 
+#[derive(Args)]
+pub(crate) struct RetryOptions {
+    /// ID of the job queue
+    #[arg(value_name = "JOB_QUEUE")]
+    job_queue: JobQueueId,
+
+    /// IDs of the jobs
+    #[arg(value_name = "JOB", required_unless_present = "all", conflicts_with = "all")]
+    jobs: Vec<JobId>,
+
+    /// Retry all dead letters
+    #[arg(long)]
+    all: bool,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct DrainOptions {
+    /// ID of the job queue
+    #[arg(value_name = "JOB_QUEUE")]
+    job_queue: JobQueueId,
+
+    /// Skip the confirmation prompt
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
 /// Runs a command about job queues.
 pub(crate) async fn jobs(command: JobsCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -60,6 +98,8 @@ pub(crate) async fn jobs(command: JobsCommand) -> anyhow::Result<ExitCode> {
             let job = ApiClient::new(&api)?.send(ApiRequest::new(Method::GET, &path)).await?;
             println!("{}", serde_json::to_string_pretty(&job)?);
         }
+        JobsCommand::Retry(options) => retry(&options).await?,
+        JobsCommand::Drain(options) => return drain(&options).await,
         JobsCommand::Pause(options) => set_paused(&options, "pause", "paused").await?,
         JobsCommand::Resume(options) => set_paused(&options, "resume", "resumed").await?,
     }
@@ -75,12 +115,58 @@ async fn list(client: &ApiClient) -> anyhow::Result<()> {
         let (settings, stats) = (&job_queue["settings"], &job_queue["stats"]);
         let count = |name: &str| stats[name].as_u64().map_or_else(|| "-".to_owned(), |count| count.to_string());
         let oldest = stats["oldest_age"].as_u64().map_or_else(|| "-".to_owned(), |age| format!("{age} s"));
-        let state = if settings["paused"] == true { "paused" } else { "running" };
+        let activity = if settings["paused"] == true { "paused" } else { "running" };
         let id = settings["id"].as_str().unwrap_or_default();
         let [waiting, running, dead] = ["waiting", "running", "dead"].map(count);
-        println!("{id:<45} {waiting:>8} {running:>8} {dead:>8} {oldest:>10}  {state}");
+        println!("{id:<45} {waiting:>8} {running:>8} {dead:>8} {oldest:>10}  {activity}");
     }
     Ok(())
+}
+
+async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
+    let RetryOptions { job_queue, jobs, all, api } = options;
+    let client = ApiClient::new(api)?;
+    let body = if *all { json!({ "all": true }) } else { json!({ "job_ids": jobs }) };
+    let path = format!("/job-queues/{job_queue}/dead-letters/replay");
+    let mut replayed = 0;
+    loop {
+        let done = client.send(ApiRequest::new(Method::POST, &path).json(&body)).await?;
+        replayed += done["replayed"].as_u64().unwrap_or_default();
+        if done["complete"] != false {
+            break;
+        }
+    }
+    println!("{replayed} jobs of {job_queue} run again");
+    Ok(())
+}
+
+/// Exit status 1 if the operator declines, or jobs are left.
+async fn drain(options: &DrainOptions) -> anyhow::Result<ExitCode> {
+    let DrainOptions { job_queue, yes, api } = options;
+    let path = format!("/job-queues/{job_queue}/drain");
+    let confirm = |consequence: &str| if *yes { Ok(true) } else { confirm(consequence) };
+    let Some(done) = ApiClient::new(api)?.send_confirmed(Method::POST, &path, confirm).await? else {
+        println!("Nothing was deleted.");
+        return Ok(ExitCode::FAILURE);
+    };
+    println!("{} waiting jobs of {job_queue} deleted", done["canceled"]);
+    if done["complete"] == false {
+        println!("there are more; run drain again");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prompts for a confirmation on the terminal.
+fn confirm(consequence: &str) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("stdin is not a terminal; pass --yes to confirm: {consequence}");
+    }
+    print!("{consequence} Continue? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 async fn set_paused(options: &JobQueueOptions, action: &str, done: &str) -> anyhow::Result<()> {

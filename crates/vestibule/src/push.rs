@@ -64,7 +64,8 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     let PushOptions { job_queue, group, deduplication_id, delay, user_id, wait, .. } = options;
     let mut path = format!("/job-queues/{job_queue}/jobs?delay={delay}");
     if let Some(group) = group {
-        path += &format!("&group_id={}", encoded(group.as_str()));
+        path.push_str("&group_id=");
+        path.push_str(&encoded(group.as_str()));
     }
     let mut request = ApiRequest::new(Method::POST, &path);
     request.headers.push((header::CONTENT_TYPE, content_type));

@@ -72,13 +72,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let sale_keys = sale_keys(&options)?;
-    let limits = Limits::new(&options, raise_descriptor_limit());
-    info!(
-        connections = limits.gate.total,
-        per_address = limits.gate.per_network,
-        streams = limits.streams.total,
-        "limits"
-    );
+    let limits = limits(&options);
     let streams = Streams::new(limits.streams);
     let clients = client_rules(&options).await?;
     let parts = Shared { store: store.clone(), directory: directory.clone(), jobs: jobs.clone() };
@@ -161,6 +155,14 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The limits of connections and streams, which are logged.
+fn limits(options: &ServeOptions) -> Limits {
+    let limits = Limits::new(options, raise_descriptor_limit());
+    let (connections, per_address) = (limits.gate.total, limits.gate.per_network);
+    info!(connections, per_address, streams = limits.streams.total, "limits");
+    limits
 }
 
 /// Tells people at a terminal where to look.

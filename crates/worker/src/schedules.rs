@@ -7,7 +7,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
-use vestibule_core::jobs::{Enqueued, JobQueueSettings, JobSchedule};
+use vestibule_core::jobs::{Enqueued, JobQueueSettings, JobSchedule, NewJob};
 use vestibule_core::{Micros, StoreError};
 use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind};
 use vestibule_runtime::JobQueues;
@@ -132,7 +132,7 @@ impl Scheduler {
             schedule: schedule.id.to_string(),
             why,
         };
-        let Some(job) = schedule.job(&job_queue.id, occurrence.seconds()) else { return Ok(()) };
+        let Some(job) = NewJob::of_schedule(&job_queue.id, schedule, occurrence.seconds()) else { return Ok(()) };
         let (id, at) = (job.id, occurrence.seconds());
         let enqueued =
             self.job_queues.enqueue(job_queue, vec![job]).await.map_err(|error| failed(error.to_string()))?;
@@ -279,7 +279,7 @@ mod tests {
         let mut process = fixture.process();
         process.enqueue_due().await.unwrap();
         let job_queue = fixture.job_queues.get(&"stock".parse().unwrap()).await.unwrap().unwrap();
-        let other = job_queue.settings.schedules[0].job(&job_queue.settings.id, "now").unwrap();
+        let other = NewJob::of_schedule(&job_queue.settings.id, &job_queue.settings.schedules[0], "now").unwrap();
         fixture.job_queues.enqueue(&job_queue.settings, vec![other]).await.unwrap();
         fixture.advance(60);
         let error = process.enqueue_due().await.unwrap_err().to_string();

@@ -16,6 +16,29 @@ export const updateJobQueue = (job_queue: string, revision: number, patch: JobQu
 export const removeJobQueue = (job_queue: string, token?: string) =>
   body(client.DELETE('/api/v1/job-queues/{job_queue}', { params: { path: { job_queue }, header: confirmation(token) } }))
 
+/** Cancels all jobs that wait. */
+export const drainJobQueue = (job_queue: string, token?: string) =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/drain', { params: { path: { job_queue }, header: confirmation(token) } }))
+
+/** Cancels a job that waits. */
+export const cancelJob = (job_queue: string, job: string) =>
+  body(client.DELETE('/api/v1/job-queues/{job_queue}/jobs/{job}', { params: { path: { job_queue, job } } }))
+
+/** Dead letters before a position, the newest first. */
+export const listDeadLetters = (job_queue: string, before: string | undefined, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/job-queues/{job_queue}/dead-letters', { params: { path: { job_queue }, query: { before } }, signal }))
+
+/** Puts dead letters back: these jobs, or all. */
+export const replayDeadLetters = (job_queue: string, job_ids: string[] | undefined) =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/dead-letters/replay', { params: { path: { job_queue } }, body: job_ids ? { job_ids } : { all: true } }))
+
+export const deleteDeadLetter = (job_queue: string, job: string) =>
+  body(client.DELETE('/api/v1/job-queues/{job_queue}/dead-letters/{job}', { params: { path: { job_queue, job } } }))
+
+/** Records what became of a held order whose outcome is unknown. */
+export const resolveOrder = (job_queue: string, job: string, outcome: 'placed' | 'not_placed') =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/dead-letters/{job}/resolve', { params: { path: { job_queue, job } }, body: { outcome } }))
+
 /** Starts no more jobs; jobs are still accepted. */
 export const pauseJobQueue = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/pause', { params: { path: { job_queue } } }))
 

@@ -18,6 +18,7 @@ export const queryKeys = {
   jobQueues: ['job-queues'],
   jobQueue: (jobQueue: string) => ['job-queues', jobQueue],
   schedules: (jobQueue: string) => ['job-queues', jobQueue, 'schedules'],
+  deadLetters: (jobQueue: string, before: string | undefined) => ['job-queues', jobQueue, 'dead-letters', before ?? ''],
   job: (jobQueue: string, job: string) => ['job-queues', jobQueue, 'jobs', job],
   stats: ['stats'],
   recentStats: ['stats', 'recent'],

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
+use vestibule_core::jobs::{Outcome, Settlement};
 use vestibule_tests::{AdminClient, TestResponse};
 use vestibule_themes::{ThemeVersions, ThemesAddress};
 
@@ -98,6 +99,13 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("get_job", Operators, None),
         ("list_schedules", Viewers, None),
         ("run_schedule", Operators, None),
+        ("cancel_job", Operators, None),
+        ("drain_job_queue", Operators, None),
+        ("list_dead_letters", Operators, None),
+        ("get_dead_letter", Operators, None),
+        ("delete_dead_letter", Operators, None),
+        ("replay_dead_letters", Operators, Some(json!({ "all": true }))),
+        ("resolve_dead_letter", Operators, Some(json!({ "outcome": "placed" }))),
         ("list_operators", Superusers, None),
         (
             "create_operator",
@@ -158,7 +166,7 @@ fn said(answer: &TestResponse) -> Said {
     match answer.status.as_u16() {
         401 if answer.code() != "wrong_password" => Said::NotSignedIn,
         403 => Said::NotAllowed,
-        404 => Said::Unknown,
+        404 if answer.code() != "unknown_dead_letter" => Said::Unknown,
         _ => Said::Done,
     }
 }
@@ -274,6 +282,12 @@ async fn role_matrix_covers_every_operation() {
     root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[("if-match", "*")], None).await;
     root.create("/job-queues", job_queue("mails")).await;
     let job = root.post("/job-queues/mails/jobs", json!({})).await.json();
+    // A completed job can't be canceled.
+    let jobs = backoffice.admin.jobs();
+    let mails = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let lease = jobs.backend().receive(&mails, 1).await.unwrap().jobs[0].lease;
+    let outcome = Outcome::Acknowledged(None);
+    jobs.backend().settle(&mails, vec![Settlement { lease, outcome }]).await.unwrap();
     let variables = [
         ("job_queue", "mails"),
         ("job", job["job_id"].as_str().unwrap()),

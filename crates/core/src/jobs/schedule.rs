@@ -13,9 +13,8 @@ use croner::parser::{CronParser, Seconds, Year};
 use serde_json::Value;
 
 use super::content::Payload;
-use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
+use super::id::{DeduplicationId, JobGroupId};
 use super::media_type::MediaType;
-use super::types::NewJob;
 use crate::ScheduleId;
 use crate::fields::FieldWording as W;
 use crate::fields::{ObjectReader, Omissible, Text};
@@ -67,19 +66,17 @@ fn check_schedule(schedule: &mut JobSchedule, object: &mut ObjectReader<'_>) {
 }
 
 impl JobSchedule {
-    fn payload(&self) -> Payload {
+    /// The payload of its jobs.
+    #[must_use]
+    pub fn payload(&self) -> Payload {
         Payload { content_type: self.content_type.to_string(), bytes: self.payload.clone().into_bytes() }
     }
 
-    /// The job of a run: of the occurrence at this time in seconds, or of one that somebody asked for. The same run always has
-    /// the same job, so any number of processes enqueue one (S1). `None` if the text of the run is too long.
+    /// What identifies the job of a run (S1): of the occurrence at this time in seconds, or of one that somebody asked for. `None`
+    /// if the text of the run is too long.
     #[must_use]
-    pub fn job(&self, job_queue: &JobQueueId, run: impl fmt::Display) -> Option<NewJob> {
-        let deduplication_id: DeduplicationId = format!("{}@{run}", self.id).parse().ok()?;
-        let id = JobId::of_deduplication(job_queue, &deduplication_id);
-        let group = self.group_id.clone();
-        let deduplication_id = group.is_some().then_some(deduplication_id);
-        Some(NewJob { group, deduplication_id, ..NewJob::new(id, self.payload()) })
+    pub fn deduplication_id(&self, run: impl fmt::Display) -> Option<DeduplicationId> {
+        format!("{}@{run}", self.id).parse().ok()
     }
 
     /// The first occurrence after an instant; `None` if there is none.
@@ -296,19 +293,5 @@ mod tests {
         });
         let schedule = JobSchedule::from_json(&value).unwrap();
         assert_eq!(JobSchedule::to_json(&schedule), value);
-    }
-
-    #[test]
-    fn each_run_has_one_job() {
-        let (emails, orders): (JobQueueId, JobQueueId) = ("emails".parse().unwrap(), "stock.fifo".parse().unwrap());
-        let import = schedule("@daily", "UTC");
-        let job = import.job(&emails, 60).unwrap();
-        assert_eq!((&job.payload.content_type, &job.payload.bytes[..]), (&"application/json".to_owned(), &b"{}"[..]));
-        assert_eq!(import.job(&emails, 60).unwrap(), job);
-        assert_ne!(import.job(&emails, 120).unwrap().id, job.id);
-        assert_ne!(import.job(&orders, 60).unwrap().id, job.id);
-        let grouped = JobSchedule { group_id: Some("stock".parse().unwrap()), ..import };
-        let job = grouped.job(&orders, 60).unwrap();
-        assert_eq!(job.deduplication_id.unwrap().as_str(), "import@60");
     }
 }

@@ -1,11 +1,14 @@
 //! What goes into the rules of a job queue and what comes out.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::LEASE_SECONDS;
 use super::content::{DeduplicationKey, JobParams, Payload};
-use super::id::{DeduplicationId, JobGroupId, JobId};
+use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
 use super::results::{JobResponse, Progress};
+use super::schedule::JobSchedule;
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -47,6 +50,17 @@ impl NewJob {
             params: None,
             payload,
         }
+    }
+
+    /// The job of a run of a schedule. The same run always has the same job, so any number of processes enqueue one (S1). `None`
+    /// if the text of the run is too long.
+    #[must_use]
+    pub fn of_schedule(job_queue: &JobQueueId, schedule: &JobSchedule, run: impl fmt::Display) -> Option<Self> {
+        let deduplication_id = schedule.deduplication_id(run)?;
+        let id = JobId::of_deduplication(job_queue, &deduplication_id);
+        let group = schedule.group_id.clone();
+        let deduplication_id = group.is_some().then_some(deduplication_id);
+        Some(Self { group, deduplication_id, ..Self::new(id, schedule.payload()) })
     }
 
     /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).
@@ -391,4 +405,26 @@ pub struct JobStats {
     pub paused_until: Option<Micros>,
     /// Counts since the job queue was created.
     pub counters: JobCounters,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fields::Object as _;
+
+    #[test]
+    fn each_run_of_a_schedule_has_one_job() {
+        let (emails, stock): (JobQueueId, JobQueueId) = ("emails".parse().unwrap(), "stock.fifo".parse().unwrap());
+        let import = JobSchedule::from_json(&json!({ "id": "import", "cron": "@daily", "payload": "{}" })).unwrap();
+        let job = NewJob::of_schedule(&emails, &import, 60).unwrap();
+        assert_eq!((job.payload.content_type.as_str(), &job.payload.bytes[..]), ("application/json", &b"{}"[..]));
+        assert_eq!(NewJob::of_schedule(&emails, &import, 60).unwrap(), job);
+        assert_ne!(NewJob::of_schedule(&emails, &import, 120).unwrap().id, job.id);
+        assert_ne!(NewJob::of_schedule(&stock, &import, 60).unwrap().id, job.id);
+        let grouped = JobSchedule { group_id: Some("stock".parse().unwrap()), ..import };
+        let job = NewJob::of_schedule(&stock, &grouped, 60).unwrap();
+        assert_eq!(job.deduplication_id.unwrap().as_str(), "import@60");
+    }
 }

@@ -16,6 +16,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_runtime::{JobQueues, JobRequest, USER_ID_MAX, checked_payload};
 
+use super::cancel;
 use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
 use crate::access::{Principal, Role};
@@ -41,7 +42,10 @@ const JOB_ID: HeaderName = HeaderName::from_static("x-job-id");
 const DUPLICATE: HeaderName = HeaderName::from_static("x-job-duplicate");
 
 pub(super) fn routes() -> OpenApiRouter<Admin> {
-    OpenApiRouter::new().routes(routes!(enqueue_job)).routes(routes!(enqueue_jobs)).routes(routes!(get_job))
+    OpenApiRouter::new()
+        .routes(routes!(enqueue_job))
+        .routes(routes!(enqueue_jobs))
+        .routes(routes!(get_job, cancel::cancel_job))
 }
 
 fields! {
@@ -99,6 +103,7 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
                 ("X-Job-Duplicate" = Option<String>, description = "`true` for a duplicate"))),
         (status = 400, description = "`group_required`, `group_not_supported`, `delay_not_supported`, `invalid_id` or `invalid_json`"),
         (status = 404, description = "`unknown_job_queue`"),
+        (status = 409, description = "`held_orders_only`"),
         (status = 413, description = "`payload_too_large`"),
         (status = 422, description = "`empty_payload`, or an invalid parameter"),
         (status = 503, description = "`job_queue_full`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),

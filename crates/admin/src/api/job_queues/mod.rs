@@ -1,5 +1,7 @@
 //! Job queues: their settings and statistics. [`jobs`] has the jobs in them.
 
+mod cancel;
+mod dead_letters;
 mod jobs;
 mod schedules;
 mod service;
@@ -42,8 +44,10 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(rotate_job_queue_secret))
         .routes(routes!(pause_job_queue))
         .routes(routes!(resume_job_queue))
+        .routes(routes!(cancel::drain_job_queue))
         .merge(jobs::routes())
         .merge(schedules::routes())
+        .merge(dead_letters::routes())
 }
 
 /// Seconds for which the old signing secret signs, too, after a rotation.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::Micros;
-use vestibule_core::jobs::{JobId, JobSchedule};
+use vestibule_core::jobs::{JobId, JobSchedule, NewJob};
 
 use super::jobs::{accepted, enqueue};
 use super::service::{audit, find_editable, find_visible};
@@ -92,7 +92,7 @@ pub(crate) async fn run_schedule(
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
     let schedule = settings.schedules.iter().find(|it| it.id.as_str() == schedule);
-    let job = schedule.and_then(|schedule| schedule.job(&settings.id, JobId::random()));
+    let job = schedule.and_then(|schedule| NewJob::of_schedule(&settings.id, schedule, JobId::random()));
     let job = job.ok_or(Problem::Job(JobRefusal::UnknownSchedule))?;
     let results = enqueue(job_queues, settings, vec![job]).await;
     let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;

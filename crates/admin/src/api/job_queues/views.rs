@@ -11,7 +11,7 @@ use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Attempt, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload,
+    Attempt, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload, Resolution,
 };
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
@@ -148,12 +148,17 @@ pub(crate) struct Job {
     failed_attempts: u64,
     /// When the job was accepted, in seconds since 1970.
     enqueued_at: u64,
+    /// When the job was completed or became a dead letter, in seconds since 1970.
+    ended_at: Option<u64>,
     /// When the next attempt is due, in seconds since 1970; `null` unless the job waits.
     due_at: Option<u64>,
     /// The user for whom the job runs.
     user_id: Option<String>,
     /// The last attempts, the oldest first.
     attempts: Vec<JobAttempt>,
+    /// What became of a held order whose outcome was unknown: `placed` or `not_placed`, as an operator has recorded it.
+    #[schema(value_type = Option<String>)]
+    resolution: Option<Resolution>,
     /// Why the job is a dead letter.
     #[schema(value_type = Option<String>)]
     reason: Option<FailureReason>,
@@ -203,9 +208,11 @@ impl Job {
             receive_count: view.receive_count,
             failed_attempts: view.failed_attempts,
             enqueued_at: view.enqueued_at.seconds(),
+            ended_at: view.ended_at.map(Micros::seconds),
             due_at: view.due_at.map(Micros::seconds),
             user_id: view.user_id,
             attempts: view.attempts.into_iter().map(attempt).collect(),
+            resolution: view.resolution,
             reason: view.reason,
             response: (!view.response.is_empty()).then(|| String::from_utf8_lossy(&view.response).into_owned()),
             content_type: view.payload.map(|payload| payload.content_type),

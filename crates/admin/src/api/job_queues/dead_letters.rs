@@ -1,0 +1,298 @@
+//! Dead letters: jobs that failed for good, and held orders whose outcome is unknown.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::Serialize;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::fields::{Bounded, Flag, List, Omissible, Text};
+use vestibule_core::jobs::{
+    DeadLetterPosition, Detail, JOB_BATCH, JobId, JobQueueSettings, JobState, JobTargetKind, JobView, Resolution,
+};
+use vestibule_core::{Micros, fields, word_field};
+use vestibule_runtime::JobQueues;
+
+use super::service::{audit, find_editable};
+use super::views::Job;
+use crate::access::Principal;
+use crate::body::{Body, Query, Segments, wrong};
+use crate::codes::Code;
+use crate::describe::describe;
+use crate::job_refusal::JobRefusal;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// Maximum number of dead letters of a page.
+const PAGE_MAX: u64 = 100;
+/// Maximum length of the start of a page.
+const POSITION_MAX: usize = 64;
+/// Maximum number of dead letters that a request names to replay them.
+const REPLAY_MAX: usize = 1_000;
+/// Maximum length of a job ID in a request.
+const JOB_ID_MAX: usize = 32;
+/// How long one request replays or drains jobs.
+pub(super) const BATCHES_LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new()
+        .routes(routes!(list_dead_letters))
+        .routes(routes!(get_dead_letter, delete_dead_letter))
+        .routes(routes!(replay_dead_letters))
+        .routes(routes!(resolve_dead_letter))
+}
+
+fields! {
+    /// The wanted dead letters.
+    pub(crate) struct DeadLettersQuery {
+        /// Return dead letters before this position: `next` of the previous page.
+        before: Omissible<Text<POSITION_MAX>>,
+        /// Maximum number of results.
+        limit: Bounded<1, PAGE_MAX> = 50,
+    }
+}
+
+describe!(query DeadLettersQuery);
+
+/// A page of dead letters.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DeadLetterPage {
+    /// The dead letters, the newest first, without payloads.
+    dead_letters: Vec<Job>,
+    /// Start of the next page as `before`; `null` at the end.
+    next: Option<String>,
+}
+
+/// List dead letters
+///
+/// The jobs that failed for good, the newest first, with their reasons and the start of the last response. They are kept for
+/// `dead_letter_retention`.
+#[utoipa::path(get, path = "/job-queues/{job_queue}/dead-letters", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), DeadLettersQuery),
+    responses((status = 200, description = "The dead letters", body = DeadLetterPage),
+        (status = 404, description = "`unknown_job_queue`")))]
+pub(crate) async fn list_dead_letters(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    Query(DeadLettersQuery { before, limit }): Query<DeadLettersQuery>,
+) -> Result<Json<DeadLetterPage>, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let before = before.map(|text| position(&text).ok_or_else(|| wrong("before", Code::PageStart))).transpose()?;
+    let found = job_queues.backend().dead_letters(&cached.settings, before, limit as usize).await;
+    let found = found.map_err(Problem::of_job_read)?;
+    let last = found.last().filter(|_| found.len() as u64 == limit);
+    let next = last.and_then(|last| Some(format!("{}-{}", last.ended_at?.0, last.sequence)));
+    let dead_letters = found.into_iter().map(|view| Job::of(&cached.settings.id, view)).collect();
+    Ok(Json(DeadLetterPage { dead_letters, next }))
+}
+
+/// Parses the start of a page.
+fn position(text: &str) -> Option<DeadLetterPosition> {
+    let (ended_at, sequence) = text.split_once('-')?;
+    Some(DeadLetterPosition { ended_at: Micros(ended_at.parse().ok()?), sequence: sequence.parse().ok()? })
+}
+
+/// Get a dead letter
+///
+/// With its payload. Held orders have none.
+#[utoipa::path(get, path = "/job-queues/{job_queue}/dead-letters/{job}", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
+    responses((status = 200, description = "The dead letter", body = Job),
+        (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`")))]
+pub(crate) async fn get_dead_letter(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments((job_queue, job)): Segments<(String, String)>,
+) -> Result<Json<Job>, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
+    let found = read(job_queues, &cached.settings, parsed(&job)?).await?;
+    Ok(Json(Job::of(&cached.settings.id, found)))
+}
+
+fn unknown() -> Problem {
+    Problem::Job(JobRefusal::UnknownDeadLetter)
+}
+
+fn parsed(job: &str) -> Result<JobId, Problem> {
+    job.parse().map_err(|_| unknown())
+}
+
+async fn read(job_queues: &JobQueues, settings: &JobQueueSettings, job: JobId) -> Result<JobView, Problem> {
+    let found = job_queues.backend().get(settings, &[job], Detail::Contents).await.map_err(Problem::of_job_read)?;
+    let found = found.into_iter().next().flatten();
+    found.filter(|view| matches!(view.state, JobState::Failed | JobState::Unknown)).ok_or_else(unknown)
+}
+
+/// Delete a dead letter
+#[utoipa::path(delete, path = "/job-queues/{job_queue}/dead-letters/{job}", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
+    responses((status = 204, description = "Deleted"),
+        (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`")))]
+pub(crate) async fn delete_dead_letter(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments((job_queue, job)): Segments<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
+    let job = parsed(&job)?;
+    let event = audit(&principal, "job_queue.delete_dead_letter", &cached.settings).with("job", job.to_string());
+    let deleted = match job_queues.backend().delete_dead(&cached.settings, &[job]).await {
+        Ok(deleted) => deleted,
+        Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),
+    };
+    if deleted != [true] {
+        return Err(unknown());
+    }
+    event.log(&admin).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fields! {
+    /// The dead letters to replay: some, or all.
+    pub(crate) struct Replay {
+        /// IDs of the jobs.
+        job_ids: List<Text<JOB_ID_MAX>, 0, REPLAY_MAX> = Vec::new(),
+        /// Replay all dead letters that there are now.
+        all: Flag = false,
+    }
+}
+
+describe!(request Replay);
+
+/// What a replay has done.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Replayed {
+    /// Jobs that were put back.
+    replayed: u64,
+    /// Whether all wanted jobs were considered. `false`: there are more; repeat the request.
+    complete: bool,
+}
+
+/// Replay dead letters
+///
+/// Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
+/// dead letters any more are left out. Held orders are never replayed.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/replay", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = Replay,
+    responses((status = 200, description = "How many were put back", body = Replayed),
+        (status = 404, description = "`unknown_job_queue`"),
+        (status = 409, description = "`not_replayable`: the jobs are held orders"),
+        (status = 504, description = "The store did not respond; some may have been put back")))]
+pub(crate) async fn replay_dead_letters(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    Body(Replay { job_ids, all }): Body<Replay>,
+) -> Result<Json<Replayed>, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let settings = &cached.settings;
+    if settings.target.kind == JobTargetKind::Origin {
+        return Err(Problem::Job(JobRefusal::NotReplayable));
+    }
+    if all != job_ids.is_empty() {
+        return Err(wrong("job_ids", Code::SomeOrAll));
+    }
+    let jobs: Vec<JobId> = job_ids
+        .iter()
+        .map(|job| job.parse().map_err(|_| wrong("job_ids", Code::JobIdFormat)))
+        .collect::<Result<_, _>>()?;
+    let mut done = Replayed { replayed: 0, complete: true };
+    let result = if all {
+        replay_all(job_queues, settings, &mut done).await
+    } else {
+        replay_some(job_queues, settings, &jobs, &mut done).await
+    };
+    if done.replayed > 0 {
+        job_queues.wake(&settings.id).notify_one();
+    }
+    let event = audit(&principal, "job_queue.replay", settings).with("replayed", done.replayed);
+    if let Err(problem) = result {
+        return Err(event.failed(&admin, problem).await);
+    }
+    event.log(&admin).await;
+    Ok(Json(done))
+}
+
+async fn replay_some(
+    job_queues: &JobQueues,
+    settings: &JobQueueSettings,
+    jobs: &[JobId],
+    done: &mut Replayed,
+) -> Result<(), Problem> {
+    for batch in jobs.chunks(JOB_BATCH) {
+        let replayed = job_queues.backend().replay(settings, batch).await;
+        let replayed = replayed.map_err(|error| Problem::of_job_write(&error))?;
+        done.replayed += replayed.iter().filter(|was_dead| **was_dead).count() as u64;
+    }
+    Ok(())
+}
+
+async fn replay_all(job_queues: &JobQueues, settings: &JobQueueSettings, done: &mut Replayed) -> Result<(), Problem> {
+    let (started, mut until) = (Instant::now(), None);
+    loop {
+        let batch = job_queues.backend().replay_all(settings, until).await;
+        let batch = batch.map_err(|error| Problem::of_job_write(&error))?;
+        done.replayed += batch.replayed;
+        until = Some(batch.until);
+        done.complete = !batch.has_more;
+        if done.complete || started.elapsed() > BATCHES_LIMIT {
+            return Ok(());
+        }
+    }
+}
+
+/// What became of a held order, as its shop knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OrderOutcome {
+    Placed,
+    NotPlaced,
+}
+
+word_field!(OrderOutcome { Placed = "placed", NotPlaced = "not_placed" });
+
+fields! {
+    /// What became of a held order whose outcome is unknown.
+    pub(crate) struct OrderResolution {
+        /// `placed`: the shop has processed the order. `not_placed`: it has not, and the visitor can submit it again.
+        outcome: OrderOutcome,
+    }
+}
+
+describe!(request OrderResolution);
+
+/// Resolve a held order
+///
+/// Records what became of a held order whose outcome is unknown. Find it out in the shop, which received the job ID as
+/// `Idempotency-Key`. The visitor's page shows it.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/{job}/resolve", tag = "job queues",
+    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
+    request_body = OrderResolution,
+    responses((status = 204, description = "Recorded"),
+        (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`: there is no held order with an unknown outcome and this ID")))]
+pub(crate) async fn resolve_dead_letter(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments((job_queue, job)): Segments<(String, String)>,
+    Body(OrderResolution { outcome }): Body<OrderResolution>,
+) -> Result<StatusCode, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
+    let job = parsed(&job)?;
+    let resolution = match outcome {
+        OrderOutcome::Placed => Resolution::Placed,
+        OrderOutcome::NotPlaced => Resolution::NotPlaced,
+    };
+    let event = audit(&principal, "job_queue.resolve_order", &cached.settings);
+    let event = event.with("job", job.to_string()).with("outcome", outcome.as_str());
+    match job_queues.backend().resolve(&cached.settings, job, resolution).await {
+        Ok(true) => {}
+        Ok(false) => return Err(unknown()),
+        Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),
+    }
+    event.log(&admin).await;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -95,6 +95,111 @@ export interface paths {
         patch: operations["update_job_queue"];
         trace?: never;
     };
+    "/api/v1/job-queues/{job_queue}/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List dead letters
+         * @description The jobs that failed for good, the newest first, with their reasons and the start of the last response. They are kept for
+         *     `dead_letter_retention`.
+         */
+        get: operations["list_dead_letters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/dead-letters/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay dead letters
+         * @description Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
+         *     dead letters any more are left out. Held orders are never replayed.
+         */
+        post: operations["replay_dead_letters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/dead-letters/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a dead letter
+         * @description With its payload. Held orders have none.
+         */
+        get: operations["get_dead_letter"];
+        put?: never;
+        post?: never;
+        /** Delete a dead letter */
+        delete: operations["delete_dead_letter"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/dead-letters/{job}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a held order
+         * @description Records what became of a held order whose outcome is unknown. Find it out in the shop, which received the job ID as
+         *     `Idempotency-Key`. The visitor's page shows it.
+         */
+        post: operations["resolve_dead_letter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain a job queue
+         * @description Cancels all jobs that wait: they are deleted, and held orders become dead letters. Jobs that run are finished. Needs a
+         *     confirmation. Pause the job queue first if no further job is to start meanwhile.
+         */
+        post: operations["drain_job_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/job-queues/{job_queue}/jobs": {
         parameters: {
             query?: never;
@@ -151,7 +256,11 @@ export interface paths {
         get: operations["get_job"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Cancel a job
+         * @description Deletes a job that has not been received. A held order becomes a dead letter instead, and its visitor can submit it again.
+         */
+        delete: operations["cancel_job"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1607,12 +1716,29 @@ export interface components {
             /** @description State of TOTP. */
             totp: components["schemas"]["TotpStatus"];
         };
+        /** @description A page of dead letters. */
+        DeadLetterPage: {
+            /** @description The dead letters, the newest first, without payloads. */
+            dead_letters: components["schemas"]["Job"][];
+            /** @description Start of the next page as `before`; `null` at the end. */
+            next?: string | null;
+        };
         /** @description A template of a draft. */
         DraftTemplate: {
             /** @description Its path within the theme: `queue.html`. */
             path: string;
             /** @description Its text. */
             text: string;
+        };
+        /** @description What draining has done. */
+        DrainedJobs: {
+            /**
+             * Format: int64
+             * @description Jobs that were canceled.
+             */
+            canceled: number;
+            /** @description Whether no job waits any more. `false`: there are more; repeat the request. */
+            complete: boolean;
         };
         /** @description The draw of an event: the commitment in advance, and after the draw what anyone needs to check it. */
         DrawState: {
@@ -1652,7 +1778,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "job_queue_not_empty" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "job_queue_not_empty" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -1936,6 +2062,11 @@ export interface components {
             due_at?: number | null;
             /**
              * Format: int64
+             * @description When the job was completed or became a dead letter, in seconds since 1970.
+             */
+            ended_at?: number | null;
+            /**
+             * Format: int64
              * @description When the job was accepted, in seconds since 1970.
              */
             enqueued_at: number;
@@ -1961,6 +2092,8 @@ export interface components {
              * @description How many times the job was received.
              */
             receive_count: number;
+            /** @description What became of a held order whose outcome was unknown: `placed` or `not_placed`, as an operator has recorded it. */
+            resolution?: string | null;
             /** @description The start of the last response that reported a failure. */
             response?: string | null;
             /**
@@ -2542,6 +2675,14 @@ export interface components {
         Operators: {
             /** @description The operators by name. */
             operators: components["schemas"]["OperatorView"][];
+        };
+        /** @description What became of a held order whose outcome is unknown. */
+        OrderResolution: {
+            /**
+             * @description `placed`: the shop has processed the order. `not_placed`: it has not, and the visitor can submit it again.
+             * @enum {string}
+             */
+            outcome: "placed" | "not_placed";
         };
         /**
          * @description The result for a request.
@@ -3493,6 +3634,23 @@ export interface components {
              */
             released: number;
         };
+        /** @description The dead letters to replay: some, or all. */
+        Replay: {
+            /** @description Replay all dead letters that there are now. */
+            all?: boolean | null;
+            /** @description IDs of the jobs. */
+            job_ids?: string[] | null;
+        };
+        /** @description What a replay has done. */
+        Replayed: {
+            /** @description Whether all wanted jobs were considered. `false`: there are more; repeat the request. */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Jobs that were put back.
+             */
+            replayed: number;
+        };
         /**
          * @description The current settings where `If-Match` names an older revision. The client knows the revision that it started from and
          *     can compare all three.
@@ -4143,6 +4301,8 @@ export interface components {
         HeaderXVestibuleConfirm: string | null;
         /** @description The `ETag` of the revision to update, or `*` for any */
         HeaderIfMatch: string;
+        /** @description ID of the job */
+        PathJob: string;
         /** @description Name of the operator */
         PathOperator: string;
         /** @description Validate only; nothing is written. */
@@ -4418,6 +4578,225 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    list_dead_letters: {
+        parameters: {
+            query?: {
+                /** @description Return dead letters before this position: `next` of the previous page. */
+                before?: string;
+                /** @description Maximum number of results. Default: 50. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dead letters */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    replay_dead_letters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Replay"];
+            };
+        };
+        responses: {
+            /** @description How many were put back */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replayed"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            /** @description `not_replayable`: the jobs are held orders */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The store did not respond; some may have been put back */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_dead_letter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+                /** @description ID of the job */
+                job: components["parameters"]["PathJob"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dead letter */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `unknown_job_queue`, or `unknown_dead_letter` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    delete_dead_letter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+                /** @description ID of the job */
+                job: components["parameters"]["PathJob"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unknown_job_queue`, or `unknown_dead_letter` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resolve_dead_letter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+                /** @description ID of the job */
+                job: components["parameters"]["PathJob"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrderResolution"];
+            };
+        };
+        responses: {
+            /** @description Recorded */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unknown_job_queue`, or `unknown_dead_letter`: there is no held order with an unknown outcome and this ID */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drain_job_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The confirmation token of the first response */
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
+            };
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many were canceled */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrainedJobs"];
+                };
+            };
+            428: components["responses"]["ConfirmationRequired"];
+            /** @description The store did not respond; some jobs may have been canceled */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     enqueue_job: {
         parameters: {
             query?: {
@@ -4474,6 +4853,15 @@ export interface operations {
                 };
             };
             404: components["responses"]["UnknownJobQueue"];
+            /** @description `held_orders_only` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
             /** @description `payload_too_large` */
             413: {
                 headers: {
@@ -4533,7 +4921,7 @@ export interface operations {
                 /** @description ID of the job queue */
                 job_queue: components["parameters"]["PathJobQueue"];
                 /** @description ID of the job */
-                job: string;
+                job: components["parameters"]["PathJob"];
             };
             cookie?: never;
         };
@@ -4550,6 +4938,48 @@ export interface operations {
             };
             /** @description `unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancel_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+                /** @description ID of the job */
+                job: components["parameters"]["PathJob"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Canceled */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `job_leased`: the job runs. `job_finished`: it is completed or a dead letter */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

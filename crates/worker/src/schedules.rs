@@ -102,11 +102,16 @@ impl Scheduler {
         }
         // Another process may have enqueued the job meanwhile.
         let last = self.last(&key, now).await?;
-        if let Some(occurrence) = schedule.due(last, now) {
-            self.enqueue(job_queue, schedule, occurrence).await?;
+        let has_occurred = schedule.next_after(last).is_some_and(|next| next <= now);
+        match schedule.due(last, now) {
+            Some(occurrence) => self.enqueue(job_queue, schedule, occurrence).await?,
+            None if has_occurred => {
+                warn!(job_queue = %job_queue.id, schedule = %schedule.id, "a missed occurrence is too old and does not run");
+            }
+            None => {}
         }
         // Everything up to now is settled, occurrences that are too old included.
-        let last = if schedule.next_after(last).is_some_and(|next| next <= now) { now } else { last };
+        let last = if has_occurred { now } else { last };
         let text = last.seconds().to_string();
         self.job_queues.records().set_ephemeral(&stored(&key), &text, EPHEMERAL_TTL_MAX).await?;
         self.followed.insert(key, Followed { last, next: schedule.next_after(last) });
@@ -155,7 +160,9 @@ fn stored(key: &str) -> EphemeralKey {
 fn key(job_queue: &JobQueueSettings, schedule: &JobSchedule) -> String {
     let JobSchedule { id, cron, time_zone, .. } = schedule;
     let digest = Sha256::digest(format!("{}\n{id}\n{cron}\n{time_zone}", job_queue.id));
-    digest[..KEY_BYTES].iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut start = [0; KEY_BYTES];
+    start.copy_from_slice(&digest[..KEY_BYTES]);
+    format!("{:032x}", u128::from_be_bytes(start))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
+import { h, reactive } from 'vue'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { jobQueue } from '@/testing/fixtures'
@@ -63,6 +64,20 @@ test('only changed settings are sent, with the revision', async () => {
   await write('Timeout of a call', '60')
   submit()
   await vi.waitFor(() => expect(sent(requests, 'PATCH')?.body).toEqual({ dispatches_per_minute: null, timeout: 60 }))
+  expect(sent(requests, 'PATCH')?.headers.get('if-match')).toBe('"3"')
+})
+
+test('a change made elsewhere meanwhile is not undone', async () => {
+  const props = reactive({ open: true, jobQueue: jobQueue() })
+  const requests = mockApi({ 'GET /api/v1/tenants': tenants, 'PATCH /api/v1/job-queues/updates.fifo': jobQueue() })
+  signInAs('operator')
+  await useTenantsStore().load()
+  mountApp(() => h(JobQueueForm, { ...props }))
+  await flushPromises()
+  props.jobQueue = { ...jobQueue({ concurrency: 100 }), revision: 4 }
+  await write('Timeout of a call', '60')
+  submit()
+  await vi.waitFor(() => expect(sent(requests, 'PATCH')?.body).toEqual({ timeout: 60 }))
   expect(sent(requests, 'PATCH')?.headers.get('if-match')).toBe('"3"')
 })
 

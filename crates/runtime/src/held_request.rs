@@ -8,7 +8,7 @@ use vestibule_core::jobs::Payload;
 use vestibule_core::settings::Origin;
 
 /// Content type of the payload of a held order.
-const CONTENT_TYPE: &str = "application/vnd.vestibule.held-request";
+pub(crate) const HELD_REQUEST: &str = "application/vnd.vestibule.held-request";
 
 /// A visitor's request, with the headers that the origin receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +57,13 @@ impl HeldRequest {
         bytes.extend(header_lines(headers));
         bytes.push(b'\n');
         bytes.extend_from_slice(body);
-        Payload { content_type: CONTENT_TYPE.to_owned(), bytes }
+        Payload { content_type: HELD_REQUEST.to_owned(), bytes }
     }
 
     /// The request of a job; `None` if the job is no held order.
     #[must_use]
     pub fn from_payload(payload: &Payload) -> Option<Self> {
-        if payload.content_type != CONTENT_TYPE {
+        if payload.content_type != HELD_REQUEST {
             return None;
         }
         let end = payload.bytes.iter().position(|byte| *byte == b'\n')?;

@@ -6,6 +6,8 @@ use vestibule_core::jobs::{
     DeduplicationId, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
 
+use crate::held_request::HELD_REQUEST;
+
 /// Maximum length of a user ID.
 pub const USER_ID_MAX: usize = 255;
 
@@ -65,7 +67,8 @@ impl JobRequest {
     /// # Errors
     /// What is wrong with the request.
     pub fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRequestError> {
-        if settings.holds_orders() {
+        // Nobody but the gate says what an order is.
+        if settings.holds_orders() || self.payload.content_type.trim().eq_ignore_ascii_case(HELD_REQUEST) {
             return Err(JobRequestError::HeldOrdersOnly);
         }
         let is_fifo = settings.id.is_fifo();

@@ -128,7 +128,8 @@ impl Leases {
                     for (lease, is_current) in batch.iter().zip(current) {
                         if is_current {
                             self.extended(*lease, asked_at + LEASE);
-                        } else if self.lost(*lease) {
+                        // An order that is being sent goes on: nobody else sends it, and a late outcome counts (H8).
+                        } else if !settings.sends_once() && self.lost(*lease) {
                             counters.count_lost();
                             warn!(job_queue = %settings.id, job = %lease.job, "the lease has ended; the call is ended");
                         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Uri};
+use http::{HeaderName, HeaderValue, Request, Uri, header};
 use vestibule_core::jobs::{FailureReason, LeasedJob, Outcome};
 use vestibule_core::settings::{Origin, Tenant};
 use vestibule_core::{Clock as _, PassSigner, SystemClock};
@@ -75,7 +75,8 @@ impl OriginTarget {
         }
         let client = HttpClient::new(Options {
             timeout: Duration::from_secs(self.timeout),
-            connect_timeout: Some(CONNECT_TIMEOUT),
+            // Otherwise an order that was never sent would time out like one that was.
+            connect_timeout: Some(CONNECT_TIMEOUT.min(Duration::from_secs(self.timeout) / 2)),
             response_max: RESPONSE_MAX,
             idle_timeout: Duration::ZERO,
             check: AddressCheck::new(move |address| reach.allows(address)),
@@ -97,6 +98,8 @@ impl OriginTarget {
         headers.entry(IDEMPOTENCY_KEY).or_insert(HeaderValue::try_from(id.to_string()).ok()?);
         let pass = self.passes.sign_for_job(&order.queue, job.session?, order.account, id, self.clock.now())?;
         headers.insert(PASS, HeaderValue::try_from(pass).ok()?);
+        // Some sites refuse a POST without a body that does not say so.
+        headers.insert(header::CONTENT_LENGTH, order.body.len().into());
         let mut request = Request::new(Bytes::from(order.body));
         *request.method_mut() = order.method;
         *request.uri_mut() = format!("{}{}", order.origin, order.target).parse::<Uri>().ok()?;

@@ -46,7 +46,8 @@ async fn settle(backend: &dyn JobBackend, settings: &JobQueueSettings, counters:
             }
         }
         let before = batch.len();
-        batch.retain(|(held, _)| held.until() > Instant::now());
+        // What became of an order is stored late, too: until then its outcome is unknown (H8).
+        batch.retain(|(held, _)| settings.sends_once() || held.until() > Instant::now());
         let lost = before - batch.len();
         for _ in 0..lost {
             counters.count_lost();

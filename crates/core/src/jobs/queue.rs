@@ -46,6 +46,8 @@ struct Job {
     phase: Phase,
     /// Whether its current consumer has recorded that it sends the held order.
     is_sent: bool,
+    /// Whether an attempt that was repeated may have placed the held order.
+    may_be_placed: bool,
     /// What became of a held order whose outcome is unknown.
     resolution: Option<Resolution>,
     attempts: VecDeque<Attempt>,
@@ -132,7 +134,7 @@ impl JobQueue {
             return Enqueued::Full;
         }
         if let Some(key) = key.clone().filter(|_| settings.deduplication_interval > 0) {
-            self.remember(key, job.id, now.add_seconds(settings.deduplication_interval));
+            self.remember(key, job.id, now.add_seconds(settings.duplicate_seconds()));
         }
         if let Some(session) = visitor {
             self.count_enqueue(now, session);
@@ -149,6 +151,7 @@ impl JobQueue {
             failed_attempts: 0,
             phase: Phase::Waiting { due: now.add_seconds(delay_seconds) },
             is_sent: false,
+            may_be_placed: false,
             resolution: None,
             attempts: VecDeque::new(),
             progress: VecDeque::new(),

@@ -6,7 +6,7 @@ use super::LEASE_SECONDS;
 use super::id::JobQueueId;
 use super::media_type::MediaType;
 use super::schedule::{JobSchedule, SCHEDULES_MAX};
-use super::target::{JobTarget, JobTargetKind};
+use super::target::{JobTarget, JobTargetKind, fingerprint};
 use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, FieldError, Flag, List, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
@@ -192,12 +192,15 @@ impl JobQueueSettings {
         map.into()
     }
 
-    /// The settings for plans and audit events: in place of the signing secret, its fingerprint.
+    /// The settings for plans and audit events: in place of the signing secret and of payloads (J19), their fingerprints.
     #[must_use]
     pub fn to_shown_value(&self) -> Value {
         let mut shown = self.to_value();
         if let Some(secret) = &self.target.secret {
             shown["target"]["secret"] = secret.fingerprint().into();
+        }
+        for (index, schedule) in self.schedules.iter().enumerate() {
+            shown["schedules"][index]["payload"] = fingerprint(schedule.payload.as_bytes()).into();
         }
         shown
     }
@@ -226,6 +229,14 @@ impl JobQueueSettings {
     #[must_use]
     pub fn lease_seconds(&self) -> u64 {
         if self.target.kind == JobTargetKind::Pull { self.timeout } else { LEASE_SECONDS }
+    }
+
+    /// J7: seconds after acceptance during which an equal job is a duplicate. An order that waits is one order, however long it
+    /// waits; once it is completed, `deduplication_interval` applies (H8).
+    #[must_use]
+    pub fn duplicate_seconds(&self) -> u64 {
+        let interval = self.deduplication_interval;
+        if self.holds_orders() && interval > 0 { interval.max(self.retention + self.timeout) } else { interval }
     }
 
     /// Whether visitors can enqueue content of this type.
@@ -267,12 +278,13 @@ mod tests {
 
     #[test]
     fn settings_round_trip() {
-        let given = json!({ "dispatches_per_minute": 600, "concurrency": 3, "paused": true });
+        let schedule = json!({ "id": "nightly", "cron": "@daily", "payload": "{\"key\":4711}" });
+        let given = json!({ "dispatches_per_minute": 600, "concurrency": 3, "paused": true, "schedules": [schedule] });
         let settings = JobQueueSettings::from_json(&draft(&given)).unwrap();
         assert_eq!((settings.max_attempts, settings.retention, settings.timeout), (8, 345_600, 300));
         assert_eq!(JobQueueSettings::from_json(&settings.to_value()).unwrap(), settings);
         let shown = settings.to_shown_value().to_string();
-        assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
+        assert!(shown.contains("sha256:") && !shown.contains("whsec_") && !shown.contains("4711"), "{shown}");
     }
 
     #[test]

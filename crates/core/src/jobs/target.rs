@@ -97,6 +97,13 @@ impl fmt::Display for HandlerUrl {
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(Vec<u8>);
 
+/// Tells contents apart without revealing them.
+pub(super) fn fingerprint(content: &[u8]) -> String {
+    let digest = Sha256::digest(content);
+    let shown = digest.iter().take(FINGERPRINT_BYTES);
+    shown.fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
 impl SigningSecret {
     /// Size of a generated secret in bytes.
     pub const GENERATED: usize = 32;
@@ -116,9 +123,7 @@ impl SigningSecret {
     /// Tells secrets apart in plans and audit events without revealing them.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let digest = Sha256::digest(&self.0);
-        let shown = digest.iter().take(FINGERPRINT_BYTES);
-        shown.fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+        fingerprint(&self.0)
     }
 
     /// The key of the HMAC.

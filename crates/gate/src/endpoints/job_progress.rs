@@ -30,7 +30,10 @@ pub(crate) async fn add_progress(
     let job: JobId = job.parse().map_err(|_| GateError::UnknownJob)?;
     let lease = Lease { job, receive_count: query.receive_count };
     let secret = settings.target.secret.as_ref().ok_or(GateError::UnknownJobQueue)?;
-    if !is_progress_signature(secret, &settings.id, lease, &query.signature) {
+    // A call that began before a rotation has the secret before it.
+    let retired = job_queue.retired_secret.as_ref().map(|retired| &retired.secret);
+    let is_signed = |secret| is_progress_signature(secret, &settings.id, lease, &query.signature);
+    if !std::iter::once(secret).chain(retired).any(is_signed) {
         return Err(GateError::InvalidSignature);
     }
     let message = message(body).await?;

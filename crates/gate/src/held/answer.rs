@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{Extensions, StatusCode, header};
+use http::{Extensions, HeaderValue, StatusCode, header};
 use tracing::warn;
 use vestibule_core::jobs::{JobId, JobResponse};
 use vestibule_proxy::prepare_response;
@@ -13,6 +13,7 @@ use super::order_url::{with_job, without_job};
 use super::outcome::OrderOutcome;
 use super::store::Order;
 use crate::answer::{Answer, QueuedJob, Reply};
+use crate::cache_headers::keep_private;
 use crate::error::GateError;
 use crate::request::RequestInfo;
 use crate::response_buffer::ResponseBuffer;
@@ -32,10 +33,13 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
     let outcome = match outcome {
         OrderOutcome::Response(response) => {
             mark_delivered(&order).await;
-            return Answer::new(
-                visit,
-                Reply::Forwarded(visitor_response(response), ResponseBuffer::of(&Extensions::new())),
-            );
+            let mut response = visitor_response(response);
+            if !is_submission {
+                // The response to a POST must not be kept as that of a GET.
+                keep_private(response.headers_mut());
+                response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            }
+            return Answer::new(visit, Reply::Forwarded(response, ResponseBuffer::of(&Extensions::new())));
         }
         outcome => outcome,
     };

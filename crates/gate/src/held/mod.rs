@@ -23,6 +23,7 @@ use self::order_url::job_of_query;
 use self::outcome::{find_order, wait_for_outcome};
 use self::store::{Stored, store_order};
 use crate::answer::{Answer, Reply};
+use crate::error::GateError;
 use crate::handover::hand_over;
 use crate::request::{Credential, RequestInfo};
 use crate::response_buffer::ResponseBuffer;
@@ -66,6 +67,7 @@ async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: H
         Stored::No if hold.on_failure == OnFailure::Forward => {
             hand_over(gate, info, visit, Request::from_parts(head, Body::from(body))).await
         }
+        Stored::TooMany => Answer::new(visit, Reply::Error(GateError::TooManyJobs)),
         Stored::No => not_placed(info, visit),
     }
 }

@@ -45,6 +45,10 @@ impl OrderOutcome {
                 Some(Resolution::Placed) => Self::Placed,
                 Some(Resolution::NotPlaced) => Self::Failed,
             },
+            // The origin rejected it, and its response is not kept any more.
+            (JobState::Completed, Some(result)) if result.headers.is_empty() && (400..500).contains(&result.status) => {
+                Self::Failed
+            }
             (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::Delivered(result),
             (JobState::Completed, Some(result)) => Self::Response(result),
             (JobState::Completed, None) => Self::Unknown,
@@ -96,15 +100,17 @@ pub(super) struct FoundOrder {
 /// of another session, or if the visitor has no ticket.
 pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<(Ticket, FoundOrder)> {
     let job_queues = gate.job_queues.as_ref()?;
-    let mut unknown = None;
+    let (mut unknown, mut is_of_other) = (None, false);
     for queue in gate.directory.of_host(info.host.as_deref()?).await {
         let Some(ticket) = info.ticket(&queue, &gate.tickets) else { continue };
         for hold in queue.settings.rules.iter().filter_map(Rule::hold) {
             let found = job_queues.get(hold.job_queue).await.ok().flatten();
             let Some(job_queue) = found.filter(|it| is_for_orders(it, &queue.settings)) else { continue };
             let view = read(job_queues, &job_queue, id).await;
+            // The visitor can have another session in another queue of this host.
             if matches!(&view, Some(Some(view)) if view.session != Some(ticket.session())) {
-                return None;
+                is_of_other = true;
+                continue;
             }
             let is_known = matches!(&view, Some(Some(_)));
             let order = Order { job_queues: job_queues.clone(), job_queue, id, is_duplicate: false };
@@ -116,5 +122,5 @@ pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Op
             unknown = unknown.or(Some(found));
         }
     }
-    unknown
+    unknown.filter(|_| !is_of_other)
 }

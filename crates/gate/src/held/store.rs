@@ -33,6 +33,8 @@ pub(super) struct Order {
 pub(super) enum Stored {
     /// It is, or may be.
     As(Order),
+    /// It is not, since the session has placed too many.
+    TooMany,
     /// It certainly is not.
     No,
 }
@@ -56,7 +58,8 @@ pub(super) async fn store_order(
             Ok(Some(Enqueued::Accepted)) => return order(id, false),
             Ok(Some(Enqueued::Duplicate(first))) => return order(first, first != id),
             // After an attempt without an answer nothing is certain.
-            Ok(Some(Enqueued::Full | Enqueued::TooMany)) if attempt == 0 => {
+            Ok(Some(Enqueued::TooMany)) if attempt == 0 => return Stored::TooMany,
+            Ok(Some(Enqueued::Full)) if attempt == 0 => {
                 warn_not_stored(visit, &job_queue.settings.id, "the job queue is full");
                 return Stored::No;
             }
@@ -113,6 +116,8 @@ fn job_of(gate: &Gate, info: &RequestInfo, visit: &VisitResult, body: &Bytes) ->
         group: Some(slot.session.to_string().parse().ok()?),
         deduplication_id: deduplication_id(info, &target, body),
         session: Some(slot.session),
+        // One session can't fill the job queue, so that the orders of others would lose their pace.
+        by_visitor: true,
         ..NewJob::new(JobId::random(), request.to_payload())
     })
 }

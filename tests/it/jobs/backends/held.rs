@@ -169,6 +169,9 @@ pub(super) async fn h09_operator_resolves_an_unknown_outcome(fixture: &JobsFixtu
     assert_eq!(queue.enqueue(again(2)).await, FIRST());
     assert!(queue.resolve(1, Resolution::NotPlaced).await);
     assert_eq!(queue.status(1).await.unwrap().resolution, Some(Resolution::NotPlaced));
+    assert!(queue.resolve(1, Resolution::Placed).await, "that was a mistake");
+    assert_eq!(queue.enqueue(again(2)).await, FIRST());
+    assert!(queue.resolve(1, Resolution::NotPlaced).await);
     assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "the visitor can submit it again");
     assert_eq!(queue.dead_letters(None, 9).await.len(), 1);
     assert_eq!(queue.settle(lease, response(200)).await, Settled::Now(JobState::Completed), "the origin knows better");

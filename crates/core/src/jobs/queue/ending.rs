@@ -106,7 +106,10 @@ impl JobQueue {
             }
             Outcome::Failed(failure) => (failure, false, false),
             Outcome::FailedForGood(failure) => (failure, true, false),
-            Outcome::Unknown(failure) => (failure, false, settings.sends_once()),
+            Outcome::Unknown(failure) => {
+                job.may_be_placed |= settings.holds_orders();
+                (failure, false, settings.sends_once())
+            }
         };
         let Failure { reason, status, mut response } = failure;
         record(Some(reason), status);
@@ -177,8 +180,12 @@ impl JobQueue {
     ) -> JobState {
         self.counters.acknowledged += 1;
         let is_rejected = response.as_ref().is_some_and(|response| response.status >= ORDER_REJECTED);
-        if settings.holds_orders() && is_rejected {
-            self.release_key(sequence);
+        if settings.holds_orders() {
+            if is_rejected {
+                self.release_key(sequence);
+            } else {
+                self.shorten_key(now, settings, sequence);
+            }
         }
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.phase = Phase::Completed { at: now };
@@ -200,6 +207,7 @@ impl JobQueue {
         reason: FailureReason,
         is_unknown: bool,
     ) -> JobState {
+        let is_unknown = is_unknown || self.jobs.get(&sequence).is_some_and(|job| job.may_be_placed);
         let counter = if is_unknown { &mut self.counters.unknown } else { &mut self.counters.dead };
         *counter += 1;
         if let Some(job) = self.jobs.get_mut(&sequence) {

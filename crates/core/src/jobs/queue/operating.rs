@@ -133,8 +133,10 @@ impl JobQueue {
     pub fn resolve(&mut self, now: Micros, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> bool {
         self.reap(now, settings);
         let Some((sequence, true)) = self.dead_job(job) else { return false };
-        if resolution == Resolution::NotPlaced {
-            self.release_key(sequence);
+        match resolution {
+            Resolution::NotPlaced => self.release_key(sequence),
+            // It may have been released before by mistake.
+            Resolution::Placed => self.keep_key(now, settings, sequence),
         }
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.resolution = Some(resolution);
@@ -159,6 +161,18 @@ impl JobQueue {
         let current = self.duplicates.get(&key).filter(|(_, until)| now < *until).copied();
         if current.is_none_or(|(first, _)| first == id) {
             let until = now.add_seconds(settings.result_ttl).max(current.map_or(now, |(_, until)| until));
+            self.remember(key, id, until);
+        }
+    }
+
+    /// H8: an order that is completed has no duplicates after `deduplication_interval`.
+    pub(super) fn shorten_key(&mut self, now: Micros, settings: &JobQueueSettings, sequence: u64) {
+        let Some((id, key)) = self.key_of(sequence) else { return };
+        let accepted_at = self.jobs.get(&sequence).map_or(now, |job| job.enqueued_at);
+        let until = accepted_at.add_seconds(settings.deduplication_interval);
+        if until <= now {
+            self.release_key(sequence);
+        } else if self.duplicates.get(&key).is_some_and(|(first, before)| *first == id && until < *before) {
             self.remember(key, id, until);
         }
     }

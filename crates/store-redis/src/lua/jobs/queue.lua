@@ -139,6 +139,15 @@ do
     end
   end
 
+  -- H8: an order that is completed has no duplicates after `deduplication_interval`.
+  local function shorten_key(id, record)
+    if not record.key then return end
+    local first, before = first_with(record.key)
+    local until_time = record.enqueued_at + settings.deduplication_interval * SECOND
+    if first ~= id or before <= until_time then return end
+    if until_time <= now then release_key(id, record) else remember(record.key, id, until_time) end
+  end
+
   -- Removes a job that ends, and that is neither leased nor ready any more, from the unfinished ones.
   local function leave(record, turn)
     defer('ZREM', UNFINISHED, turn)
@@ -159,7 +168,13 @@ do
     local has_contents = details.status and details.size > 0 and kept_bytes + details.size <= settings.max_bytes
     if details.status then
       record.result = { status = details.status, location = details.location, size = has_contents and details.size or nil }
-      if settings.holds_orders and details.status >= jobs.REJECTED then release_key(id, record) end
+    end
+    if settings.holds_orders then
+      if details.status and details.status >= jobs.REJECTED then
+        release_key(id, record)
+      else
+        shorten_key(id, record)
+      end
     end
     if has_contents then
       kept_bytes = kept_bytes + details.size
@@ -177,6 +192,7 @@ do
   -- Makes a dead letter of a job that is not among the unfinished ones any more. Returns its state. That of a held order keeps no
   -- payload (H13); unless its outcome is unknown, it can be submitted again (H8).
   local function dead_letter(id, record, turn, reason, is_unknown)
+    is_unknown = is_unknown or record.may_be_placed
     local state = is_unknown and 'unknown' or 'failed'
     count(is_unknown and 'unknown' or 'dead')
     record.since, record.sent, record.ended_at, record.reason, record.unknown = nil, nil, now, reason, is_unknown or nil
@@ -258,6 +274,7 @@ do
 
   -- H8: an order that the origin may have received is not sent again, unless the settings say so.
   function outcomes.unknown(id, record, turn, details, response)
+    record.may_be_placed = settings.holds_orders or nil
     return fail(id, record, turn, details, response, settings.sends_once)
   end
 
@@ -445,7 +462,7 @@ do
       user_id = new.user_id, session = new.session, params = new.params, key = new.key, due = due ~= now and due or nil,
     }
     if new.key and settings.deduplication_interval > 0 then
-      remember(new.key, id, now + settings.deduplication_interval * SECOND)
+      remember(new.key, id, now + settings.duplicate_seconds * SECOND)
     end
     if window then
       call('SET', window, string.format('%d %d', times + 1, since), 'EX', jobs.ENQUEUES_WINDOW)
@@ -719,7 +736,8 @@ do
   function jobs.resolve(id, resolution)
     local record = dead_record(id)
     if not record or not record.unknown then return 0 end
-    if resolution == 'not_placed' then release_key(id, record) end
+    -- The key may have been released before by mistake.
+    if resolution == 'not_placed' then release_key(id, record) else keep_key(id, record) end
     record.resolution = resolution
     write(id, record)
     return 1

@@ -1,8 +1,8 @@
 //! Why a request for jobs failed.
 
 use http::StatusCode;
-use vestibule_core::Message;
 use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
+use vestibule_core::{Message, QueueId};
 use vestibule_runtime::JobRequestError;
 
 use crate::codes::Code;
@@ -17,6 +17,8 @@ pub(crate) enum JobRefusal {
     NoSigningSecret,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
+    /// Rules of this queue hold orders in it.
+    JobQueueInUse(QueueId),
     JobLeased,
     JobFinished,
     UnknownDeadLetter,
@@ -49,6 +51,7 @@ impl JobRefusal {
             Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
             Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
+            Self::JobQueueInUse(queue) => (StatusCode::CONFLICT, Code::JobQueueInUse.with("queue", queue.as_str())),
             Self::JobLeased => (StatusCode::CONFLICT, Code::JobLeased.into()),
             Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
             Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),

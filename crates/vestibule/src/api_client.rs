@@ -113,7 +113,15 @@ impl ApiClient {
             request = request.header(name, value);
         }
         let request = request.body(body).context("the request has an invalid header, or the token is invalid")?;
-        let response = self.client.send(request).await.context("cannot reach the backoffice")?;
+        let response = self.client.send(request).await.map_err(|error| {
+            let is_without_connection = error.is_without_connection();
+            let what = if is_without_connection {
+                "cannot reach the backoffice"
+            } else {
+                "no response of the backoffice; the request may or may not have been carried out"
+            };
+            anyhow::Error::new(error).context(what)
+        })?;
         Ok((response.status().as_u16(), serde_json::from_slice(response.body()).unwrap_or_default()))
     }
 }

@@ -137,6 +137,9 @@ async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
         }
     }
     println!("{replayed} jobs of {job_queue} run again");
+    if replayed < jobs.len() as u64 {
+        bail!("{} of the jobs are no dead letters of {job_queue}", jobs.len() as u64 - replayed);
+    }
     Ok(())
 }
 

@@ -419,8 +419,8 @@ impl SettingsWriter {
             ..PlanOptions::default()
         };
         let mut plan = Plan::of(&stored, file.clone(), &options);
-        if !plan.invalid_draws.is_empty() {
-            let errors: Vec<_> = plan.invalid_draws.iter().map(ToString::to_string).collect();
+        if !plan.invalid.is_empty() {
+            let errors: Vec<_> = plan.invalid.iter().map(ToString::to_string).collect();
             return Err(WriteError::Rejected(errors.join("; ")));
         }
         let locked = plan.keep_locked(&stored, now);

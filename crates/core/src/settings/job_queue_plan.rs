@@ -3,7 +3,7 @@
 use super::Tenant;
 use super::field_change::{FieldChange, differences};
 use crate::fields::Field as _;
-use crate::fields::{Bounded, FieldError, Reader, Reading};
+use crate::fields::{Bounded, FieldError, FieldWording, Reader, Reading};
 use crate::jobs::{JobQueueId, JobQueueSettings, SigningSecret};
 use serde_json::Value;
 
@@ -81,6 +81,8 @@ pub struct JobQueuePlan {
     pub removed: Vec<StoredJobQueue>,
     /// Job queues that the document does not contain and that stay.
     pub kept: Vec<JobQueueSettings>,
+    /// Changes that would lose stored jobs or send them elsewhere, as `job queue.field`.
+    pub invalid: Vec<FieldError>,
 }
 
 impl JobQueuePlan {
@@ -109,6 +111,10 @@ impl JobQueuePlan {
             }
             if let (None, Some(before)) = (&settings.target.secret, before) {
                 settings.target.secret.clone_from(&before.settings.target.secret);
+            }
+            if before.is_some_and(|before| before.settings.holds_orders() != settings.holds_orders()) {
+                let field = format!("{}.target.kind", settings.id);
+                plan.invalid.push(FieldError::new(field, FieldWording::OrdersKind));
             }
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());

@@ -132,9 +132,9 @@ pub struct Plan {
     pub tenants_after: Vec<Tenant>,
     /// The queues of the document as they are afterwards.
     pub queues_after: Vec<Settings>,
-    /// Draws that cannot take place, since this process does not know their sale keys, and values of beacons that the server did
-    /// not record, as `queue.field`.
-    pub invalid_draws: Vec<FieldError>,
+    /// What cannot be applied, as `queue.field`: draws that cannot take place, since this process does not know their sale keys,
+    /// values of beacons that the server did not record, and changes of job queues that would lose jobs.
+    pub invalid: Vec<FieldError>,
     /// What changes in job queues.
     pub job_queues: JobQueuePlan,
     /// Stored queues that are neither in the document nor removed.
@@ -159,6 +159,7 @@ impl Plan {
         let last = options.last_applied.map(|last| &*last.job_queues);
         let removes_unlisted = matches!(options.unlisted, Unlisted::Remove);
         plan.job_queues = JobQueuePlan::of(&stored.job_queues, document.job_queues, last, removes_unlisted);
+        plan.invalid.append(&mut plan.job_queues.invalid);
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan
     }
@@ -189,10 +190,10 @@ impl Plan {
         if let Some(keys) = options.sale_keys {
             let (id, salts) = (&settings.id, options.salts);
             let errors = complete_draws(id, before.map(|before| &before.line), &mut settings.line, keys, salts);
-            self.invalid_draws.extend(of_queue(&settings.id, errors));
+            self.invalid.extend(of_queue(&settings.id, errors));
             let held = before.map_or(&[][..], |before| &before.invitations);
             let errors = complete_invitations(held, &mut settings.invitations, keys);
-            self.invalid_draws.extend(of_queue(&settings.id, errors));
+            self.invalid.extend(of_queue(&settings.id, errors));
             if let Some(last) = &mut last {
                 complete_invitations(&settings.invitations, &mut last.invitations, keys);
                 complete_draws(&settings.id, Some(&settings.line), &mut last.line, keys, salts);
@@ -356,7 +357,7 @@ impl Plan {
     /// locked.
     #[must_use]
     pub fn rejections(&self, stored: &StoredSettings, now: Micros) -> Vec<FieldError> {
-        [self.invalid_draws.clone(), self.locked_events(stored, now)].concat()
+        [self.invalid.clone(), self.locked_events(stored, now)].concat()
     }
 
     /// Values of queues and job queues that the new and changed tenants do not allow, as `queue.field`.

@@ -15,14 +15,14 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::Micros;
 use vestibule_core::jobs::{JobQueueSettings, SigningSecret};
-use vestibule_core::settings::RetiredSecret;
+use vestibule_core::settings::{RetiredSecret, Settings};
+use vestibule_core::{Micros, QueueId};
 use vestibule_runtime::CachedJobQueue;
 
 use self::service::{Edited, audit, change, create, find_editable, find_visible, patched, read_editable, remove};
 use self::views::{JobQueueStats, JobQueueView};
-use crate::access::Principal;
+use crate::access::{Principal, Role};
 use crate::api::queues::service::IfMatch;
 use crate::body::{Body, JsonBody, Segments};
 use crate::codes::Code;
@@ -83,7 +83,7 @@ pub(crate) async fn list_job_queues(
     let Some(job_queues) = &admin.jobs else { return Ok(Json(JobQueueList { job_queues: Vec::new() })) };
     let mut views = Vec::new();
     for cached in job_queues.all().await?.iter().filter(|it| principal.can_view(&it.settings.tenant)) {
-        views.push(JobQueueView::of(job_queues, cached).await);
+        views.push(shown(&principal, JobQueueView::of(job_queues, cached).await));
     }
     Ok(Json(JobQueueList { job_queues: views }))
 }
@@ -118,7 +118,11 @@ pub(crate) async fn get_job_queue(
     Segments(id): Segments<String>,
 ) -> Result<JobQueueView, Problem> {
     let (job_queues, cached) = find_visible(&admin, &principal, &id).await?;
-    Ok(JobQueueView::of(job_queues, &cached).await)
+    Ok(shown(&principal, JobQueueView::of(job_queues, &cached).await))
+}
+
+fn shown(principal: &Principal, view: JobQueueView) -> JobQueueView {
+    if principal.at_least(Role::Operator).is_ok() { view } else { view.without_payloads() }
 }
 
 /// Update a job queue
@@ -158,7 +162,7 @@ pub(crate) async fn update_job_queue(
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "`job_queue_not_empty`: it has jobs or dead letters"),
+        (status = 409, description = "`job_queue_not_empty`: it has jobs or dead letters. `job_queue_in_use`: rules hold orders in it"),
         (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_job_queue(
@@ -172,11 +176,24 @@ pub(crate) async fn remove_job_queue(
     if job_queues.has_jobs(settings).await? {
         return Err(Problem::Job(JobRefusal::JobQueueNotEmpty));
     }
+    if let Some(queue) = holding_queue(&admin, settings).await? {
+        return Err(Problem::Job(JobRefusal::JobQueueInUse(queue)));
+    }
     let effect = || Code::WillRemoveJobQueue.with("job_queue", settings.id.as_str());
     let subject = format!("job_queue.remove {} {}", settings.id, current.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;
     remove(&admin, &principal, job_queues, &current).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A queue whose rules hold orders in this job queue. Without it, they would be forwarded without its pace.
+async fn holding_queue(admin: &Admin, settings: &JobQueueSettings) -> Result<Option<QueueId>, Problem> {
+    admin.directory.refresh().await?;
+    let holds = |queue: &Settings| {
+        let mut job_queues = queue.rules.iter().filter_map(|rule| rule.hold().map(|hold| hold.job_queue));
+        queue.tenant == settings.tenant && job_queues.any(|id| *id == settings.id)
+    };
+    Ok(admin.directory.queues().iter().map(|it| &it.settings).find(|it| holds(it)).map(|it| it.id.clone()))
 }
 
 /// Get job queue stats

@@ -91,11 +91,22 @@ pub(crate) async fn run_schedule(
 ) -> Result<Response, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
-    let schedule = settings.schedules.iter().find(|it| it.id.as_str() == schedule);
-    let job = schedule.and_then(|schedule| NewJob::of_schedule(&settings.id, schedule, JobId::random()));
+    let found = settings.schedules.iter().find(|it| it.id.as_str() == schedule);
+    let job = found.and_then(|schedule| NewJob::of_schedule(&settings.id, schedule, JobId::random()));
     let job = job.ok_or(Problem::Job(JobRefusal::UnknownSchedule))?;
-    let results = enqueue(job_queues, settings, vec![job]).await;
-    let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
-    audit(&principal, "job_queue.run_schedule", settings).log(&admin).await;
-    Ok(accepted(settings, &enqueued))
+    let event = audit(&principal, "job_queue.run_schedule", settings).with("schedule", schedule);
+    let event = event.with("job", job.id.to_string());
+    let result = enqueue(job_queues, settings, vec![job]).await.into_iter().next();
+    match result.unwrap_or(Err(JobRefusal::JobQueueFull)) {
+        Ok(enqueued) => {
+            event.log(&admin).await;
+            Ok(accepted(settings, &enqueued))
+        }
+        Err(refusal) => {
+            if let JobRefusal::Unconfirmed(..) = refusal {
+                event.incomplete().log(&admin).await;
+            }
+            Err(Problem::Job(refusal))
+        }
+    }
 }

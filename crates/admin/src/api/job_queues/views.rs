@@ -32,6 +32,18 @@ pub(crate) fn settings_without_secret(settings: &JobQueueSettings) -> Value {
     value
 }
 
+impl JobQueueView {
+    /// The same for viewers, who don't see payloads.
+    pub(super) fn without_payloads(mut self) -> Self {
+        for schedule in self.settings["schedules"].as_array_mut().into_iter().flatten() {
+            if let Some(schedule) = schedule.as_object_mut() {
+                schedule.remove("payload");
+            }
+        }
+        self
+    }
+}
+
 /// A job queue.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct JobQueueView {

@@ -184,8 +184,8 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
             salts: SaltPolicy::Unpredictable,
         },
     );
-    if !plan.invalid_draws.is_empty() {
-        return Err(Problem::ValidationFailed(plan.invalid_draws));
+    if !plan.invalid.is_empty() {
+        return Err(Problem::ValidationFailed(plan.invalid));
     }
     reject_untrusted_headers(admin, &plan)?;
     reject_foreign_themes(&stored, &plan)?;

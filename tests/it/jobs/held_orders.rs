@@ -246,7 +246,7 @@ async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
     let url = redis.url();
     let options =
         ["--store", &url, "--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--pass-keys", PASS_KEYS];
-    let orders = "concurrency = 50\n";
+    let orders = "concurrency = 50\nenqueues_per_minute = 100\n";
     let first = serve(&origin.url(), VISITORS as u64, "", orders, &options).await;
     let second = serve(&origin.url(), VISITORS as u64, "", orders, &options).await;
     let submit = async |visitor: usize| {

@@ -52,7 +52,8 @@ pub(super) async fn h07_only_the_current_lease_may_send(fixture: &JobsFixture) {
 }
 
 pub(super) async fn h08_order_that_may_have_been_sent_is_unknown(fixture: &JobsFixture) {
-    let queue = fixture.fifo(&origin(&json!({ "deduplication_interval": 10, "result_ttl": 120 })));
+    let short = json!({ "deduplication_interval": 10, "result_ttl": 120, "retention": 60, "timeout": 1 });
+    let queue = fixture.fifo(&origin(&short));
     let lease = send(&queue).await;
     queue.advance_seconds(20);
     assert_eq!(queue.extend(&[lease]).await, [true], "a later extension does not take the mark back");
@@ -86,6 +87,31 @@ pub(super) async fn h08_lost_response_is_unknown(fixture: &JobsFixture) {
     queue.enqueue(again(1)).await;
     let lease = queue.start_one().await;
     assert_eq!(queue.settle(lease, lost()).await, Settled::Now(JobState::Retrying), "only held orders are sent once");
+}
+
+pub(super) async fn h08_repeated_order_that_may_be_placed_is_unknown(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&origin(&json!({ "retry": "always", "max_attempts": 2 })));
+    let lease = send(&queue).await;
+    assert_eq!(queue.settle(lease, lost()).await, Settled::Now(JobState::Retrying));
+    queue.advance_seconds(10);
+    let lease = queue.start_one().await;
+    let refused = Outcome::Failed(failure());
+    assert_eq!(
+        queue.settle(lease, refused).await,
+        Settled::Now(JobState::Unknown),
+        "the first attempt may have placed it"
+    );
+    assert_eq!(queue.enqueue(again(2)).await, FIRST());
+}
+
+pub(super) async fn h08_order_that_waits_has_no_second_one(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&origin(&json!({ "deduplication_interval": 10, "retention": 60 })));
+    queue.enqueue(again(1)).await;
+    queue.advance_seconds(50);
+    assert_eq!(queue.enqueue(again(2)).await, FIRST());
+    let lease = queue.start_one().await;
+    assert_eq!(queue.settle(lease, response(303)).await, Settled::Now(JobState::Completed));
+    assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "another one, after deduplication_interval");
 }
 
 pub(super) async fn h08_unprocessed_order_is_sent_again(fixture: &JobsFixture) {

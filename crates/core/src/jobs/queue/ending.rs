@@ -107,7 +107,7 @@ impl JobQueue {
             Outcome::Failed(failure) => (failure, false, false),
             Outcome::FailedForGood(failure) => (failure, true, false),
             Outcome::Unknown(failure) => {
-                job.may_be_placed |= settings.holds_orders();
+                job.may_be_placed |= settings.holds_orders() && !settings.sends_once();
                 (failure, false, settings.sends_once())
             }
         };

@@ -274,7 +274,7 @@ do
 
   -- H8: an order that the origin may have received is not sent again, unless the settings say so.
   function outcomes.unknown(id, record, turn, details, response)
-    record.may_be_placed = settings.holds_orders or nil
+    if settings.holds_orders and not settings.sends_once then record.may_be_placed = true end
     return fail(id, record, turn, details, response, settings.sends_once)
   end
 

@@ -92,8 +92,9 @@ test('an operator cancels, drains, replays and deletes jobs', async ({ page, bac
   await backoffice.api.jobQueues(backoffice.site, 'mails')
   await backoffice.api.operator(OPERATOR, 'operator')
   await backoffice.api.call('POST', '/job-queues/mails/pause')
-  for (const number of [1, 2, 3]) await backoffice.api.call('POST', '/job-queues/mails/jobs', { number })
+  // Meanwhile the worker learns of the pause.
   await signIn(page, backoffice, OPERATOR, '/job-queues/mails')
+  for (const number of [1, 2, 3]) await backoffice.api.call('POST', '/job-queues/mails/jobs', { number })
   const waiting = page.getByRole('region', { name: 'Statistics' }).locator('.card').first()
   await test.step('a job is canceled', async () => {
     const { job_id: id } = (await backoffice.api.call('POST', '/job-queues/mails/jobs', { number: 4 })) as { job_id: string }

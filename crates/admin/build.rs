@@ -6,7 +6,7 @@ const INDEX: &str = "../../dashboard/dist/index.html";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // A debug build reads the files when it runs, so they may be built later.
+    // A debug build reads the files when it runs, so they may change later.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if !is_release || std::env::var_os("CARGO_FEATURE_DASHBOARD").is_none() {
         return;

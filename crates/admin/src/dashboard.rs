@@ -38,7 +38,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const UNFRAMEABLE: &str = "'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\
      <h1>No dashboard</h1><p>This program was built without the dashboard. Run <code>make dashboard</code>, then build it \
-     again; a debug build needs no rebuild.</p><p>The API works: see <a href=\"/api/docs\">its documentation</a>.</p>\
+     again.</p><p>The API works: see <a href=\"/api/docs\">its documentation</a>.</p>\
      </body></html>\n";
 
 /// Whether the program has a dashboard to serve.

@@ -45,11 +45,11 @@ test('a job queue is created with its defaults', async () => {
   expect(sent(requests, 'POST')?.body).not.toHaveProperty('dispatches_per_minute')
 })
 
-test('a job queue of consumers has no handler, and one of held orders has their defaults', async () => {
+test('a job queue of held orders has no handler, and the defaults of orders', async () => {
   const requests = await open({ 'POST /api/v1/job-queues': Response.json(jobQueue(), { status: 201 }) })
   await write('ID', 'orders.fifo')
   const target = field('Target') as unknown as HTMLSelectElement
-  target.selectedIndex = 2
+  target.selectedIndex = 1
   target.dispatchEvent(new Event('change'))
   await flushPromises()
   expect(document.body.textContent).not.toContain('Address of the handler')

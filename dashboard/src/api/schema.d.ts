@@ -2538,7 +2538,7 @@ export interface components {
         /** @description Where jobs go. */
         JobTarget: {
             /**
-             * @description `http`: a handler is called. `pull`: consumers receive the jobs over the API. `origin`: held orders are sent to the origin of their queue.
+             * @description `http`: a handler is called. `pull`: the jobs are kept, and nothing is called. `origin`: held orders are sent to the origin of their queue.
              * @enum {string}
              */
             kind: "http" | "pull" | "origin";

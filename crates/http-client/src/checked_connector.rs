@@ -15,6 +15,7 @@ use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tower::Service;
 
 type Cause = Box<dyn Error + Send + Sync>;
@@ -67,7 +68,7 @@ impl AddressRefused {
 /// Settings of TCP connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectOptions {
-    /// Time limit of a TCP connection; `None` if the caller has one.
+    /// Time limit of a connection, with resolving the name and TLS; `None` if the caller has one.
     pub timeout: Option<Duration>,
     /// Interval of TCP keepalive probes; `None` for none.
     pub keepalive: Option<Duration>,
@@ -79,7 +80,13 @@ pub struct ConnectOptions {
 pub struct CheckedConnector {
     https: HttpsConnector<HttpConnector<CheckedResolver>>,
     check: AddressCheck,
+    timeout: Option<Duration>,
 }
+
+/// No connection within the limit.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("no connection within {} seconds", .0.as_secs_f32())]
+struct ConnectTimeout(Duration);
 
 impl CheckedConnector {
     /// A connector that resolves names as the system does.
@@ -99,7 +106,7 @@ impl CheckedConnector {
         tcp.set_connect_timeout(options.timeout);
         tcp.set_keepalive(options.keepalive);
         let tls = HttpsConnectorBuilder::new().with_tls_config(tls);
-        Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), check }
+        Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), check, timeout: options.timeout }
     }
 }
 
@@ -118,7 +125,9 @@ impl Service<Uri> for CheckedConnector {
         if let Some(Err(refused)) = host.parse().ok().map(|address| self.check.check(address)) {
             return Box::pin(async move { Err(refused.into()) });
         }
-        Box::pin(self.https.call(target))
+        let connected = self.https.call(target);
+        let Some(limit) = self.timeout else { return Box::pin(connected) };
+        Box::pin(async move { timeout(limit, connected).await.unwrap_or_else(|_| Err(ConnectTimeout(limit).into())) })
     }
 }
 

@@ -23,7 +23,7 @@ pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, Conn
 pub struct Options {
     /// Time limit of a request, its response body included.
     pub timeout: Duration,
-    /// Time limit of a TCP connection; `None` for that of the request.
+    /// Time limit of a connection, with resolving the name and TLS; `None` for that of the request.
     pub connect_timeout: Option<Duration>,
     /// Maximum size of a response body in bytes.
     pub response_max: usize,
@@ -240,6 +240,18 @@ mod tests {
             let error = respond(bytes, closes).await.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn silence_before_the_connection_is_no_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("https://{}/", listener.local_addr().unwrap());
+        let options = Options { connect_timeout: Some(Duration::from_millis(50)), ..Options::default() };
+        let client = HttpClient::new(options).unwrap();
+        // The server accepts, but TLS never begins.
+        let error = client.send(Request::post(uri).body(Bytes::new()).unwrap()).await.unwrap_err();
+        assert!(error.is_without_connection(), "{error:?}");
+        assert_eq!(error.to_string(), "no connection within 0.05 seconds");
     }
 
     #[tokio::test]

@@ -48,8 +48,8 @@ export const resumeJobQueue = (job_queue: string) => body(client.POST('/api/v1/j
 export const getSigningSecret = (job_queue: string) => body(client.GET('/api/v1/job-queues/{job_queue}/secret', { params: { path: { job_queue } } }))
 
 /** Generates a new secret. The old one signs calls, too, for a day. */
-export const rotateSigningSecret = (job_queue: string) =>
-  body(client.POST('/api/v1/job-queues/{job_queue}/secret/rotate', { params: { path: { job_queue } } }))
+export const rotateSigningSecret = (job_queue: string, token?: string) =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/secret/rotate', { params: { path: { job_queue }, header: confirmation(token) } }))
 
 /** A job to enqueue. */
 export interface NewJob {

@@ -326,6 +326,9 @@ async fn secret_is_rotated(backoffice: Backoffice) {
     assert_ne!(rotated["secret"], first["secret"]);
     assert_eq!(rotated["previous_until"], backoffice.now() + 86_400);
     assert_eq!(root.get("/job-queues/mails/secret").await.json(), rotated);
+    let early = root.post("/job-queues/mails/secret/rotate", json!({})).await;
+    early.assert_code("confirmation_required");
+    assert_eq!(root.get("/job-queues/mails/secret").await.json(), rotated, "the older secret still signs");
     let stored = async || {
         let stored = backoffice.admin.jobs().stored().await.unwrap().remove(0);
         (
@@ -361,6 +364,8 @@ async fn secret_is_rotated(backoffice: Backoffice) {
     // Sign-ins have expired, too.
     let shown = backoffice.admin.root().await.get("/job-queues/mails/secret").await.json();
     assert_eq!((&shown["secret"], &shown["previous_until"]), (&rotated["secret"], &Value::Null));
+    let again = backoffice.admin.root().await.post("/job-queues/mails/secret/rotate", json!({})).await;
+    assert_eq!(again.status, 200, "there is no older secret any more");
 }
 
 async fn job_queue_is_paused_and_resumed(backoffice: Backoffice) {

@@ -91,6 +91,20 @@ test('the signing secret is rotated after a confirmation', async () => {
   expect(text()).toContain('The secret before it also signs calls until')
 })
 
+test('a rotation that ends an older secret is confirmed with its consequences', async () => {
+  const ends = { token: 't1', expires_in: 120, consequence: 'It ends at once.', message: { code: 'will_end_secret', params: { job_queue: 'updates.fifo' } } }
+  const rotate = ({ headers }: ApiRequest) =>
+    headers.get('x-vestibule-confirm') === 't1' ? { secret: 'whsec_CCCC', previous_until: 1_790_000_000 } : problemResponse(428, 'confirmation_required', { confirmation: ends })
+  await open('operator', { [`POST ${QUEUE}/secret/rotate`]: rotate })
+  const confirmation = useConfirmationStore()
+  vi.spyOn(confirmation, 'ask').mockResolvedValueOnce(true)
+  await press('Rotate signing secret')
+  expect(confirmation.pending?.effect).toBe('It ends at once.')
+  confirmation.pending?.answer(true)
+  await flushPromises()
+  expect(getElement('.snippet').textContent).toContain('whsec_CCCC')
+})
+
 test('a job is found by its ID with its attempts and payload', async () => {
   await open()
   await find(` ${ID} `)

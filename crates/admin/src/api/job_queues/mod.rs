@@ -249,20 +249,29 @@ pub(crate) async fn get_job_queue_secret(
 /// Rotate the signing secret
 ///
 /// Generates a new secret. For 24 hours calls have two signatures, also one of the old secret, so that handlers can be changed
-/// meanwhile. A further rotation within that time ends the oldest secret at once.
+/// meanwhile. A further rotation within that time ends the oldest secret at once, and needs a confirmation.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/secret/rotate", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
+    params(("job_queue" = String, Path, description = "ID of the job queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 200, description = "The new secret", body = JobQueueSecret),
         (status = 409, description = "`no_signing_secret`: the target is not `http`"),
+        (status = 428, description = "Confirmation required"),
         (status = 504, description = "The store did not respond; read the secret before you rotate it again"),
     ))]
 pub(crate) async fn rotate_job_queue_secret(
     State(admin): State<Admin>,
     principal: Principal,
+    headers: HeaderMap,
     Segments(id): Segments<String>,
 ) -> Result<Json<JobQueueSecret>, Problem> {
     let now = admin.now().await?;
+    let (_, cached) = read_editable(&admin, &principal, &id).await?;
+    if JobQueueSecret::of(&cached, now)?.previous_until.is_some() {
+        let effect = || Code::WillEndSecret.with("job_queue", id.as_str());
+        let subject = format!("job_queue.rotate_secret {id} {}", cached.revision);
+        confirmed(&admin, &principal, &headers, &subject, effect).await?;
+    }
     let edit = |current: &CachedJobQueue| {
         let mut settings = current.settings.clone();
         // Without a secret, a new one is generated when the settings are written.

@@ -297,6 +297,7 @@ const fn job_text(news: JobNews, texts: &JobPageTexts) -> &PageText {
         JobNews::OrderRetrying => &texts.order_retrying,
         JobNews::OrderFailed => &texts.order_failed,
         JobNews::OrderUnknown => &texts.order_unknown,
+        JobNews::OrderReceived => &texts.order_received,
         JobNews::OrderSubmitted => &texts.order_submitted,
         JobNews::OrderPlaced => &texts.order_placed,
         JobNews::JobQueued => &texts.job_queued,

@@ -194,6 +194,7 @@ pub(crate) struct JobPageTexts {
     pub(crate) order_retrying: PageText,
     pub(crate) order_failed: PageText,
     pub(crate) order_unknown: PageText,
+    pub(crate) order_received: PageText,
     pub(crate) order_submitted: PageText,
     pub(crate) order_placed: PageText,
     pub(crate) job_queued: PageText,

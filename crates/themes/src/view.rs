@@ -107,6 +107,8 @@ pub enum JobNews {
     OrderFailed,
     /// Nobody knows whether the order was placed.
     OrderUnknown,
+    /// The shop has answered, and its response can't be shown.
+    OrderReceived,
     /// The order was submitted before, and its response is not kept any more.
     OrderSubmitted,
     /// The shop says that the order was placed.
@@ -121,11 +123,12 @@ pub enum JobNews {
 
 impl JobNews {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OrderQueued,
         Self::OrderRetrying,
         Self::OrderFailed,
         Self::OrderUnknown,
+        Self::OrderReceived,
         Self::OrderSubmitted,
         Self::OrderPlaced,
         Self::JobQueued,

@@ -15,11 +15,12 @@ use vestibule_core::line::JoinClient;
 use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
 use vestibule_themes::JobNews;
 
-use super::jobs::{find_job_queue, ticket_of_tenant};
+use super::jobs::{find_job_queue, tickets_of_tenant};
 use crate::answer::{Answer, Reply};
 use crate::cache_headers::set_private_cache;
 use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
+use crate::held::OrderOutcome;
 use crate::page::JOB_POLL_SECONDS;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, respond};
@@ -47,7 +48,7 @@ pub(crate) async fn job_status(
     };
     let id = found.view.id;
     if info.wants_page() {
-        let news = news_of(found.view.state);
+        let news = news_of(&found.job_queue, found.view);
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
         let visit = visit(&gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
@@ -69,20 +70,27 @@ pub(super) async fn find_visible_job(
 ) -> Result<VisibleJob, GateError> {
     let (job_queues, job_queue) = find_job_queue(gate, job_queue).await?;
     let job: JobId = job.parse().map_err(|_| GateError::UnknownJob)?;
-    let (queue, ticket) = ticket_of_tenant(gate, info, &job_queue).await?.ok_or(GateError::TicketRequired)?;
-    let cors_origin = cors_origin(info, &queue.settings)?;
+    let tickets = tickets_of_tenant(gate, info, &job_queue).await?;
+    if tickets.is_empty() {
+        return Err(GateError::TicketRequired);
+    }
     let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Contents).await;
     let views = read.map_err(|error| {
         warn!(job_queue = %job_queue.settings.id, %job, %error, "a job could not be read");
         GateError::StoreUnavailable
     })?;
-    let view = views.into_iter().next().flatten().filter(|view| view.session == Some(ticket.session()));
-    let view = view.ok_or(GateError::UnknownJob)?;
+    let view = views.into_iter().next().flatten().ok_or(GateError::UnknownJob)?;
+    let is_of_session = |(_, ticket): &(_, Ticket)| view.session == Some(ticket.session());
+    let (queue, ticket) = tickets.into_iter().find(is_of_session).ok_or(GateError::UnknownJob)?;
+    let cors_origin = cors_origin(info, &queue.settings)?;
     Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
 }
 
-const fn news_of(state: JobState) -> JobNews {
-    match state {
+fn news_of(job_queue: &CachedJobQueue, view: JobView) -> JobNews {
+    if job_queue.settings.holds_orders() {
+        return OrderOutcome::of(Some(view)).news();
+    }
+    match view.state {
         JobState::Queued | JobState::Running | JobState::Retrying => JobNews::JobQueued,
         JobState::Completed => JobNews::JobCompleted,
         JobState::Failed | JobState::Unknown => JobNews::JobFailed,

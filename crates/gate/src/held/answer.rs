@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{Extensions, HeaderValue, StatusCode, header};
+use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use tracing::warn;
 use vestibule_core::jobs::{JobId, JobResponse};
 use vestibule_proxy::prepare_response;
@@ -30,19 +30,23 @@ pub(super) struct OrderAnswer {
 /// Answers the visitor of an order.
 pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer: OrderAnswer) -> Answer {
     let OrderAnswer { order, outcome, is_submission } = answer;
-    let outcome = match outcome {
-        OrderOutcome::Response(response) => {
-            mark_delivered(&order).await;
-            let mut response = visitor_response(response);
-            if !is_submission {
-                // The response to a POST must not be kept as that of a GET.
-                keep_private(response.headers_mut());
-                response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            }
-            return Answer::new(visit, Reply::Forwarded(response, ResponseBuffer::of(&Extensions::new())));
+    let response = match &outcome {
+        OrderOutcome::Response(response) => Some(visitor_response(response)),
+        // A redirect is whole without headers and body; a script expects a response.
+        OrderOutcome::NotKept(response) if !info.wants_page() || response.location.is_some() => {
+            Some(response_without_contents(response))
         }
-        outcome => outcome,
+        _ => None,
     };
+    if let Some(mut response) = response {
+        mark_delivered(&order).await;
+        if !is_submission {
+            // The response to a POST must not be kept as that of a GET.
+            keep_private(response.headers_mut());
+            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        return Answer::new(visit, Reply::Forwarded(response, ResponseBuffer::of(&Extensions::new())));
+    }
     let url = with_job(&info.path, info.query.as_deref(), order.id);
     let reply = match (info.wants_page(), is_submission) {
         (true, true) => Reply::SeeOther(url),
@@ -64,13 +68,12 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult) -> Answer {
 }
 
 fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
-    let (news, url) = match outcome {
-        OrderOutcome::Pending | OrderOutcome::Response(_) => (JobNews::OrderQueued, None),
-        OrderOutcome::Retrying => (JobNews::OrderRetrying, None),
-        OrderOutcome::Delivered(response) => (JobNews::OrderSubmitted, response.location),
-        OrderOutcome::Failed => (JobNews::OrderFailed, Some(without_job(&info.path, info.query.as_deref()))),
-        OrderOutcome::Placed => (JobNews::OrderPlaced, Some("/".to_owned())),
-        OrderOutcome::Unknown => (JobNews::OrderUnknown, None),
+    let news = outcome.news();
+    let url = match outcome {
+        OrderOutcome::Delivered(response) | OrderOutcome::NotKept(response) => response.location,
+        OrderOutcome::Failed => Some(without_job(&info.path, info.query.as_deref())),
+        OrderOutcome::Placed => Some("/".to_owned()),
+        OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
     };
     Reply::JobPage { status: StatusCode::OK, news, job: Some(job), url }
 }
@@ -78,7 +81,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
 /// The answer to a request of a script or an app.
 fn data(order: &Order, outcome: &OrderOutcome, url: String) -> Reply {
     let state = match outcome {
-        OrderOutcome::Pending | OrderOutcome::Response(_) => "queued",
+        OrderOutcome::Pending | OrderOutcome::Response(_) | OrderOutcome::NotKept(_) => "queued",
         OrderOutcome::Retrying => "retrying",
         OrderOutcome::Delivered(_) | OrderOutcome::Placed => return Reply::Error(GateError::OrderAlreadySubmitted),
         OrderOutcome::Failed => return Reply::Error(GateError::OrderNotPlaced),
@@ -89,15 +92,29 @@ fn data(order: &Order, outcome: &OrderOutcome, url: String) -> Reply {
 }
 
 /// The origin's response as the visitor gets it.
-fn visitor_response(response: JobResponse) -> Response {
+fn visitor_response(response: &JobResponse) -> Response {
     let mut headers = headers_of_lines(&response.headers);
     prepare_response(&mut headers);
     // That of the body as it was stored.
     headers.remove(header::CONTENT_LENGTH);
-    let mut visitors = Response::new(Body::from(response.body));
-    *visitors.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    *visitors.headers_mut() = headers;
-    visitors
+    response_with(response.status, headers, Body::from(response.body.clone()))
+}
+
+/// The origin's response if only status and location were kept.
+fn response_without_contents(response: &JobResponse) -> Response {
+    let location = response.location.as_ref().and_then(|location| HeaderValue::try_from(location).ok());
+    response_with(
+        response.status,
+        location.map(|location| (header::LOCATION, location)).into_iter().collect(),
+        Body::empty(),
+    )
+}
+
+fn response_with(status: u16, headers: HeaderMap, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = headers;
+    response
 }
 
 async fn mark_delivered(order: &Order) {

@@ -20,6 +20,7 @@ use vestibule_proxy::asks_for_upgrade;
 
 use self::answer::{OrderAnswer, answer_order, not_placed};
 use self::order_url::job_of_query;
+pub(crate) use self::outcome::OrderOutcome;
 use self::outcome::{find_order, wait_for_outcome};
 use self::store::{Stored, store_order};
 use crate::answer::{Answer, Reply};

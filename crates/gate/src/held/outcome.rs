@@ -8,6 +8,7 @@ use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, JobId, JobResponse, JobState, JobView, Resolution};
 use vestibule_core::settings::Rule;
 use vestibule_runtime::{CachedJobQueue, JobQueues, Queue};
+use vestibule_themes::JobNews;
 
 use super::store::{Order, is_for_orders};
 use crate::followers::{Seen, is_final};
@@ -15,15 +16,17 @@ use crate::request::RequestInfo;
 use crate::state::Gate;
 
 /// What became of an order, for its visitor.
-pub(super) enum OrderOutcome {
+pub(crate) enum OrderOutcome {
     /// It waits for its turn, or is being sent.
     Pending,
     /// The origin could not take it yet; it is sent again.
     Retrying,
     /// The origin's response.
     Response(JobResponse),
-    /// The same, of which only status and location remain.
+    /// The same, of which only status and location remain, because the visitor got it.
     Delivered(JobResponse),
+    /// The same, of which only status and location were kept, because there was no room for more.
+    NotKept(JobResponse),
     /// It was not placed.
     Failed,
     /// The shop told an operator that it was placed.
@@ -33,10 +36,12 @@ pub(super) enum OrderOutcome {
 }
 
 impl OrderOutcome {
-    fn of(view: Option<JobView>) -> Self {
+    pub(crate) fn of(view: Option<JobView>) -> Self {
         // H9: a job that the backend does not know is unknown, too.
         let Some(view) = view else { return Self::Unknown };
         match (view.state, view.result) {
+            // The origin asked for it to be sent later.
+            (JobState::Queued, _) if view.receive_count > 0 => Self::Retrying,
             (JobState::Queued | JobState::Running, _) => Self::Pending,
             (JobState::Retrying, _) => Self::Retrying,
             (JobState::Failed, _) => Self::Failed,
@@ -46,14 +51,34 @@ impl OrderOutcome {
                 Some(Resolution::NotPlaced) => Self::Failed,
             },
             // The origin rejected it, and its response is not kept any more.
-            (JobState::Completed, Some(result)) if result.headers.is_empty() && (400..500).contains(&result.status) => {
-                Self::Failed
+            (JobState::Completed, Some(result)) if result.headers.is_empty() && is_rejection(&result) => Self::Failed,
+            (JobState::Completed, Some(result)) if result.headers.is_empty() && view.is_delivered => {
+                Self::Delivered(result)
             }
-            (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::Delivered(result),
+            (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::NotKept(result),
             (JobState::Completed, Some(result)) => Self::Response(result),
             (JobState::Completed, None) => Self::Unknown,
         }
     }
+
+    /// What its page says.
+    pub(crate) const fn news(&self) -> JobNews {
+        match self {
+            Self::Pending => JobNews::OrderQueued,
+            Self::Retrying => JobNews::OrderRetrying,
+            Self::Response(response) if is_rejection(response) => JobNews::OrderFailed,
+            Self::Response(_) | Self::NotKept(_) => JobNews::OrderReceived,
+            Self::Delivered(_) => JobNews::OrderSubmitted,
+            Self::Failed => JobNews::OrderFailed,
+            Self::Placed => JobNews::OrderPlaced,
+            Self::Unknown => JobNews::OrderUnknown,
+        }
+    }
+}
+
+/// Whether the origin rejected the order.
+const fn is_rejection(response: &JobResponse) -> bool {
+    matches!(response.status, 400..500)
 }
 
 fn has_ended(seen: &Seen) -> bool {

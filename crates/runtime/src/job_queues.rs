@@ -188,7 +188,8 @@ impl JobQueues {
             }
         }
         for StoredJobQueue { settings, revision, .. } in &plan.removed {
-            if self.has_jobs(settings).await? {
+            let removed = self.backend.remove(settings).await;
+            if !removed.map_err(|error| StoreError::Unavailable(error.to_string()))? {
                 outcome.not_empty.push(settings.id.clone());
                 continue;
             }

@@ -91,6 +91,10 @@ impl JobBackend for MemoryJobs {
         Ok(lock(&self.job_queue(&settings.id)).cancel(self.clock.now(), settings, jobs))
     }
 
+    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+        Ok(lock(&self.job_queue(&settings.id)).remove(self.clock.now(), settings))
+    }
+
     async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
         Ok(lock(&self.job_queue(&settings.id)).drain(self.clock.now(), settings))
     }

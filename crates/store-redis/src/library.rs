@@ -149,6 +149,7 @@ functions! {
     replay_jobs: JobQueue, Write, "jobs/replay.lua";
     replay_all_jobs: JobQueue, Write, "jobs/replay_all.lua";
     resolve_job: JobQueue, Free, "jobs/resolve.lua";
+    remove_jobs: JobQueue, Free, "jobs/remove.lua";
     job_stats: JobQueue, Free, "jobs/stats.lua";
 }
 

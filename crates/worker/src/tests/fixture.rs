@@ -209,6 +209,10 @@ impl JobBackend for Backend {
         self.memory.resolve(settings, job, resolution).await
     }
 
+    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+        self.memory.remove(settings).await
+    }
+
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
         self.memory.stats(settings).await
     }

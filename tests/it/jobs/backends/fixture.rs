@@ -244,6 +244,10 @@ impl JobQueueFixture<'_> {
         self.fixture.backend.resolve(&self.settings, job(number, None).id, resolution).await.unwrap()
     }
 
+    pub(crate) async fn remove(&self) -> bool {
+        self.fixture.backend.remove(&self.settings).await.unwrap()
+    }
+
     pub(crate) async fn stats(&self) -> JobStats {
         self.fixture.backend.stats(&self.settings).await.unwrap()
     }

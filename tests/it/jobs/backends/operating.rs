@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::jobs::{
-    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JobState, JobView, NewJob,
-    REPLAY_BATCH, ReplayedAll,
+    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JobState, JobStats,
+    JobView, NewJob, REPLAY_BATCH, ReplayedAll,
 };
 
 use super::fixture::{JobQueueFixture, JobsFixture, job, number_of};
@@ -74,6 +74,24 @@ pub(super) async fn j13_drain_deletes_what_is_not_leased(fixture: &JobsFixture) 
     }
     assert_eq!((queue.next_due().await, queue.stats().await.bytes), (None, 0));
     assert_eq!(queue.enqueue(job(1, Some("a"))).await, Enqueued::Accepted);
+}
+
+pub(super) async fn only_an_empty_job_queue_is_removed(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "max_attempts": 1 }));
+    assert!(queue.remove().await, "it has never had a job");
+    queue.enqueue_numbers(1..=2, None).await;
+    assert!(!queue.remove().await);
+    let (_, leases) = queue.start().await;
+    queue.acknowledge(leases[0]).await;
+    assert!(!queue.remove().await, "a job runs");
+    queue.fail(leases[1]).await;
+    assert!(!queue.remove().await, "there is a dead letter");
+    assert_eq!(queue.stats().await.counters.acknowledged, 1, "nothing was removed");
+    assert_eq!(queue.delete_dead(&[2]).await, [true]);
+    assert!(queue.remove().await);
+    assert_eq!((queue.stats().await, queue.view(1).await), (JobStats::default(), None));
+    assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted);
+    assert_eq!(queue.view(1).await.unwrap().sequence, 1);
 }
 
 pub(super) async fn j14_dead_letters_are_listed(fixture: &JobsFixture) {

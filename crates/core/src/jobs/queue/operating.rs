@@ -177,6 +177,16 @@ impl JobQueue {
         }
     }
 
+    /// Forgets everything. `false` if there are jobs that are not finished, or dead letters; then nothing is forgotten.
+    pub fn remove(&mut self, now: Micros, settings: &JobQueueSettings) -> bool {
+        self.reap(now, settings);
+        let is_empty = self.unfinished.is_empty() && self.dead.is_empty();
+        if is_empty {
+            *self = Self::default();
+        }
+        is_empty
+    }
+
     fn key_of(&self, sequence: u64) -> Option<(JobId, DeduplicationKey)> {
         let job = self.jobs.get(&sequence)?;
         Some((job.id, job.key.clone()?))

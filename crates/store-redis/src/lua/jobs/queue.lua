@@ -743,6 +743,14 @@ do
     return 1
   end
 
+  -- Removes everything that these keys have. Returns 1, or 0 if there are unfinished jobs or dead letters.
+  function jobs.remove()
+    save()
+    if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
+    call('UNLINK', COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
+    return 1
+  end
+
   -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest
   -- unfinished job was accepted or -1, when a pause ends or -1, and the fields of the state, which include the counters.
   function jobs.stats()

@@ -89,8 +89,9 @@ impl JobRequest {
         if self.user_id.as_ref().is_some_and(|id| !is_user_id(id)) {
             return Err(JobRequestError::InvalidId("user_id"));
         }
+        let visitor = self.session.filter(|_| self.by_visitor);
         let id = match &deduplication_id {
-            Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, deduplication_id),
+            Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, visitor, deduplication_id),
             _ => JobId::random(),
         };
         let Self { user_id, session, by_visitor, params, delay_seconds, payload, .. } = self;

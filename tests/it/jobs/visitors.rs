@@ -20,6 +20,10 @@ struct Site {
 
 impl Site {
     async fn open(quota: u64) -> Self {
+        Self::open_with(quota, "").await
+    }
+
+    async fn open_with(quota: u64, more: &str) -> Self {
         let origin = Origin::start();
         let address = format!("127.0.0.1:{}", free_port());
         let folder = tempfile::tempdir().unwrap();
@@ -34,7 +38,7 @@ impl Site {
         let text = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
-             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{}{}{}{}",
+             handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{more}\n{}{}{}{}",
             origin.url(),
             job_queue("updates.fifo", "echo", "producers = \"active\"\nenqueues_per_minute = 3"),
             job_queue("mails", "echo", "producers = \"visitors\"\naccepts = [\"text/plain\", \"application/json\"]"),
@@ -186,6 +190,26 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     let status = visitor.fetch(&location).await.json();
     assert_eq!(status["progress"][0]["message"]["status"], "preparing", "{status}");
     assert_eq!(code(&handler.request(report(&target), "1").await), (410, "lease_ended".to_owned()));
+}
+
+#[tokio::test]
+async fn any_ticket_of_the_tenant_counts() {
+    // The first queue of the host is one in which the visitor waits.
+    let vip = "[[queues]]\nid = \"vip\"\ntenant = \"acme\"\nhosts = [\"shop.example\"]\nquota = 0\n\
+               handover = { kind = \"redirect\", origin = \"https://www.shop.example\" }\n\
+               rules = [{ action = \"queue\", path = [\"/vip/**\"] }]\n";
+    let site = Site::open_with(5, vip).await;
+    let mut visitor = site.visitor().await;
+    visitor.navigate("/vip/").await;
+    visitor.navigate("/vip/").await;
+    let accepted = visitor.request(job("updates.fifo/g", "text/plain"), "x").await;
+    assert_eq!(accepted.status, StatusCode::ACCEPTED, "{}", accepted.text());
+    let status = visitor.fetch(accepted.header("location").unwrap()).await;
+    assert_eq!((status.status, &status.json()["job_id"]), (StatusCode::OK, &accepted.json()["job_id"]));
+    let mut other = site.visitor().await;
+    other.navigate("/vip/").await;
+    let foreign = other.fetch(accepted.header("location").unwrap()).await;
+    assert_eq!(code(&foreign), (404, "unknown_job".to_owned()));
 }
 
 #[tokio::test]

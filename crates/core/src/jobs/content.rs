@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id::{DeduplicationId, JobGroupId};
+use crate::{SessionId, TenantId};
 
 /// The content of a job: bytes, and their content type.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +107,7 @@ impl fmt::Debug for JobParams {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeduplicationKey {
     group: JobGroupId,
+    visitor: Option<SessionId>,
     content: DeduplicationContent,
 }
 
@@ -116,22 +118,35 @@ enum DeduplicationContent {
 }
 
 impl DeduplicationKey {
-    /// The deduplication ID if there is one, otherwise the hash of the content, within a group.
+    /// The deduplication ID if there is one, otherwise the hash of the content, within a group. Jobs that visitors enqueue are
+    /// compared within a session, so that nobody can make the job of another visitor a duplicate.
     #[must_use]
-    pub(super) fn of(group: JobGroupId, id: Option<DeduplicationId>, payload: &Payload) -> Self {
+    pub(super) fn of(
+        group: JobGroupId,
+        visitor: Option<SessionId>,
+        id: Option<DeduplicationId>,
+        payload: &Payload,
+    ) -> Self {
         let content = id.map_or_else(|| DeduplicationContent::Hash(payload.hash()), DeduplicationContent::Id);
-        Self { group, content }
+        Self { group, visitor, content }
     }
 
-    /// A hash of the key, for backends that store keys of one size.
+    /// A hash of the key in a job queue of this tenant, for backends that store keys of one size. Such a key can outlive its job
+    /// queue, whose ID another tenant can take.
     #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        // A group ID contains no zero byte, and the byte after it tells the kinds apart.
+    pub fn digest(&self, tenant: &TenantId) -> [u8; 32] {
+        // A tenant's and a group's ID contain no zero byte, and the byte after it tells the kinds apart.
         let (kind, content) = match &self.content {
             DeduplicationContent::Id(id) => (1, id.as_str().as_bytes()),
             DeduplicationContent::Hash(hash) => (2, hash.as_slice()),
         };
-        Sha256::new().chain_update(self.group.as_str()).chain_update([0, kind]).chain_update(content).finalize().into()
+        let (kind, visitor) = match &self.visitor {
+            None => (kind, &[][..]),
+            Some(session) => (kind + 2, &session.as_bytes()[..]),
+        };
+        let digest = Sha256::new().chain_update(tenant.as_str()).chain_update([0]);
+        let digest = digest.chain_update(self.group.as_str()).chain_update([0, kind]);
+        digest.chain_update(visitor).chain_update(content).finalize().into()
     }
 }
 
@@ -183,10 +198,23 @@ mod tests {
     #[test]
     fn digests_tell_keys_apart() {
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"a".to_vec() };
-        let key = |group: &str, id: Option<&str>| {
-            DeduplicationKey::of(group.parse().unwrap(), id.map(|id| id.parse().unwrap()), &payload).digest()
+        let of = |tenant: &str, visitor, group: &str, id: Option<&str>| {
+            let id = id.map(|id| id.parse().unwrap());
+            DeduplicationKey::of(group.parse().unwrap(), visitor, id, &payload).digest(&tenant.parse().unwrap())
         };
-        let digests = [key("a", None), key("b", None), key("a", Some("b")), key("b", Some("b")), key("ab", Some("b"))];
+        let key = |group, id| of("acme", None, group, id);
+        let [one, other] = [SessionId::random(), SessionId::random()].map(Some);
+        let digests = [
+            key("a", None),
+            key("b", None),
+            key("a", Some("b")),
+            key("b", Some("b")),
+            key("ab", Some("b")),
+            of("globex", None, "a", Some("b")),
+            of("acme", one, "a", Some("b")),
+            of("acme", other, "a", Some("b")),
+            of("acme", one, "a", None),
+        ];
         for (at, digest) in digests.iter().enumerate() {
             assert!(!digests[..at].contains(digest), "{at}");
         }

@@ -85,11 +85,14 @@ impl JobId {
         Self(*SessionId::random().as_bytes())
     }
 
-    /// The ID of every job of a standard job queue with this deduplication ID.
+    /// The ID of every job of a standard job queue with this deduplication ID; among the jobs of one session if visitors enqueue
+    /// them.
     #[must_use]
-    pub fn of_deduplication(job_queue: &JobQueueId, id: &DeduplicationId) -> Self {
-        let digest =
-            Sha256::new().chain_update(job_queue.as_str()).chain_update([0]).chain_update(id.as_str()).finalize();
+    pub fn of_deduplication(job_queue: &JobQueueId, visitor: Option<SessionId>, id: &DeduplicationId) -> Self {
+        // Neither name contains these bytes.
+        let visitor = visitor.map(|session| [&[1], &session.as_bytes()[..]].concat()).unwrap_or_default();
+        let digest = Sha256::new().chain_update(job_queue.as_str()).chain_update(visitor).chain_update([0]);
+        let digest = digest.chain_update(id.as_str()).finalize();
         let mut bytes = [0; Self::SIZE];
         bytes.copy_from_slice(&digest[..Self::SIZE]);
         Self(bytes)
@@ -188,9 +191,16 @@ mod tests {
 
     #[test]
     fn deduplication_id_determines_the_job_id() {
-        let of = |queue: &str, id: &str| JobId::of_deduplication(&queue.parse().unwrap(), &id.parse().unwrap());
+        let of_visitor = |queue: &str, visitor, id: &str| {
+            JobId::of_deduplication(&queue.parse().unwrap(), visitor, &id.parse().unwrap())
+        };
+        let of = |queue, id| of_visitor(queue, None, id);
         assert_eq!(of("emails", "1"), of("emails", "1"));
         assert_ne!(of("emails", "1"), of("emails", "2"));
         assert_ne!(of("emails", "1"), of("email", "s1"), "the names are kept apart");
+        let [one, other] = [SessionId::random(), SessionId::random()].map(Some);
+        assert_eq!(of_visitor("emails", one, "1"), of_visitor("emails", one, "1"));
+        assert_ne!(of_visitor("emails", one, "1"), of_visitor("emails", other, "1"), "visitors are kept apart");
+        assert_ne!(of_visitor("emails", one, "1"), of("emails", "1"));
     }
 }

@@ -57,7 +57,7 @@ impl NewJob {
     #[must_use]
     pub fn of_schedule(job_queue: &JobQueueId, schedule: &JobSchedule, run: impl fmt::Display) -> Option<Self> {
         let deduplication_id = schedule.deduplication_id(run)?;
-        let id = JobId::of_deduplication(job_queue, &deduplication_id);
+        let id = JobId::of_deduplication(job_queue, None, &deduplication_id);
         let group = schedule.group_id.clone();
         let deduplication_id = group.is_some().then_some(deduplication_id);
         Some(Self { group, deduplication_id, ..Self::new(id, schedule.payload()) })
@@ -67,7 +67,8 @@ impl NewJob {
     #[must_use]
     pub fn deduplication_key(&self) -> Option<DeduplicationKey> {
         let group = self.group.clone()?;
-        Some(DeduplicationKey::of(group, self.deduplication_id.clone(), &self.payload))
+        let visitor = self.session.filter(|_| self.by_visitor);
+        Some(DeduplicationKey::of(group, visitor, self.deduplication_id.clone(), &self.payload))
     }
 }
 
@@ -303,6 +304,8 @@ pub struct JobView {
     pub payload: Option<Payload>,
     /// The response that completed it.
     pub result: Option<JobResponse>,
+    /// Whether its visitor got that response. Held orders only.
+    pub is_delivered: bool,
     /// Why it is a dead letter.
     pub reason: Option<FailureReason>,
     /// The start of the last response that reported a failure.

@@ -9,19 +9,22 @@ use http::header;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::warn;
-use vestibule_core::jobs::{Enqueued, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload};
+use vestibule_core::jobs::{
+    Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload,
+};
 use vestibule_core::line::JoinClient;
 use vestibule_core::{SessionId, Ticket};
 use vestibule_runtime::{CachedJobQueue, JobQueues, JobRequest, JobRequestError, Queue, checked_payload};
 
 use crate::answer::{Answer, QueuedJob, Reply};
-use crate::cors::cors_origin;
+use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form};
 use crate::request::{Credential, RequestInfo};
 use crate::respond::respond;
 use crate::state::Gate;
 use crate::visit::{VisitIntent, visit};
+use crate::visit_result::VisitResult;
 
 /// The content type of a payload that was a form.
 const JSON: &str = "application/json";
@@ -84,11 +87,9 @@ async fn enqueue_as_visitor(
     if producers == JobProducers::Api {
         return Err(GateError::UnknownJobQueue);
     }
-    let (queue, ticket) = ticket_of_tenant(gate, info, &job_queue).await?.ok_or(GateError::TicketRequired)?;
-    let cors_origin = cors_origin(info, &queue.settings)?;
-    let session = ticket.session();
-    // It joins nobody.
-    let visit = visit(gate, queue, Credential::Ticket(ticket), VisitIntent::Renew, JoinClient::default(), None).await;
+    let tickets = tickets_of_tenant(gate, info, &job_queue).await?;
+    let (visit, cors_origin, session) =
+        visit_as_producer(gate, info, tickets, producers).await.unwrap_or(Err(GateError::TicketRequired))?;
     let outcome = if producers == JobProducers::Active && visit.admitted.is_none() {
         Err(GateError::NotActive)
     } else {
@@ -115,19 +116,46 @@ pub(super) async fn find_job_queue(gate: &Gate, id: &str) -> Result<(Arc<JobQueu
     }
 }
 
-/// A queue of this host that belongs to the tenant of the job queue, with the visitor's ticket.
-pub(super) async fn ticket_of_tenant(
+/// Visits with these tickets until one may enqueue: the first one, or the first of an active session if only those may. Otherwise
+/// the last visit. `None` if there is no ticket.
+async fn visit_as_producer(
+    gate: &Gate,
+    info: &RequestInfo,
+    tickets: Vec<(Arc<Queue>, Ticket)>,
+    producers: JobProducers,
+) -> Option<Result<(VisitResult, CorsOrigin, SessionId), GateError>> {
+    let mut last = None;
+    for (queue, ticket) in tickets {
+        let cors_origin = match cors_origin(info, &queue.settings) {
+            Ok(allowed) => allowed,
+            Err(error) => return Some(Err(error)),
+        };
+        let session = ticket.session();
+        let credential = Credential::Ticket(ticket);
+        // It joins nobody.
+        let visit = visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+        let may_enqueue = producers != JobProducers::Active || visit.admitted.is_some();
+        last = Some(Ok((visit, cors_origin, session)));
+        if may_enqueue {
+            break;
+        }
+    }
+    last
+}
+
+/// The queues of this host that belong to the tenant of the job queue and of which the visitor has a ticket.
+pub(super) async fn tickets_of_tenant(
     gate: &Gate,
     info: &RequestInfo,
     job_queue: &CachedJobQueue,
-) -> Result<Option<(Arc<Queue>, Ticket)>, GateError> {
+) -> Result<Vec<(Arc<Queue>, Ticket)>, GateError> {
     let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
     let mut queues = gate.directory.of_host(host).await;
     queues.retain(|queue| queue.settings.tenant == job_queue.settings.tenant);
     if queues.is_empty() {
         return Err(GateError::UnknownJobQueue);
     }
-    Ok(queues.into_iter().find_map(|queue| Some((queue.clone(), info.ticket(&queue, &gate.tickets)?))))
+    Ok(queues.into_iter().filter_map(|queue| Some((queue.clone(), info.ticket(&queue, &gate.tickets)?))).collect())
 }
 
 async fn enqueue_checked(
@@ -170,6 +198,10 @@ async fn enqueue_new(
         Ok(Some(Enqueued::TooMany)) => Err(GateError::TooManyJobs),
         Ok(Some(Enqueued::Full)) => Err(GateError::JobQueueFull),
         Ok(None) => Err(GateError::EnqueueUnconfirmed(id)),
+        Err(error @ JobBackendError::NotSent(_)) => {
+            warn!(job_queue = %job_queue.settings.id, job = %id, %error, "a job was not enqueued");
+            Err(GateError::NotQueued)
+        }
         Err(error) => {
             warn!(job_queue = %job_queue.settings.id, job = %id, %error, "a job may or may not be enqueued");
             Err(GateError::EnqueueUnconfirmed(id))

@@ -125,8 +125,8 @@ pub(super) fn pack_settings(settings: &JobQueueSettings) -> Result<Value, JobBac
 }
 
 /// The arguments of a job to enqueue.
-pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
-    let key = job.deduplication_key().as_ref().map(digest);
+pub(super) fn new_job(settings: &JobQueueSettings, job: NewJob) -> Result<[Value; 3], JobBackendError> {
+    let key = job.deduplication_key().map(|key| digest(settings, &key));
     let fields = pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
@@ -141,8 +141,8 @@ pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
 }
 
 /// A key of deduplication, as names of keys have it.
-fn digest(key: &DeduplicationKey) -> String {
-    key.digest().iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
+fn digest(settings: &JobQueueSettings, key: &DeduplicationKey) -> String {
+    key.digest(&settings.tenant).iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
@@ -200,6 +200,8 @@ pub(super) fn pack_outcome(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::Payload;
 
     use super::*;
@@ -211,8 +213,15 @@ mod tests {
             deduplication_id: Some("change-4711".parse().unwrap()),
             ..NewJob::new(JobId::random(), Payload { content_type: String::new(), bytes: Vec::new() })
         };
-        // printf 'user-17\0\1change-4711' | sha256sum
-        assert_eq!(digest(&job.deduplication_key().unwrap()), "fe4670dacd783880024eeecdab0597d5");
+        let settings = |tenant: &str| {
+            JobQueueSettings::from_json(
+                &json!({ "id": "updates.fifo", "tenant": tenant, "target": { "kind": "pull" } }),
+            )
+        };
+        let of = |tenant| digest(&settings(tenant).unwrap(), &job.deduplication_key().unwrap());
+        // printf 'acme\0user-17\0\1change-4711' | sha256sum
+        assert_eq!(of("acme"), "482d73f75d059f3c240b2502ae8e8527");
+        assert_ne!(of("globex"), of("acme"));
     }
 
     #[test]

@@ -44,6 +44,8 @@ struct Record {
     reason: Option<FailureReason>,
     /// When it was completed or became a dead letter.
     ended_at: Option<Micros>,
+    /// When the result was delivered for the first time.
+    delivered_at: Option<Micros>,
     resolution: Option<Resolution>,
 }
 
@@ -194,6 +196,7 @@ impl Reply {
                 .filter(|_| has_contents)
                 .map(|content_type| Payload { content_type, bytes: contents.to_vec() }),
             result,
+            is_delivered: record.delivered_at.is_some(),
             reason: record.reason,
             response,
             resolution: record.resolution,

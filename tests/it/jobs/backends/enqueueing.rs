@@ -108,6 +108,25 @@ pub(super) async fn j07_id_replaces_hash(fixture: &JobsFixture) {
     assert_eq!(queue.stats().await.counters, JobCounters { enqueued: 3, duplicate: 1, ..JobCounters::default() });
 }
 
+pub(super) async fn j07_jobs_of_visitors_are_compared_within_a_session(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let [one, other] = [SessionId::random(), SessionId::random()];
+    let by = |number, session, id: Option<&str>| NewJob {
+        session: Some(session),
+        by_visitor: true,
+        deduplication_id: id.map(|id| id.parse().unwrap()),
+        payload: job(1, None).payload,
+        ..job(number, Some("a"))
+    };
+    let answers = [by(1, one, None), by(2, one, Some("change-1")), by(3, other, None), by(4, other, Some("change-1"))];
+    let answers = queue.enqueue_all(answers.to_vec()).await;
+    assert_eq!(answers, [Enqueued::Accepted; 4], "nobody can suppress the job of another visitor");
+    let again = queue.enqueue_all(vec![by(5, one, None), by(6, other, Some("change-1"))]).await;
+    assert_eq!(again, [1, 4].map(|number| Enqueued::Duplicate(job(number, None).id)));
+    let of_the_site = NewJob { by_visitor: false, ..by(7, one, None) };
+    assert_eq!(queue.enqueue(of_the_site).await, Enqueued::Accepted);
+}
+
 pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {
     let queue = fixture.fifo(&json!({ "max_jobs": 2 }));
     queue.enqueue_numbers(1..=2, Some("a")).await;

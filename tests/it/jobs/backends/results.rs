@@ -36,6 +36,7 @@ pub(super) async fn j18_start_of_the_response_is_kept(fixture: &JobsFixture) {
     queue.settle(lease, Outcome::Acknowledged(None)).await;
     let view = queue.view(2).await.unwrap();
     assert_eq!((view.result, view.attempts[0].status), (None, None), "a consumer has no response");
+    assert!(!queue.view(1).await.unwrap().is_delivered);
     queue.mark_delivered(1).await;
     queue.advance_seconds(DELIVERED_SECONDS - 1);
     assert_eq!(queue.view(1).await.unwrap().result, Some(expected), "only held orders are reduced");
@@ -109,7 +110,8 @@ pub(super) async fn h06_response_is_removed_after_its_delivery(fixture: &JobsFix
     queue.mark_delivered(1).await;
     queue.mark_delivered(2).await;
     queue.advance_seconds(DELIVERED_SECONDS);
-    assert_eq!(queue.view(1).await.unwrap().result, Some(reduced));
+    let view = queue.view(1).await.unwrap();
+    assert_eq!((view.result, view.is_delivered), (Some(reduced), true));
     queue.enqueue(NewJob { deduplication_id: Some("2".parse().unwrap()), ..job(2, Some("a")) }).await;
     queue.mark_delivered(2).await;
     assert_eq!(queue.view(2).await.unwrap().state, JobState::Queued, "nothing was delivered");

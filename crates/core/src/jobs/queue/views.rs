@@ -56,6 +56,7 @@ impl JobQueue {
             params: job.params.clone(),
             payload: job.payload.clone().filter(|_| has_contents),
             result: if has_contents { result } else { result.map(JobResponse::reduced) },
+            is_delivered: job.delivered_at.is_some(),
             reason: if let Phase::Dead { reason, .. } = job.phase { Some(reason) } else { None },
             response: job.response.clone(),
             resolution: job.resolution,

@@ -36,6 +36,8 @@ pub(crate) enum JobRefusal {
     EmptyPayload,
     PayloadTooLarge,
     JobQueueFull,
+    /// The backend can't be reached: nothing is queued.
+    NotQueued(JobBackendError),
     /// The backend did not respond: the job with this ID may or may not be queued.
     Unconfirmed(JobId, JobBackendError),
     /// The backend did not respond to a read.
@@ -43,6 +45,14 @@ pub(crate) enum JobRefusal {
 }
 
 impl JobRefusal {
+    /// Why this job is not queued, or may not be.
+    pub(crate) fn of_enqueue(job: JobId, error: JobBackendError) -> Self {
+        match error {
+            JobBackendError::NotSent(_) => Self::NotQueued(error),
+            error => Self::Unconfirmed(job, error),
+        }
+    }
+
     /// The status and the message.
     pub(crate) fn response(&self) -> (StatusCode, Message) {
         match self {
@@ -67,6 +77,7 @@ impl JobRefusal {
                 (StatusCode::PAYLOAD_TOO_LARGE, Code::PayloadTooLarge.with("most", PAYLOAD_MAX as u64))
             }
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, Code::JobQueueFull.into()),
+            Self::NotQueued(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::NotQueued.into()),
             Self::Unconfirmed(job, _) => {
                 (StatusCode::SERVICE_UNAVAILABLE, Code::EnqueueUnconfirmed.with("job_id", job.to_string()))
             }
@@ -77,7 +88,7 @@ impl JobRefusal {
     /// The error of the backend, for the log.
     pub(crate) const fn cause(&self) -> Option<&JobBackendError> {
         match self {
-            Self::Unconfirmed(_, error) | Self::Unavailable(error) => Some(error),
+            Self::NotQueued(error) | Self::Unconfirmed(_, error) | Self::Unavailable(error) => Some(error),
             _ => None,
         }
     }

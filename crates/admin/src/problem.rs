@@ -220,7 +220,11 @@ impl Problem {
 
     /// The problem of a write of jobs that failed: the backend may have carried it out.
     pub(crate) fn of_job_write(error: &JobBackendError) -> Self {
-        Self::OutcomeUnknown(StoreError::Unavailable(error.to_string()))
+        let cause = StoreError::Unavailable(error.to_string());
+        match error {
+            JobBackendError::NotSent(_) => cause.into(),
+            JobBackendError::Unavailable(_) | JobBackendError::Corrupt(_) => Self::OutcomeUnknown(cause),
+        }
     }
 
     /// The status and the message; its code is that of the problem.

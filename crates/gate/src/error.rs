@@ -95,6 +95,9 @@ pub(crate) enum GateError {
     /// The job queue is full.
     #[error("The job queue is full. Nothing was queued; try again later.")]
     JobQueueFull,
+    /// The backend of the jobs can't be reached.
+    #[error("Nothing was queued. Try again later.")]
+    NotQueued,
     /// The backend did not confirm a job.
     #[error("The job {0} may or may not be queued. Send the request again with the same Idempotency-Key.")]
     EnqueueUnconfirmed(JobId),
@@ -147,6 +150,7 @@ impl GateError {
                 | Self::StoreUnavailable
                 | Self::OrderNotPlaced
                 | Self::JobQueueFull
+                | Self::NotQueued
                 | Self::EnqueueUnconfirmed(_)
                 | Self::TooManyFollowers
         )
@@ -182,6 +186,7 @@ impl GateError {
             }
             Self::TooManyJobs => (StatusCode::TOO_MANY_REQUESTS, "too_many_jobs", None),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, "job_queue_full", None),
+            Self::NotQueued => (StatusCode::SERVICE_UNAVAILABLE, "not_queued", None),
             Self::EnqueueUnconfirmed(_) => (StatusCode::SERVICE_UNAVAILABLE, "enqueue_unconfirmed", None),
             Self::InvalidSignature => (StatusCode::FORBIDDEN, "invalid_signature", None),
             Self::LeaseEnded => (StatusCode::GONE, "lease_ended", None),

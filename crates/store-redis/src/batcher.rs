@@ -137,7 +137,7 @@ impl BatchSender {
     async fn flush(self, queue: QueueId, jobs: Vec<Job>) {
         let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
         let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
-        let reply = self.client.execute(self.command(&queue, &visits), started).await;
+        let reply = self.client.execute(self.command(&queue, &visits), started).await.map_err(StoreError::from);
         let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); callers.len()],

@@ -56,11 +56,12 @@ impl Client {
 
     /// Executes a command for an operation that started then. If the server does not know a function, the library is
     /// loaded and the command sent again.
-    pub(crate) async fn execute(&self, command: Command, started: Instant) -> Result<Value, StoreError> {
+    pub(crate) async fn execute(&self, command: Command, started: Instant) -> Result<Value, CommandError> {
         if command.retry == Retry::Never {
-            Box::pin(self.execute(command.probe(), started)).await?;
+            let probed = Box::pin(self.execute(command.probe(), started)).await;
+            probed.map_err(|error| CommandError::NotSent(StoreError::from(error).to_string()))?;
         }
-        let refused = || StoreError::Unavailable("Redis has not replied recently".to_owned());
+        let refused = || CommandError::NotSent("Redis has not replied recently".to_owned());
         let permit = self.breaker.try_acquire(command.slot(), started).ok_or_else(refused)?;
         let deadline = started + self.timeout;
         let connection = self.connections.current();
@@ -76,11 +77,13 @@ impl Client {
             result = Box::pin(self.load_and_send(command, deadline)).await;
         }
         match &result {
-            Err(CommandError::Timeout(_)) if permit.record_timeout() => tracing::debug!("Redis does not reply"),
+            Err(CommandError::Timeout(_) | CommandError::NotSent(_)) if permit.record_timeout() => {
+                tracing::debug!("Redis does not reply");
+            }
             result if is_reply(result) => permit.record_reply(),
             _ => {}
         }
-        result.map_err(StoreError::from)
+        result
     }
 
     /// Loads the library on the node of a command and sends the command again.
@@ -126,12 +129,21 @@ async fn first_reply(
 ) -> Result<Value, CommandError> {
     tokio::select! {
         biased;
-        result = silent => if is_reply(&result) {
-            return result;
+        result = silent => {
+            if is_reply(&result) {
+                return result;
+            }
+            match other.await {
+                // What was sent over the silent one may still be executed.
+                Err(CommandError::NotSent(_)) => result,
+                second => second,
+            }
         },
-        result = other.as_mut() => return result,
+        result = other.as_mut() => match result {
+            Err(CommandError::NotSent(reason)) => Err(CommandError::Unavailable(reason)),
+            result => result,
+        },
     }
-    other.await
 }
 
 /// Whether the result came from the server.

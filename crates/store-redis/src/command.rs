@@ -84,6 +84,8 @@ pub(crate) enum CommandError {
     Unavailable(String),
     /// No reply in time, for this reason.
     Timeout(&'static str),
+    /// It was certainly not sent, for this reason.
+    NotSent(String),
 }
 
 impl CommandError {
@@ -117,7 +119,7 @@ impl From<CommandError> for StoreError {
                 Self::Unavailable("the server does not keep the functions".to_owned())
             }
             CommandError::Rejected(details) => Self::Corrupt(details),
-            CommandError::Unavailable(details) => Self::Unavailable(details),
+            CommandError::Unavailable(details) | CommandError::NotSent(details) => Self::Unavailable(details),
             CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),
         }
     }

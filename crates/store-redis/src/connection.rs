@@ -134,7 +134,9 @@ impl Connection {
 
     /// Sends a command once the connection is established.
     pub(crate) async fn send(&self, command: Command, deadline: Instant) -> Result<Value, CommandError> {
-        timeout_at(deadline, self.established()).await.map_err(|_| CommandError::Timeout("not connected"))?;
+        timeout_at(deadline, self.established())
+            .await
+            .map_err(|_| CommandError::NotSent("not connected".to_owned()))?;
         let never = command.retry == Retry::Never;
         let options = Options {
             timeout: Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))),

@@ -18,7 +18,7 @@ use vestibule_core::{Clock, Micros, StoreError};
 
 use crate::address::{self, AddressError};
 use crate::client::Client;
-use crate::command::{Command, Retry, nothing, text};
+use crate::command::{Command, CommandError, Retry, nothing, text};
 use crate::library::{Function, functions};
 use crate::reply::Reply;
 use crate::store::RedisOptions;
@@ -55,7 +55,11 @@ impl RedisJobs {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let arguments = [now, pack_settings(settings)?].into_iter().chain(arguments);
         let command = Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry);
-        self.client.execute(command, Instant::now()).await.and_then(Reply::of).map_err(error)
+        let reply = self.client.execute(command, Instant::now()).await.map_err(|failed| match failed {
+            CommandError::NotSent(reason) => JobBackendError::NotSent(reason),
+            failed => error(failed.into()),
+        })?;
+        Reply::of(reply).map_err(error)
     }
 }
 
@@ -83,7 +87,7 @@ impl JobBackend for RedisJobs {
         jobs.truncate(JOB_BATCH);
         let mut arguments = vec![text(token())];
         for job in jobs {
-            arguments.extend(packing::new_job(job)?);
+            arguments.extend(packing::new_job(settings, job)?);
         }
         // A repeated call answers as the first one did.
         let mut reply = self.run(settings, &functions().enqueue_jobs, arguments, Retry::Safe).await?;
@@ -156,6 +160,11 @@ impl JobBackend for RedisJobs {
         let mut reply =
             self.run(settings, &functions().cancel_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
         jobs.iter().map(|_| reply.canceled().map_err(error)).collect()
+    }
+
+    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+        let mut reply = self.run(settings, &functions().remove_jobs, [], Retry::Never).await?;
+        reply.flag().map_err(error)
     }
 
     async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {

@@ -93,12 +93,12 @@ impl RedisStore {
         arguments: impl IntoIterator<Item = Value>,
         retry: Retry,
     ) -> Result<Value, StoreError> {
-        self.client.execute(Command::call(function, keys, arguments, retry), Instant::now()).await
+        Ok(self.client.execute(Command::call(function, keys, arguments, retry), Instant::now()).await?)
     }
 
     /// Executes an idempotent command whose first argument is its key.
     pub(crate) async fn command(&self, name: &'static str, arguments: Vec<Value>) -> Result<Value, StoreError> {
-        self.client.execute(Command::new(name, arguments, Retry::Safe), Instant::now()).await
+        Ok(self.client.execute(Command::new(name, arguments, Retry::Safe), Instant::now()).await?)
     }
 
     /// Lists the queue in the index after the queue itself is written.

@@ -229,6 +229,56 @@ async fn full_job_queue_forwards_or_refuses() {
     }
 }
 
+#[tokio::test]
+async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
+    for (more, status, orders) in
+        [("", StatusCode::OK, 1), (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0)]
+    {
+        let (origin, redis) = (Origin::start(), Redis::start().await);
+        let (address, program) =
+            serve(&origin.url(), 10, more, "", &["--state", "state", "--jobs", &redis.url()]).await;
+        let shop = Shop { origin, address, _program: program };
+        let mut visitor = shop.visitor().await;
+        assert_eq!(visitor.request(form("/echo"), "ticket=a").await.status, StatusCode::OK);
+        redis.kill();
+        // The first order may be under way while the connection breaks.
+        wait_until("the loss is known", LIMIT, async || {
+            visitor.request(form("/echo"), "ticket=b").await.status != StatusCode::SEE_OTHER
+        })
+        .await;
+        let before = shop.orders().len();
+        let page = visitor.request(form("/echo"), "ticket=c").await;
+        assert_eq!((page.status, shop.orders().len() - before), (status, orders), "{}", page.text());
+        let is_refused = page.text().contains("Your order was not placed");
+        assert_eq!(is_refused, status == StatusCode::SERVICE_UNAVAILABLE, "{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn order_whose_response_has_no_room_is_not_called_a_duplicate() {
+    let shop = Shop::open(10, "", "max_bytes = 3000\nenqueues_per_minute = 100\n").await;
+    let mut visitor = shop.visitor().await;
+    let mut last = visitor.request(form("/echo"), "ticket=0").await;
+    assert_eq!(last.status, StatusCode::OK);
+    for ticket in 1..20 {
+        last = visitor.request(form("/echo"), format!("ticket={ticket}")).await;
+        if last.status != StatusCode::OK {
+            break;
+        }
+    }
+    let url = location(&last);
+    let page = visitor.navigate(&url).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text().contains("The shop has received your order"), "{}", page.text());
+    let followed = format!("/_vestibule/jobs/orders.fifo/{}", url.rsplit('=').next().unwrap());
+    assert!(visitor.navigate(&followed).await.text().contains("The shop has received your order"));
+
+    let ordered = visitor.request(script("/echo"), "ticket=script").await;
+    assert_eq!((ordered.status, ordered.text()), (StatusCode::OK, ""), "a script gets the status");
+    let redirected = visitor.request(form("/status/302"), "ticket=redirect").await;
+    assert_eq!(redirected.status, StatusCode::FOUND);
+}
+
 /// A form with parts, whose boundary differs each time.
 fn with_parts(order: usize, submission: usize) -> (String, String) {
     let boundary = format!("----boundary{order}x{submission}");

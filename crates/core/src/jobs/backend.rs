@@ -14,7 +14,10 @@ use crate::time::Micros;
 /// Errors of a backend.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum JobBackendError {
-    /// The backend can't be reached or did not answer in time. What was asked may or may not have been done.
+    /// The backend can't be reached. What was asked has certainly not been done.
+    #[error("job backend unavailable: {0}")]
+    NotSent(String),
+    /// The backend did not answer in time. What was asked may or may not have been done.
     #[error("job backend unavailable: {0}")]
     Unavailable(String),
     /// The backend returned an invalid answer.
@@ -26,7 +29,7 @@ pub enum JobBackendError {
 /// uses the backend's own clock. Lists have at most [`crate::jobs::JOB_BATCH`] entries; the answers are in their order.
 ///
 /// # Errors
-/// Every operation fails with [`JobBackendError::Unavailable`] if it can't be completed in time.
+/// Every operation fails with [`JobBackendError::NotSent`] or [`JobBackendError::Unavailable`] if it can't be completed in time.
 #[async_trait]
 pub trait JobBackend: Send + Sync {
     /// Enqueues jobs.
@@ -89,6 +92,9 @@ pub trait JobBackend: Send + Sync {
         job: JobId,
         resolution: Resolution,
     ) -> Result<bool, JobBackendError>;
+    /// Removes everything about a job queue: results, counters, duplicates. `false` if it has jobs that are not finished, or dead
+    /// letters; then nothing is removed.
+    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
 }

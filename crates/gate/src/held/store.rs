@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use http::{HeaderMap, header};
 use tracing::warn;
-use vestibule_core::jobs::{Enqueued, JobId, JobQueueId, NewJob};
+use vestibule_core::jobs::{Enqueued, JobBackendError, JobId, JobQueueId, NewJob};
 use vestibule_core::settings::Settings;
 use vestibule_proxy::{Forwarded, prepare_later_request};
 use vestibule_runtime::{CachedJobQueue, HeldRequest, JobQueues};
@@ -64,6 +64,10 @@ pub(super) async fn store_order(
                 return Stored::No;
             }
             Ok(_) => break,
+            Err(JobBackendError::NotSent(reason)) if attempt == 0 => {
+                warn_not_stored(visit, &job_queue.settings.id, &reason);
+                return Stored::No;
+            }
             Err(error) => {
                 warn!(job_queue = %job_queue.settings.id, job = %id, %error, "an order may or may not be stored; trying again");
             }

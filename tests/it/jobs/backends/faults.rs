@@ -186,7 +186,8 @@ async fn consumers_never_share_a_lease() {
 /// An operation, which must fail in time.
 async fn fails<T: std::fmt::Debug>(operation: impl Future<Output = Result<T, JobBackendError>>) {
     let outcome = timeout(SOON, operation).await.expect("it ends within its timeout");
-    assert!(matches!(outcome, Err(JobBackendError::Unavailable(_))), "{outcome:?}");
+    let is_error = matches!(outcome, Err(JobBackendError::Unavailable(_) | JobBackendError::NotSent(_)));
+    assert!(is_error, "{outcome:?}");
 }
 
 #[tokio::test]
@@ -211,6 +212,29 @@ async fn frozen_redis_is_unavailable_and_loses_nothing() {
     let stats = jobs.stats(&settings).await.unwrap();
     assert_eq!((stats.counters.enqueued, stats.counters.acknowledged), (2, 1));
     assert_eq!((stats.waiting, stats.running), (1, 0));
+}
+
+#[tokio::test]
+async fn unreachable_redis_is_certainly_not_asked() {
+    let redis = Redis::start().await;
+    let (jobs, settings) = (backend(&redis.url(), TIMEOUT, None), fifo());
+    until_back(&jobs, &settings).await;
+    redis.freeze();
+    // The server may still execute what reached it.
+    let sent = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await;
+    assert!(matches!(sent, Err(JobBackendError::Unavailable(_))), "{sent:?}");
+    redis.thaw();
+    until_back(&jobs, &settings).await;
+    redis.kill();
+    let enqueue = async || jobs.enqueue(&settings, vec![job(2, Some("a"))]).await;
+    wait_until("the connection is known to be broken", SOON, async || {
+        matches!(enqueue().await, Err(JobBackendError::NotSent(_)))
+    })
+    .await;
+    for _ in 0..10 {
+        let outcome = enqueue().await;
+        assert!(matches!(outcome, Err(JobBackendError::NotSent(_))), "{outcome:?}");
+    }
 }
 
 /// F13 at the backend: the reply of an enqueue is lost, and the call is sent again over another connection.

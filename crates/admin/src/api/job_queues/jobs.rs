@@ -106,7 +106,7 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
         (status = 409, description = "`held_orders_only`"),
         (status = 413, description = "`payload_too_large`"),
         (status = 422, description = "`empty_payload`, or an invalid parameter"),
-        (status = 503, description = "`job_queue_full`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+        (status = 503, description = "`job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
     ))]
 pub(crate) async fn enqueue_job(
     State(admin): State<Admin>,
@@ -166,7 +166,7 @@ pub(super) async fn enqueue(
             Ok(enqueued) => {
                 results.extend(batch.iter().zip(enqueued).map(|(job, enqueued)| result(settings, job.id, enqueued)));
             }
-            Err(error) => results.extend(batch.iter().map(|job| Err(JobRefusal::Unconfirmed(job.id, error.clone())))),
+            Err(error) => results.extend(batch.iter().map(|job| Err(JobRefusal::of_enqueue(job.id, error.clone())))),
         }
     }
     results

@@ -92,6 +92,12 @@ pub(crate) enum GateError {
     /// The session has enqueued too many jobs.
     #[error("This visitor has enqueued too many jobs. Try again in a minute.")]
     TooManyJobs,
+    /// The body is not the form that its content type says.
+    #[error("The form is incomplete, or its boundary is wrong.")]
+    InvalidForm,
+    /// A function cannot upgrade connections.
+    #[error("This deployment has no WebSockets. Use server-sent events: the same request without Upgrade.")]
+    NoWebSockets,
     /// The job queue is full.
     #[error("The job queue is full. Nothing was queued; try again later.")]
     JobQueueFull,
@@ -185,6 +191,8 @@ impl GateError {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_type", Some("content-type"))
             }
             Self::TooManyJobs => (StatusCode::TOO_MANY_REQUESTS, "too_many_jobs", None),
+            Self::InvalidForm => (StatusCode::BAD_REQUEST, "invalid_form", None),
+            Self::NoWebSockets => (StatusCode::NOT_IMPLEMENTED, "no_web_sockets", None),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, "job_queue_full", None),
             Self::NotQueued => (StatusCode::SERVICE_UNAVAILABLE, "not_queued", None),
             Self::EnqueueUnconfirmed(_) => (StatusCode::SERVICE_UNAVAILABLE, "enqueue_unconfirmed", None),

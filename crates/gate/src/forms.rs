@@ -1,6 +1,13 @@
 //! Forms as JSON.
 
-use serde_json::{Map, Value};
+use std::convert::Infallible;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use futures_util::stream::once;
+use multer::{Field, Multipart};
+use serde_json::{Map, Value, json};
 use vestibule_core::jobs::MediaType;
 
 /// The content type of forms that can have files.
@@ -13,7 +20,7 @@ pub(crate) fn is_form(content_type: &str) -> bool {
     MediaType::of_header(content_type).is_some_and(|media_type| media_type.to_string() == FORM)
 }
 
-/// Whether a content type is that of forms with files, which are not read.
+/// Whether a content type is that of forms with files.
 pub(crate) fn has_parts(content_type: &str) -> bool {
     MediaType::of_header(content_type).is_some_and(|media_type| media_type.to_string() == FORM_WITH_PARTS)
 }
@@ -25,6 +32,28 @@ pub(crate) fn form_as_json(form: &[u8]) -> Map<String, Value> {
         add_field(&mut fields, &name, value.into_owned().into());
     }
     fields
+}
+
+/// The fields of a form with parts, by name. A file becomes an object with `filename`, `content_type` and its content in base64 as
+/// `data`. `None` if it is no such form.
+pub(crate) async fn parts_as_json(content_type: &str, form: Bytes) -> Option<Map<String, Value>> {
+    let boundary = multer::parse_boundary(content_type).ok()?;
+    let mut parts = Multipart::new(once(async { Ok::<_, Infallible>(form) }), boundary);
+    let mut fields = Map::new();
+    while let Some(part) = parts.next_field().await.ok()? {
+        let name = part.name()?.to_owned();
+        add_field(&mut fields, &name, value_of(part).await?);
+    }
+    Some(fields)
+}
+
+async fn value_of(part: Field<'_>) -> Option<Value> {
+    let Some(filename) = part.file_name().map(str::to_owned) else {
+        return Some(String::from_utf8(part.bytes().await.ok()?.into()).ok()?.into());
+    };
+    let content_type = part.content_type().map(ToString::to_string);
+    let data = BASE64_STANDARD.encode(part.bytes().await.ok()?);
+    Some(json!({ "filename": filename, "content_type": content_type, "data": data }))
 }
 
 fn add_field(fields: &mut Map<String, Value>, name: &str, value: Value) {
@@ -50,6 +79,27 @@ mod tests {
         );
         assert!(!is_form("multipart/form-data; boundary=x") && !is_form("application/json") && !is_form(""));
         assert!(has_parts("Multipart/Form-Data; boundary=x") && !has_parts("text/plain"));
+    }
+
+    #[tokio::test]
+    async fn files_are_objects() {
+        let form = "--x\r\nContent-Disposition: form-data; name=\"to\"\r\n\r\n\u{fc}\r\n\
+            --x\r\nContent-Disposition: form-data; name=\"to\"\r\n\r\nb\r\n\
+            --x\r\nContent-Disposition: form-data; name=\"cv\"; filename=\"cv.txt\"\r\nContent-Type: text/plain\r\n\r\nhello\r\n--x--\r\n";
+        let parse = async |content_type: &str, form: &'static str| parts_as_json(content_type, Bytes::from(form)).await;
+        let cv = json!({ "filename": "cv.txt", "content_type": "text/plain", "data": "aGVsbG8=" });
+        let fields = parse("multipart/form-data; boundary=x", form).await.unwrap();
+        assert_eq!(Value::Object(fields), json!({ "to": ["\u{fc}", "b"], "cv": cv }));
+        assert!(parse("multipart/form-data; boundary=x", "--x--\r\n").await.unwrap().is_empty());
+        for (content_type, form) in [
+            ("multipart/form-data", form),
+            ("multipart/form-data; boundary=y", form),
+            ("multipart/form-data; boundary=x", "a=1"),
+            ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n"),
+            ("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\ncut"),
+        ] {
+            assert!(parse(content_type, form).await.is_none(), "{content_type} {form}");
+        }
     }
 
     #[test]

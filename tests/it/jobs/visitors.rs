@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Request, StatusCode};
-use vestibule_tests::{Origin, Program, TestResponse, Visitor, free_port, wait_until};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use vestibule_tests::{Origin, Program, TestResponse, Visitor, WebSocket, free_port, wait_until};
 
 const LIMIT: Duration = Duration::from_secs(20);
 const HOST: &str = "shop.example";
@@ -132,6 +135,17 @@ async fn form_arrives_as_json_and_has_a_page() {
     assert_eq!(call.headers["content-type"], "application/json");
     let body: serde_json::Value = serde_json::from_slice(&call.body).unwrap();
     assert_eq!(body, serde_json::json!({ "email": "ada@example.com", "tag": ["a", "b"] }));
+
+    let parts = "--x\r\nContent-Disposition: form-data; name=\"cv\"; filename=\"cv.txt\"\r\n\r\nhello\r\n--x--\r\n";
+    let with_parts = || job("updates.fifo/user-17", "multipart/form-data; boundary=x");
+    let submitted = visitor.request(with_parts(), parts).await;
+    assert_eq!(submitted.status, StatusCode::ACCEPTED, "{}", submitted.text());
+    let calls = || site.origin.requests().into_iter().filter(|request| request.uri == "/echo").collect::<Vec<_>>();
+    wait_until("the form with a file is handled", LIMIT, async || calls().len() == 2).await;
+    let body: serde_json::Value = serde_json::from_slice(&calls()[1].body).unwrap();
+    assert_eq!(body["cv"], serde_json::json!({ "filename": "cv.txt", "content_type": null, "data": "aGVsbG8=" }));
+    let cut = visitor.request(with_parts(), &parts[..parts.len() - 9]).await;
+    assert_eq!(code(&cut), (400, "invalid_form".to_owned()));
 }
 
 #[tokio::test]
@@ -147,6 +161,59 @@ async fn events_tell_what_becomes_of_a_job() {
         last = event;
     }
     assert_eq!(last["state"], "completed", "the stream ends with the job");
+}
+
+/// The next message of a WebSocket; `None` at its end.
+async fn next(socket: &mut WebSocket) -> Option<serde_json::Value> {
+    loop {
+        match timeout(LIMIT, socket.next()).await.expect("a message in time") {
+            Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
+            Some(Ok(Message::Ping(_))) => {}
+            Some(Ok(Message::Close(_))) | None => return None,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn completion_and_progress_reach_websocket() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
+    let events = format!("{}/events", accepted.header("location").unwrap());
+    let mut socket = visitor.web_socket(&events).await.unwrap();
+    let first = next(&mut socket).await.unwrap();
+    assert_eq!((&first["event"], &first["data"]["job_id"]), (&"state".into(), &accepted.json()["job_id"]));
+    let mut calls = Vec::new();
+    wait_until("the handler is called", LIMIT, async || {
+        calls = site.origin.requests().into_iter().filter(|request| request.uri.path() == "/slow").collect();
+        !calls.is_empty()
+    })
+    .await;
+    let url = calls[0].headers["vestibule-progress-url"].to_str().unwrap().to_owned();
+    let target = url.strip_prefix(&format!("http://{}", site.address)).unwrap().to_owned();
+    let mut handler = Visitor::new(&site.address, HOST);
+    for message in ["1", "2"] {
+        let reported = handler.request(Request::post(target.clone()), message).await;
+        assert_eq!(reported.status, StatusCode::NO_CONTENT);
+    }
+    // The client loses its connection and comes back with what it has.
+    let mut later = visitor.web_socket(&format!("{events}?last_event_id=1")).await.unwrap();
+    let mut messages = [Vec::new(), Vec::new()];
+    let mut last = [serde_json::Value::Null, serde_json::Value::Null];
+    for (at, socket) in [&mut socket, &mut later].into_iter().enumerate() {
+        while let Some(message) = next(socket).await {
+            if message["event"] == "progress" {
+                messages[at].push(message["data"]["message"].clone());
+            } else {
+                last[at] = message["data"]["state"].clone();
+            }
+        }
+    }
+    assert_eq!(messages, [vec![serde_json::json!(1), serde_json::json!(2)], vec![serde_json::json!(2)]]);
+    assert_eq!(last, ["completed", "completed"], "the stream ends with the job");
+    let other = site.visitor().await.web_socket(&events).await.unwrap_err();
+    assert_eq!(code(&other), (404, "unknown_job".to_owned()));
 }
 
 #[tokio::test]

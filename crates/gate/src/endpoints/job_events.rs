@@ -1,32 +1,44 @@
-//! `GET /_vestibule/jobs/{job_queue}/{job}/events`: server-sent events with the progress and the state of a job.
+//! `GET /_vestibule/jobs/{job_queue}/{job}/events`: the progress and the state of a job, as server-sent events or, after an
+//! upgrade, over a WebSocket.
 //!
-//! An open stream is not a visit. It ends with the job; a client that comes back with `Last-Event-ID` gets the progress messages
-//! after that one.
+//! An open stream is not a visit. It ends with the job; a client that comes back with the number of its last progress message gets
+//! those after it.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
-use http::{HeaderName, HeaderValue, header};
+use http::{Extensions, HeaderName, HeaderValue, header};
+use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use vestibule_core::jobs::{JobQueueId, JobState, JobView};
 use vestibule_runtime::{Decision, Outcome};
 
 use super::job_status::{JobStatus, find_visible_job};
+use crate::cors::CorsOrigin;
 use crate::error::GateError;
 use crate::followers::{Follower, Seen, is_final};
+use crate::forms::form_as_json;
 use crate::request::RequestInfo;
 use crate::respond::finish;
+use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
 
-/// A stream that has sent nothing for this long sends a comment, so that proxies do not close it.
+/// A stream that has sent nothing for this long sends a comment or a ping, so that proxies do not close it.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
-const COMMENT: &[u8] = b":\n\n";
+/// A function ends its response after the first events; a client comes back after so many milliseconds.
+const RETRY_OF_FUNCTIONS: u64 = 2_000;
+/// Maximum size of a message from the client, which is ignored.
+const CLIENT_MESSAGE_MAX: usize = 1024;
+/// A client that does not read for this long is cut off.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// nginx sends a response with this header unbuffered.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -34,27 +46,48 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(crate) async fn job_events(
     State(gate): State<Gate>,
     Path((job_queue, job)): Path<(String, String)>,
+    extensions: Extensions,
+    // Before `info`, which takes the headers.
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
     info: RequestInfo,
 ) -> Response {
-    match open_stream(&gate, &info, &job_queue, &job).await {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
+    let is_function = ResponseBuffer::of(&extensions).is_function();
+    let wants_socket = info.header(header::UPGRADE).is_some();
+    if wants_socket && is_function {
+        return GateError::NoWebSockets.into_response();
     }
+    let (stream, cors_origin) = match open_stream(&gate, &info, &job_queue, &job).await {
+        Ok(opened) => opened,
+        Err(error) => return error.into_response(),
+    };
+    let response = match upgrade {
+        Ok(upgrade) => upgrade.max_message_size(CLIENT_MESSAGE_MAX).on_upgrade(|socket| stream.send_to(socket)),
+        Err(rejection) if wants_socket => return rejection.into_response(),
+        Err(_) => stream.into_response(is_function),
+    };
+    finish(response, Some(cors_origin), Decision::without_queue(Outcome::Endpoint))
 }
 
-async fn open_stream(gate: &Gate, info: &RequestInfo, job_queue: &str, job: &str) -> Result<Response, GateError> {
+async fn open_stream(
+    gate: &Gate,
+    info: &RequestInfo,
+    job_queue: &str,
+    job: &str,
+) -> Result<(JobStream, CorsOrigin), GateError> {
     let found = find_visible_job(gate, info, job_queue, job).await?;
     let id = found.job_queue.settings.id.clone();
     let follower = gate.followers.follow(&found.job_queues, &id, found.view.id).ok_or(GateError::TooManyFollowers)?;
-    let last_progress = info.header(LAST_EVENT_ID).and_then(|id| id.parse().ok()).unwrap_or_default();
     let draining = gate.streams.draining();
+    let last_progress = last_progress(info);
     let stream = JobStream { job_queue: id, follower, draining, last_progress, last_state: None, is_over: false };
-    let mut response = stream.into_body().into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
-    headers.insert(BUFFERING, HeaderValue::from_static("no"));
-    Ok(finish(response, Some(found.cors_origin), Decision::without_queue(Outcome::Endpoint)))
+    Ok((stream, found.cors_origin))
+}
+
+/// The number of the last progress message that the client has. A WebSocket of a browser can't have the header.
+fn last_progress(info: &RequestInfo) -> u64 {
+    let in_query = || form_as_json(info.query.as_deref()?.as_bytes()).get("last_event_id")?.as_str().map(str::to_owned);
+    let last = info.header(LAST_EVENT_ID).map(str::to_owned).or_else(in_query);
+    last.and_then(|id| id.parse().ok()).unwrap_or_default()
 }
 
 /// The events of a job that have not been sent yet.
@@ -68,56 +101,108 @@ struct JobStream {
     is_over: bool,
 }
 
-impl JobStream {
-    fn into_body(self) -> Body {
-        Body::from_stream(unfold(self, |mut stream| async {
-            let chunk = stream.next().await?;
-            Some((Ok::<_, Infallible>(chunk), stream))
-        }))
+/// Something new about a job.
+struct Event {
+    name: &'static str,
+    /// The number of a progress message.
+    id: Option<u64>,
+    data: Value,
+}
+
+impl Event {
+    /// As a server-sent event. JSON has no line breaks.
+    fn as_sent(&self) -> String {
+        let id = self.id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+        format!("event: {}\n{id}data: {}\n\n", self.name, self.data)
     }
 
-    /// The next events; `None` at the end.
-    async fn next(&mut self) -> Option<Bytes> {
+    /// As a message of a WebSocket.
+    fn as_message(&self) -> Message {
+        Message::text(json!({ "event": self.name, "data": self.data }).to_string())
+    }
+}
+
+impl JobStream {
+    /// The response with server-sent events. A function ends it after the first ones.
+    fn into_response(self, is_function: bool) -> Response {
+        let first = is_function.then(|| format!("retry: {RETRY_OF_FUNCTIONS}\n"));
+        let body = Body::from_stream(unfold((self, first), move |(mut stream, mut first)| async move {
+            if is_function && first.is_none() {
+                return None;
+            }
+            let events = stream.next().await?;
+            let text = if events.is_empty() { ":\n\n".to_owned() } else { events.iter().map(Event::as_sent).collect() };
+            let chunk = Bytes::from(first.take().unwrap_or_default() + &text);
+            Some((Ok::<_, Infallible>(chunk), (stream, first)))
+        }));
+        let mut response = body.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
+        headers.insert(BUFFERING, HeaderValue::from_static("no"));
+        response
+    }
+
+    /// Sends the events over a WebSocket, until the job ends or the client goes.
+    async fn send_to(mut self, mut socket: WebSocket) {
+        loop {
+            let events = tokio::select! {
+                events = self.next() => events,
+                message = socket.recv() => match message {
+                    Some(Ok(_)) => continue,
+                    Some(Err(_)) | None => return,
+                },
+            };
+            let messages = match events {
+                None => vec![Message::Close(None)],
+                Some(events) if events.is_empty() => vec![Message::Ping(Bytes::new())],
+                Some(events) => events.iter().map(Event::as_message).collect(),
+            };
+            for message in messages {
+                let is_last = matches!(message, Message::Close(_));
+                if !matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(()))) || is_last {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What is new; nothing if the client should only see that the stream is open. `None` at the end.
+    async fn next(&mut self) -> Option<Vec<Event>> {
         while !self.is_over {
             tokio::select! {
                 biased;
                 _ = self.draining.wait_for(|draining| *draining) => return None,
                 changed = self.follower.seen.changed() => changed.ok()?,
-                () = sleep(COMMENT_INTERVAL) => return Some(Bytes::from_static(COMMENT)),
+                () = sleep(COMMENT_INTERVAL) => return Some(Vec::new()),
             }
             let seen = self.follower.seen.borrow_and_update().clone();
             let events = match seen {
-                Seen::NotYet => String::new(),
+                Seen::NotYet => Vec::new(),
                 // Its result has expired.
                 Seen::Unknown => return None,
                 Seen::Job(view) => self.events(&view),
             };
             if !events.is_empty() {
-                return Some(events.into());
+                return Some(events);
             }
         }
         None
     }
 
     /// What is new about the job.
-    fn events(&mut self, view: &JobView) -> String {
+    fn events(&mut self, view: &JobView) -> Vec<Event> {
         self.is_over = is_final(view.state);
         let status = JobStatus::of(&self.job_queue, view.clone());
-        let mut events = String::new();
-        for progress in status.progress.iter().filter(|progress| progress.id > self.last_progress) {
-            events += &event("progress", Some(progress.id), &serde_json::to_string(progress).unwrap_or_default());
-        }
+        let new = status.progress.iter().filter(|progress| progress.id > self.last_progress);
+        let event =
+            |name, id, data: Result<Value, serde_json::Error>| Event { name, id, data: data.unwrap_or_default() };
+        let mut events: Vec<_> =
+            new.map(|progress| event("progress", Some(progress.id), serde_json::to_value(progress))).collect();
         self.last_progress = status.progress.last().map_or(self.last_progress, |last| last.id.max(self.last_progress));
         if self.last_state.replace(view.state) != Some(view.state) {
-            let status = serde_json::to_string(&status.without_progress()).unwrap_or_default();
-            events += &event("state", None, &status);
+            events.push(event("state", None, serde_json::to_value(status.without_progress())));
         }
         events
     }
-}
-
-/// An event. JSON has no line breaks.
-fn event(name: &str, id: Option<u64>, data: &str) -> String {
-    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    format!("event: {name}\n{id}data: {data}\n\n")
 }

@@ -19,7 +19,7 @@ use vestibule_runtime::{CachedJobQueue, JobQueues, JobRequest, JobRequestError, 
 use crate::answer::{Answer, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
-use crate::forms::{form_as_json, has_parts, is_form};
+use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
 use crate::respond::respond;
 use crate::state::Gate;
@@ -221,15 +221,19 @@ fn params(info: &RequestInfo, path: &JobPath) -> Result<JobParams, GateError> {
 /// The body as a payload. A form becomes JSON.
 async fn payload(info: &RequestInfo, job_queue: &CachedJobQueue, body: Body) -> Result<Payload, GateError> {
     let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
-    if !job_queue.settings.accepts(content_type) || has_parts(content_type) {
+    if !job_queue.settings.accepts(content_type) {
         return Err(GateError::UnsupportedContentType);
     }
     let too_large = || GateError::InvalidJob(JobRequestError::PayloadTooLarge);
     let bytes = to_bytes(body, PAYLOAD_MAX).await.map_err(|_| too_large())?;
-    let payload = if is_form(content_type) && !bytes.is_empty() {
-        checked_payload(JSON.to_owned(), Value::Object(form_as_json(&bytes)).to_string().into_bytes())
+    let form = if has_parts(content_type) {
+        Some(parts_as_json(content_type, bytes.clone()).await.ok_or(GateError::InvalidForm)?)
     } else {
-        checked_payload(content_type.to_owned(), bytes.into())
+        (is_form(content_type) && !bytes.is_empty()).then(|| form_as_json(&bytes))
+    };
+    let payload = match form {
+        Some(fields) => checked_payload(JSON.to_owned(), Value::Object(fields).to_string().into_bytes()),
+        None => checked_payload(content_type.to_owned(), bytes.into()),
     };
     payload.map_err(GateError::InvalidJob)
 }

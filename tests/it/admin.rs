@@ -3,6 +3,7 @@
 mod audit;
 pub(crate) mod backoffice;
 mod beacons;
+mod consumers;
 mod controls;
 pub(crate) mod event_reports;
 mod events;

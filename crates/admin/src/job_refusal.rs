@@ -15,11 +15,15 @@ pub(crate) enum JobRefusal {
     UnknownSchedule,
     /// Its target is not `http`.
     NoSigningSecret,
+    /// Its target is not `pull`.
+    PullNotSupported,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
     /// Rules of this queue hold orders in it.
     JobQueueInUse(QueueId),
     JobLeased,
+    /// The lease is not the current one.
+    LeaseEnded,
     JobFinished,
     UnknownDeadLetter,
     /// The jobs are held orders.
@@ -62,6 +66,8 @@ impl JobRefusal {
             Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
             Self::JobQueueInUse(queue) => (StatusCode::CONFLICT, Code::JobQueueInUse.with("queue", queue.as_str())),
+            Self::PullNotSupported => (StatusCode::CONFLICT, Code::PullNotSupported.into()),
+            Self::LeaseEnded => (StatusCode::CONFLICT, Code::LeaseEnded.into()),
             Self::JobLeased => (StatusCode::CONFLICT, Code::JobLeased.into()),
             Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
             Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),

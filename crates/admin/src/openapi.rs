@@ -22,7 +22,7 @@ use vestibule_core::settings::{
 
 use crate::access::COOKIE;
 use crate::api;
-use crate::api::job_queues::JobDraft;
+use crate::api::job_queues::{FailedJob, JobDraft};
 use crate::api::themes::DraftTemplate;
 use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
@@ -117,7 +117,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 17] {
+fn parts() -> [(&'static str, Value); 18] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }
@@ -137,6 +137,7 @@ fn parts() -> [(&'static str, Value); 17] {
         part::<JobTarget>(Usage::Part),
         part::<JobSchedule>(Usage::Part),
         part::<JobDraft>(Usage::Part),
+        part::<FailedJob>(Usage::Part),
         part::<Tenant>(Usage::Request),
         part::<Settings>(Usage::Request),
     ]

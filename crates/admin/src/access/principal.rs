@@ -126,13 +126,16 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
     Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
 }
 
+/// What follows the ID of a job queue in the paths of a token that is limited to jobs.
+const JOBS_SEGMENTS: [&str; 5] = ["jobs", "receive", "acknowledge", "extend", "fail"];
+
 /// Whether a token with this limit may use this endpoint.
 fn is_within(limit: TokenLimit, path: &str) -> bool {
     match limit {
         TokenLimit::Settings => is_one_of(&SETTINGS_PATHS, path),
         TokenLimit::Jobs => {
             let mut segments = path.strip_prefix(PREFIX).unwrap_or(path).split('/').skip(1);
-            segments.next() == Some("job-queues") && segments.nth(1) == Some("jobs")
+            segments.next() == Some("job-queues") && segments.nth(1).is_some_and(|it| JOBS_SEGMENTS.contains(&it))
         }
     }
 }

@@ -23,7 +23,7 @@ const ID_BYTES: usize = 8;
 pub(crate) enum TokenLimit {
     /// Export and import of settings, as needed by `vestibule apply`.
     Settings,
-    /// Enqueuing and reading jobs, as needed by the shop.
+    /// Enqueuing, reading, receiving and settling jobs, as needed by the shop.
     Jobs,
 }
 

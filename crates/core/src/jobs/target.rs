@@ -26,7 +26,7 @@ const FINGERPRINT_BYTES: usize = 4;
 pub enum JobTargetKind {
     /// The worker calls a handler over HTTP.
     Http,
-    /// The jobs are kept for consumers; no worker calls anything.
+    /// Consumers receive the jobs over the API; no worker calls anything.
     Pull,
     /// The jobs are held orders: the worker sends them to the origin of their queue.
     Origin,
@@ -38,7 +38,7 @@ crate::fields! {
     /// Where jobs go.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct JobTarget {
-        /// `http`: a handler is called. `pull`: the jobs are kept, and nothing is called. `origin`: held orders are sent to the
+        /// `http`: a handler is called. `pull`: consumers receive the jobs over the API. `origin`: held orders are sent to the
         /// origin of their queue.
         pub kind: JobTargetKind,
         /// Address of the handler; its origin must be one of the tenant's. Required for `http`, and only for it.

@@ -165,6 +165,8 @@ pub enum FailureReason {
     Connection,
     /// The address of the handler is not allowed.
     AddressRefused,
+    /// The consumer reported a failure.
+    Reported,
     /// The lease expired: the worker was stopped, or lost its connection to the store.
     LeaseExpired,
     /// The job was not finished within `retention`.

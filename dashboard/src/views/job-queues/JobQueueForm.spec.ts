@@ -49,7 +49,7 @@ test('a job queue of held orders has no handler, and the defaults of orders', as
   const requests = await open({ 'POST /api/v1/job-queues': Response.json(jobQueue(), { status: 201 }) })
   await write('ID', 'orders.fifo')
   const target = field('Target') as unknown as HTMLSelectElement
-  target.selectedIndex = 1
+  target.selectedIndex = 2
   target.dispatchEvent(new Event('change'))
   await flushPromises()
   expect(document.body.textContent).not.toContain('Address of the handler')

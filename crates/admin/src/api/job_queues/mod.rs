@@ -1,6 +1,7 @@
 //! Job queues: their settings and statistics. [`jobs`] has the jobs in them.
 
 mod cancel;
+mod consume;
 mod dead_letters;
 mod jobs;
 mod schedules;
@@ -32,6 +33,7 @@ use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
 use crate::state::Admin;
 
+pub(crate) use self::consume::FailedJob;
 pub(crate) use self::jobs::JobDraft;
 pub(crate) use self::views::settings_without_secret;
 
@@ -46,6 +48,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(resume_job_queue))
         .routes(routes!(cancel::drain_job_queue))
         .merge(jobs::routes())
+        .merge(consume::routes())
         .merge(schedules::routes())
         .merge(dead_letters::routes())
 }

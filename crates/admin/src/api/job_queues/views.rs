@@ -193,8 +193,8 @@ pub(crate) struct JobAttempt {
     started_at: u64,
     /// When it ended, in seconds since 1970.
     ended_at: u64,
-    /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `expired` or
-    /// `canceled`; `null` if it succeeded.
+    /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `reported` by
+    /// a consumer, `expired` or `canceled`; `null` if it succeeded.
     #[schema(value_type = Option<String>)]
     reason: Option<FailureReason>,
     /// Status of the response.
@@ -235,7 +235,7 @@ impl Job {
 }
 
 /// A payload as JSON or text, otherwise in base64.
-fn shown(payload: &Payload) -> (Option<Value>, Option<String>) {
+pub(super) fn shown(payload: &Payload) -> (Option<Value>, Option<String>) {
     if payload.is_json()
         && let Ok(value) = serde_json::from_slice(&payload.bytes)
     {

@@ -36,15 +36,25 @@ impl FakeTime {
 
     /// Makes the program that is started go by this clock.
     pub(crate) fn rule(&self, command: &mut Command) {
-        // The C library's own allocator comes first: jemalloc asks for the time before libfaketime is ready to tell it.
-        let preload = format!("{}:libc.so.6", library().display());
         command
-            .env("LD_PRELOAD", preload)
+            .env("LD_PRELOAD", preload())
             .env("FAKETIME_TIMESTAMP_FILE", self.file())
             .env("FAKETIME_FMT", "%s")
             .env("FAKETIME_NO_CACHE", "1")
             .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     }
+
+    /// The environment of a program whose clock is this much ahead or behind: `+5s`.
+    #[must_use]
+    pub fn environment(offset: &str) -> Vec<(String, String)> {
+        let variables = [("LD_PRELOAD", &*preload()), ("FAKETIME", offset), ("FAKETIME_DONT_FAKE_MONOTONIC", "1")];
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+}
+
+/// The C library's own allocator comes first: jemalloc asks for the time before libfaketime is ready to tell it.
+fn preload() -> String {
+    format!("{}:libc.so.6", library().display())
 }
 
 /// Where Debian's package `faketime` puts it, whatever the machine's architecture.

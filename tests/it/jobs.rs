@@ -1,6 +1,7 @@
 //! Job queues.
 
 mod backends;
+mod faults;
 mod held_orders;
 mod order_faults;
 mod visitors;

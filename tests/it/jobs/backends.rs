@@ -4,7 +4,7 @@ mod attempts;
 mod dispatch;
 mod enqueueing;
 mod faults;
-mod fixture;
+pub(super) mod fixture;
 mod groups;
 mod held;
 mod operating;

@@ -63,15 +63,25 @@ pub fn open_store_and_records(variable: &'static str, address: &str, timeout: Du
     Ok((redis.clone(), redis))
 }
 
-/// Opens the backend of job queues at `address` (`VESTIBULE_JOBS_URL`, `--jobs`). In memory, the jobs end with the process.
+/// Opens the backend of job queues at `address` (`VESTIBULE_JOBS_URL`, `--jobs`). In memory, the jobs end with the process. In Redis,
+/// a job is stored once `min_replicas` replicas have it.
 ///
 /// # Errors
-/// The address is invalid.
-pub fn open_jobs(variable: &'static str, address: &str, timeout: Duration) -> Result<Arc<dyn JobBackend>, ConfigError> {
+/// The address is invalid, or replicas are wanted of a process that has none.
+pub fn open_jobs(
+    variable: &'static str,
+    address: &str,
+    timeout: Duration,
+    min_replicas: u8,
+) -> Result<Arc<dyn JobBackend>, ConfigError> {
     if address == MEMORY {
+        if min_replicas > 0 {
+            let reason = "memory has no replicas: set VESTIBULE_JOBS_MIN_REPLICAS to 0, or use a Redis".to_owned();
+            return Err(ConfigError::Store { variable, reason });
+        }
         return Ok(Arc::new(MemoryJobs::new(SystemClock::new())));
     }
-    let options = RedisOptions { timeout, ..RedisOptions::default() };
+    let options = RedisOptions { timeout, min_replicas, ..RedisOptions::default() };
     let invalid = |error: AddressError| ConfigError::Store { variable, reason: error.to_string() };
     Ok(Arc::new(RedisJobs::connect(address, options).map_err(invalid)?))
 }

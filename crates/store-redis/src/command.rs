@@ -27,12 +27,14 @@ pub(crate) struct Command {
     key: Value,
     pub(crate) arguments: Vec<Value>,
     pub(crate) retry: Retry,
+    /// The number of replicas that must have what it writes.
+    pub(crate) replicas: u8,
 }
 
 impl Command {
     /// A command whose first argument is its key.
     pub(crate) fn new(name: &'static str, arguments: Vec<Value>, retry: Retry) -> Self {
-        Self { name, key: arguments.first().cloned().unwrap_or(Value::Null), arguments, retry }
+        Self { name, key: arguments.first().cloned().unwrap_or(Value::Null), arguments, retry, replicas: 0 }
     }
 
     /// A call of a function of the library.
@@ -45,13 +47,19 @@ impl Command {
         let keys: Vec<Value> = keys.into_iter().map(Value::from).collect();
         let key = keys.first().cloned().unwrap_or(Value::Null);
         let head = [Value::String(function.0.clone()), Value::String(keys.len().to_string().into())];
-        Self { name: "FCALL", key, arguments: head.into_iter().chain(keys).chain(arguments).collect(), retry }
+        let arguments = head.into_iter().chain(keys).chain(arguments).collect();
+        Self { name: "FCALL", key, arguments, retry, replicas: 0 }
+    }
+
+    /// The same, confirmed by so many replicas.
+    pub(crate) fn confirmed_by(self, replicas: u8) -> Self {
+        Self { replicas, ..self }
     }
 
     /// Loads the library on the node of this command.
     pub(crate) fn load_library(&self) -> Self {
         let arguments = vec![Value::from_static_str("LOAD"), Value::String(LIBRARY.source.clone())];
-        Self { name: "FUNCTION", key: self.key.clone(), arguments, retry: Retry::Safe }
+        Self { name: "FUNCTION", key: self.key.clone(), arguments, retry: Retry::Safe, replicas: 0 }
     }
 
     /// A harmless command for the node of this one, which shows that the connection works.

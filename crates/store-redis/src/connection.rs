@@ -132,20 +132,31 @@ impl Connection {
         }
     }
 
-    /// Sends a command once the connection is established.
+    /// Sends a command once the connection is established. If replicas must confirm it, `WAIT` follows at once, over the same
+    /// connection: on another one it would know nothing of the command. Further commands of the connection wait for it.
     pub(crate) async fn send(&self, command: Command, deadline: Instant) -> Result<Value, CommandError> {
         timeout_at(deadline, self.established())
             .await
             .map_err(|_| CommandError::NotSent("not connected".to_owned()))?;
-        let never = command.retry == Retry::Never;
-        let options = Options {
-            timeout: Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))),
-            fail_fast: never,
-            max_attempts: never.then_some(1),
-            ..Options::default()
-        };
-        let custom = CustomCommand::new_static(command.name, command.cluster_hash(), false);
-        Ok(self.client.with_options(&options).custom(custom, command.arguments).await?)
+        let once = command.retry == Retry::Never || command.replicas > 0;
+        let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let options =
+            Options { timeout: Some(rest), fail_fast: once, max_attempts: once.then_some(1), ..Options::default() };
+        let (hash, replicas) = (command.cluster_hash(), command.replicas);
+        let client = self.client.with_options(&options);
+        let sent = client.custom(CustomCommand::new_static(command.name, hash.clone(), false), command.arguments);
+        if replicas == 0 {
+            return Ok(sent.await?);
+        }
+        let limit = vec![i64::from(replicas), rest.as_millis() as i64];
+        let confirmed = client.custom::<i64, _>(CustomCommand::new_static("WAIT", hash, false), limit);
+        let (reply, confirmed) = tokio::join!(biased; sent, confirmed);
+        match (reply?, confirmed?) {
+            (reply, confirmed) if confirmed >= i64::from(replicas) => Ok(reply),
+            (_, confirmed) => {
+                Err(CommandError::Unavailable(format!("{confirmed} of {replicas} replicas have confirmed it in time")))
+            }
+        }
     }
 }
 

@@ -28,7 +28,9 @@ use packing::{id, pack_outcome, pack_settings};
 
 /// A backend that keeps the jobs in Redis.
 pub struct RedisJobs {
-    client: Arc<Client>,
+    client: Client,
+    /// For operations that replicas confirm: their connections wait for it, which others must not.
+    confirmed: Option<(Client, u8)>,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -40,9 +42,27 @@ impl RedisJobs {
     /// Returns an error for an invalid address, unreadable TLS certificates, or a client that can't be created.
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
-        let client = Client::open(config, options.timeout);
-        let client = client.map_err(|error| AddressError::Client(error.details().to_owned()))?;
-        Ok(Self { client: Arc::new(client), clock: options.clock })
+        let open = || {
+            let client = Client::open(config.clone(), options.timeout);
+            client.map_err(|error| AddressError::Client(error.details().to_owned()))
+        };
+        let replicas = options.min_replicas;
+        let confirmed = (replicas > 0).then(open).transpose()?.map(|client| (client, replicas));
+        Ok(Self { client: open()?, confirmed, clock: options.clock })
+    }
+
+    /// Calls a function whose effect must not be lost if a replica takes over.
+    async fn run_confirmed(
+        &self,
+        settings: &JobQueueSettings,
+        function: &Function,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Result<Reply, JobBackendError> {
+        let command = self.command(settings, function, arguments, Retry::Safe)?;
+        match &self.confirmed {
+            None => execute(&self.client, command).await,
+            Some((client, replicas)) => execute(client, command.confirmed_by(*replicas)).await,
+        }
     }
 
     async fn run(
@@ -52,15 +72,28 @@ impl RedisJobs {
         arguments: impl IntoIterator<Item = Value>,
         retry: Retry,
     ) -> Result<Reply, JobBackendError> {
+        execute(&self.client, self.command(settings, function, arguments, retry)?).await
+    }
+
+    fn command(
+        &self,
+        settings: &JobQueueSettings,
+        function: &Function,
+        arguments: impl IntoIterator<Item = Value>,
+        retry: Retry,
+    ) -> Result<Command, JobBackendError> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let arguments = [now, pack_settings(settings)?].into_iter().chain(arguments);
-        let command = Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry);
-        let reply = self.client.execute(command, Instant::now()).await.map_err(|failed| match failed {
-            CommandError::NotSent(reason) => JobBackendError::NotSent(reason),
-            failed => error(failed.into()),
-        })?;
-        Reply::of(reply).map_err(error)
+        Ok(Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry))
     }
+}
+
+async fn execute(client: &Client, command: Command) -> Result<Reply, JobBackendError> {
+    let reply = client.execute(command, Instant::now()).await.map_err(|failed| match failed {
+        CommandError::NotSent(reason) => JobBackendError::NotSent(reason),
+        failed => error(failed.into()),
+    })?;
+    Reply::of(reply).map_err(error)
 }
 
 /// A random number that tells calls of `enqueue` apart.
@@ -90,7 +123,7 @@ impl JobBackend for RedisJobs {
             arguments.extend(packing::new_job(settings, job)?);
         }
         // A repeated call answers as the first one did.
-        let mut reply = self.run(settings, &functions().enqueue_jobs, arguments, Retry::Safe).await?;
+        let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments).await?;
         let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
         let mut answers = answers.map_err(error)?;
         answers.resize(count, Enqueued::Full);
@@ -108,7 +141,12 @@ impl JobBackend for RedisJobs {
         let arguments = leases.iter().flat_map(|Extension { lease, seconds, is_sent }| {
             [id(lease.job), text(lease.receive_count), text(*seconds), text(u8::from(*is_sent))]
         });
-        let mut reply = self.run(settings, &functions().extend_leases, arguments, Retry::Safe).await?;
+        let extend = &functions().extend_leases;
+        let mut reply = if leases.iter().any(|lease| lease.is_sent) {
+            self.run_confirmed(settings, extend, arguments).await?
+        } else {
+            self.run(settings, extend, arguments, Retry::Safe).await?
+        };
         leases.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 

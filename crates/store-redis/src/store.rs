@@ -39,11 +39,14 @@ pub struct RedisOptions {
     /// Maximum number of concurrent visits to one queue that share a call; 1 to 256, 64 by default.
     /// Larger batches save little and delay the others.
     pub batch_max: usize,
+    /// The number of replicas that must have a job, or the mark of a held order that is about to be sent, before it counts as
+    /// stored. It concerns jobs only; 0 by default.
+    pub min_replicas: u8,
 }
 
 impl Default for RedisOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(250), clock: None, batch_max: 64 }
+        Self { timeout: Duration::from_millis(250), clock: None, batch_max: 64, min_replicas: 0 }
     }
 }
 

@@ -22,6 +22,10 @@ pub(crate) struct StoreOptions {
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
 
+    /// How many replicas of the Redis of the jobs must have a job before it counts as stored (0 to 5)
+    #[arg(long, env = "VESTIBULE_JOBS_MIN_REPLICAS", default_value_t = 0, value_parser = whole::<u8>(0..=5), value_name = "REPLICAS")]
+    pub(crate) jobs_min_replicas: u8,
+
     /// Timeout of a store operation, in milliseconds (10 to 10000)
     #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,
@@ -45,7 +49,7 @@ impl StoreOptions {
         store: &Arc<dyn Store>,
     ) -> anyhow::Result<Arc<JobQueues>> {
         let flag = if self.jobs.is_some() { "--jobs" } else { "--store" };
-        let backend = open_jobs(flag, self.jobs_address(), self.timeout())?;
+        let backend = open_jobs(flag, self.jobs_address(), self.timeout(), self.jobs_min_replicas)?;
         Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
     }
 }

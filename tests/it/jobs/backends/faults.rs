@@ -14,7 +14,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::{Clock, ManualClock};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
-use vestibule_tests::{Redis, TcpProxy, wait_until};
+use vestibule_tests::{Cluster, Redis, TcpProxy, wait_until};
 
 use super::fixture::{START, job, number_of, random_id, settings_of};
 
@@ -126,6 +126,42 @@ async fn f02_append_only_file_keeps_accepted_jobs() {
     assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
     assert!(stats.counters.enqueued >= accepted.len() as u64);
     assert_eq!(stats.counters.acknowledged, stats.counters.enqueued);
+}
+
+/// F3: the primary of a cluster is killed, and its replica takes over.
+#[tokio::test]
+async fn f03_jobs_that_a_replica_has_survive_a_failover() {
+    let cluster = Cluster::with_replicas().await;
+    let clock = Arc::new(ManualClock::at(START));
+    let (timeout, settings) = (Duration::from_secs(2), fifo());
+    let options = |min_replicas| {
+        let clock: Arc<dyn Clock> = clock.clone();
+        RedisOptions { timeout, clock: Some(clock), min_replicas, ..RedisOptions::default() }
+    };
+    let [careful, quick] = [1, 0].map(|replicas| RedisJobs::connect(&cluster.url(), options(replicas)).unwrap());
+    until_back(&careful, &settings).await;
+    let key = format!("vestibule:{{jobs:{}}}:ready", settings.id);
+    let primary = cluster.primary_of(&key).await.unwrap();
+    let replica = cluster.replica_of(primary).await.unwrap();
+    let enqueue = async |jobs: &RedisJobs, number| {
+        jobs.enqueue(&settings, vec![job(number, Some(&group_of(number)))]).await.map(|answers| answers[0])
+    };
+    let mut accepted = HashSet::new();
+    for number in 0..200 {
+        assert_eq!(enqueue(&careful, number).await.unwrap(), Enqueued::Accepted);
+        accepted.insert(number);
+    }
+    replica.freeze();
+    let unconfirmed = enqueue(&careful, 1_000).await;
+    assert!(matches!(unconfirmed, Err(JobBackendError::Unavailable(_))), "{unconfirmed:?}");
+    assert_eq!(enqueue(&quick, 1_001).await.unwrap(), Enqueued::Accepted, "nobody confirms it");
+    primary.kill();
+    replica.thaw();
+    until_back(&careful, &settings).await;
+    until_back(&quick, &settings).await;
+    let seen = drain(&quick, &settings, &clock).await;
+    let lost: Vec<_> = accepted.difference(&seen).collect();
+    assert!(lost.is_empty(), "{lost:?}");
 }
 
 /// F2, without persistence.

@@ -243,16 +243,14 @@ local function check_work(record, enforced, needed, is_delayed)
   return LIMITS.NEEDS_PROOF, needed
 end
 
--- The content of the bucket of joins_per_second now; see rule 4.
+-- The content of the bucket of joins_per_second now. A bucket is filled by a rate per minute.
 local function join_credit(rate)
-  local credit, at = string.match(call('HGET', STATE, 'join_bucket') or '0 0', '(%d+) (%d+)')
-  credit, at = tonumber(credit), math.min(tonumber(at), now)
-  local elapsed = math.min(now - at, ELAPSED_MAX * SECOND)
-  return math.min(credit + elapsed * rate * 60, math.max(rate * 60 * SECOND, ADMISSION_COST))
+  local credit, at = buckets.read(call('HGET', STATE, 'join_bucket'))
+  return (buckets.refill(credit, math.min(at, now), rate * 60, nil, now))
 end
 
 local function save_join_credit(credit)
-  call('HSET', STATE, 'join_bucket', string.format('%d %d', credit, now))
+  call('HSET', STATE, 'join_bucket', buckets.text(credit, now))
 end
 
 function limits.reject(reason, name, retry_after)

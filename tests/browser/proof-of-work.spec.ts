@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
+
 import { expectAccessible } from './axe.ts'
 import { filterCookies } from './cookie-filter.ts'
-import { part, queue } from './queue.ts'
+import { part, queue, QUEUE } from './queue.ts'
 import { expect, test } from './server.ts'
 
 /** Nobody is admitted, and every newcomer proves work of this many key derivations in the mean. */
@@ -29,6 +31,65 @@ test('a newcomer solves a challenge and joins without a reload', async ({ serve,
   expect(documents).toBe(1)
   expect(errors.filter((error) => error.includes('Content Security Policy'))).toEqual([])
   await page.reload()
+  await expect(part(page, 'position')).toHaveText('1')
+})
+
+/** The calculation of difficulty 1 with the default effort. */
+const DEFAULT_EFFORT = 2500
+/** How much slower a low-end phone runs scripts. The browser throttles the page only, not its workers. */
+const SLOWER = 6
+
+test('a slow page stays usable while the browser calculates', async ({ serve, page }) => {
+  const gate = await serve(proving(DEFAULT_EFFORT))
+  const browser = await page.context().newCDPSession(page)
+  await browser.send('Emulation.setCPUThrottlingRate', { rate: SLOWER })
+  await page.addInitScript(() => {
+    const tasks: PerformanceEntry[] = []
+    new PerformanceObserver((list) => tasks.push(...list.getEntries())).observe({ type: 'longtask', buffered: true })
+    Object.assign(window, { longTasks: tasks })
+  })
+  // Nothing asks the page meanwhile: that would be a task as well.
+  const joined = page.waitForResponse('**/_vestibule/join?*', { timeout: 8000 })
+  await page.goto(gate.at('shop.localhost', '/'))
+  expect((await joined).status()).toBe(200)
+  const tasks = await page.evaluate(() => {
+    const [challenge, join] = ['challenge', 'join'].map((name) =>
+      performance.getEntriesByType('resource').find((entry) => entry.name.includes(`/_vestibule/${name}?`)),
+    ) as PerformanceResourceTiming[]
+    const { longTasks } = window as unknown as { longTasks: PerformanceEntry[] }
+    const calculating = longTasks.filter(({ startTime }) => startTime > challenge!.responseEnd && startTime < join!.startTime)
+    return calculating.map(({ startTime, duration }) => `${duration} ms at ${startTime}`)
+  })
+  expect(tasks).toEqual([])
+})
+
+/** A page of the site with the widget in a form. */
+const WIDGET = `<!doctype html><html lang="en"><title>The shop</title><script type="module" src="/altcha.js"></script>
+<form><altcha-widget challenge="/_vestibule/challenge?queue=${QUEUE}"></altcha-widget></form></html>`
+
+test('the ALTCHA widget joins the line', async ({ serve, page }) => {
+  const gate = await serve(proving(500))
+  const script = resolve(import.meta.dirname, 'node_modules/altcha/dist/main/altcha.min.js')
+  await page.route('**/form', (route) => route.fulfill({ contentType: 'text/html', body: WIDGET }))
+  await page.route('**/altcha.js', (route) => route.fulfill({ contentType: 'text/javascript', path: script }))
+  // The first visit, and the second one, which says that a proof is needed.
+  await page.goto(gate.at('shop.localhost', `/_vestibule/status?queue=${QUEUE}`))
+  await page.reload()
+  await page.goto(gate.at('shop.localhost', '/form'))
+  await page.getByRole('checkbox').press('Space')
+  const field = page.locator('input[name="altcha"]')
+  await expect(field).toHaveValue(/^[\w+/]{100,}=*$/)
+  const altcha = await field.inputValue()
+  const status = await page.evaluate(
+    async ([url, altcha]) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ altcha }) })
+      return answer.status
+    },
+    [`/_vestibule/join?queue=${QUEUE}`, altcha] as const,
+  )
+  expect(status).toBe(200)
+  await page.goto(gate.at('shop.localhost', '/'))
   await expect(part(page, 'position')).toHaveText('1')
 })
 

@@ -7,7 +7,7 @@ mod ending;
 mod invitations;
 mod join_reports;
 mod keeping;
-mod limits;
+pub(crate) mod limits;
 mod modes;
 mod order;
 pub(crate) mod phases;
@@ -239,6 +239,7 @@ suite! {
     }
     proof_of_work {
         proof_of_work_is_required_of_newcomers,
+        proof_of_an_earlier_epoch_counts_for_nothing,
         proof_of_work_is_monitored,
         proof_of_work_grows_with_the_joins_of_an_address,
         proof_of_work_grows_with_the_joins_of_the_queue,

@@ -14,10 +14,11 @@ use vestibule_core::identity::KeySet;
 use vestibule_core::jobs::{JobQueueSettings, JobTargetKind};
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, Mode, Origin,
-    Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, event_problems, queues_unmatched, untrusted_headers,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, LimitMode, Mode,
+    Origin, Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, event_problems, queues_unmatched,
+    untrusted_headers,
 };
-use vestibule_core::{Clock as _, Micros, SaleKeys, SystemClock, Timestamp};
+use vestibule_core::{Clock as _, Micros, NetworkClass, SaleKeys, SystemClock, Timestamp};
 use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::parse_sale_keys;
@@ -284,6 +285,26 @@ fn list_warnings(queue: &Settings, lists: &Networks) -> Vec<String> {
     unknown.map(|(field, name)| format!("{field}: --networks has no list \"{name}\"; {known}")).collect()
 }
 
+/// Measures against automated clients that affect visitors who do no harm.
+fn protection_warnings(rules: &LineRules) -> Vec<String> {
+    let (protection, mut found) = (&rules.protection, Vec::new());
+    let is_limited = protection.per_address.or(protection.per_network).is_some();
+    let is_any_shared = !protection.lists.shared.is_empty() || protection.networks.any_is(NetworkClass::Shared);
+    if protection.mode == LimitMode::Enforce && is_limited && !is_any_shared {
+        found.push(
+            "protection.mode is \"enforce\" and no network is \"shared\": visitors of a mobile carrier share its addresses and limits"
+                .to_owned(),
+        );
+    }
+    if protection.pre_ticket_from.is_some() && protection.pre_ticket_max_age > rules.hold_ttl {
+        found.push(format!(
+            "protection.pre_ticket_max_age is {} and hold_ttl is {}: a first visit counts for longer than a position is kept",
+            protection.pre_ticket_max_age, rules.hold_ttl
+        ));
+    }
+    found
+}
+
 fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec<String> {
     let mut found = Vec::new();
     for event in queue.line.events.iter() {
@@ -308,6 +329,7 @@ fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec
     if is_restricted && !queue.invitations.iter().any(|batch| batch.is_valid_at(now)) {
         found.push("access is \"invited\" and no batch of invitations is valid now: nobody joins".to_owned());
     }
+    found.extend(protection_warnings(&queue.line));
     found.extend(plan.warnings_about(&queue.id).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {
         found.push("host \"*\" also matches hosts that are misspelled in other queues".to_owned());

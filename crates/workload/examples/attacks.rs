@@ -1,11 +1,13 @@
-//! Simulates sales under attack, and writes the results as tables into `docs/attacks.md`: `make attacks`.
+//! Simulates sales under attack, and writes the results as tables into `docs/attacks.md`: `make attacks`. Arguments name the tables
+//! to write; without any, all are.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
-use vestibule_core::line::LineRules;
-use vestibule_core::settings::{LimitMode, OnExceed, Protection};
+use anyhow::{Context as _, Result, bail};
+use vestibule_core::line::{ATTACK_LIMIT_PART, LineRules};
+use vestibule_core::settings::{LimitMode, OnExceed, ProofOfWork, Protection};
+use vestibule_core::{ATTACK_FACTOR, ProofMode};
 use vestibule_workload::checks::Figures;
 use vestibule_workload::simulation::{SimulationResult, simulate_until};
 use vestibule_workload::{
@@ -18,7 +20,12 @@ type Table = fn() -> Result<String>;
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/attacks.md";
 /// The lines between which a table is written.
-const MARKS: [(&str, Table); 3] = [("farms", farms), ("cookieless", cookieless), ("pre-ticket-from", pre_ticket_from)];
+const MARKS: [(&str, Table); 4] = [
+    ("farms", farms),
+    ("proof-of-work", proof_of_work),
+    ("cookieless", cookieless),
+    ("pre-ticket-from", pre_ticket_from),
+];
 /// The seed of all simulations.
 const SEED: u64 = 1;
 
@@ -31,16 +38,28 @@ enum Measures {
     TwoStep(u64),
     /// The same, and at most 20 joins of an address and 400 of a network in ten minutes.
     Limits,
+    /// The same, and every newcomer proves work.
+    Proof,
+    /// As in attack mode: half of the limits, and four times the work.
+    AttackMode,
 }
 
 impl Measures {
     fn protection(self) -> Protection {
+        let enforced = Protection { mode: LimitMode::Enforce, on_exceed: OnExceed::Reject, ..Protection::default() };
+        let proof_of_work = ProofOfWork { mode: ProofMode::Always, ..ProofOfWork::default() };
         match self {
             Self::Off => Protection { mode: LimitMode::Off, ..Protection::without_pre_tickets() },
             Self::TwoStep(from) => Protection { pre_ticket_from: Some(from), ..Protection::default() },
-            Self::Limits => {
-                Protection { mode: LimitMode::Enforce, on_exceed: OnExceed::Reject, ..Protection::default() }
-            }
+            Self::Limits => enforced,
+            Self::Proof => Protection { proof_of_work, ..enforced },
+            Self::AttackMode => Protection {
+                pre_ticket_from: Some(0),
+                per_address: enforced.per_address.map(|limit| limit / ATTACK_LIMIT_PART),
+                per_network: enforced.per_network.map(|limit| limit / ATTACK_LIMIT_PART),
+                proof_of_work: ProofOfWork { effort: proof_of_work.effort * ATTACK_FACTOR, ..proof_of_work },
+                ..enforced
+            },
         }
     }
 }
@@ -78,6 +97,14 @@ const FARMS: [(&str, &str); 11] = [
     ("20,000 sessions, 1 address", "farm:sessions=20000"),
     ("20,000 sessions, 1,000 addresses in 16 networks", "farm:sessions=20000,addresses=1000,networks=16"),
     ("20,000 sessions, 10,000 addresses in 8,000 networks", "farm:sessions=20000,addresses=10000,networks=8000"),
+];
+
+/// Farms of 20,000 sessions that solve challenges. A graphics card is as fast as some 2,400 processor cores.
+const COMPUTING_FARMS: [(&str, &str); 4] = [
+    ("1 address, 64 cores", "farm:sessions=20000,cores=64"),
+    ("1,000 addresses in 16 networks, 64 cores", "farm:sessions=20000,addresses=1000,networks=16,cores=64"),
+    ("10,000 addresses in 8,000 networks, 64 cores", "farm:sessions=20000,addresses=10000,networks=8000,cores=64"),
+    ("the same with a graphics card", "farm:sessions=20000,addresses=10000,networks=8000,cores=2400"),
 ];
 
 impl Scenario {
@@ -129,6 +156,22 @@ fn farms() -> Result<String> {
             count(&two_step, "bot_requests_per_slot"),
         )?;
         eprintln!("{name}: {} without measures, {} with limits", share(&off), share(&limits));
+    }
+    Ok(table)
+}
+
+fn proof_of_work() -> Result<String> {
+    let mut table = "| farm | limits | and proof of work | and attack mode | its positions in attack mode |\n\
+                     | --- | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for (name, farm) in COMPUTING_FARMS {
+        let all = [Measures::Limits, Measures::Proof, Measures::AttackMode].map(|measures| SALE.run(farm, measures));
+        let [limits, proof, attack_mode] = all;
+        let (limits, proof, attack_mode) = (limits?, proof?, attack_mode?);
+        let share = |figures| percent(figures, "bot_share_of_admissions");
+        let positions = count(&attack_mode, "bot_sessions");
+        writeln!(table, "| {name} | {} | {} | {} | {positions} |", share(&limits), share(&proof), share(&attack_mode))?;
+        eprintln!("{name}: {} with proof of work, {} in attack mode", share(&proof), share(&attack_mode));
     }
     Ok(table)
 }
@@ -193,7 +236,12 @@ fn replaced(page: &str, name: &str, table: &str) -> Result<String> {
 fn main() -> Result<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
     let mut page = std::fs::read_to_string(&path)?;
-    for (name, table) in MARKS {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let tables = MARKS.map(|(name, _)| name);
+    if let Some(unknown) = wanted.iter().find(|name| !tables.contains(&name.as_str())) {
+        bail!("unknown table {unknown:?}; use {}", tables.join(", "));
+    }
+    for (name, table) in MARKS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|it| it == name)) {
         page = replaced(&page, name, &table()?)?;
         std::fs::write(&path, &page)?;
     }

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
 mod connections;
+mod joins;
 mod sales;
 
 use std::sync::Arc;
@@ -169,15 +170,20 @@ const WAITING: [usize; 3] = [1_000, 100_000, 1_000_000];
 
 #[tokio::main]
 async fn main() {
-    // One table alone: `cargo bench -p vestibule-tests --bench redis -- sales`.
+    // One table alone: `cargo bench -p vestibule-tests --bench redis -- sales`, `-- joins` or `-- connections`.
     let only = |table: &str| std::env::args().any(|argument| argument == table);
     if only("connections") {
         return connections::run().await;
+    }
+    if only("joins") {
+        return joins::run().await;
     }
     if !only("sales") {
         visits().await;
         println!();
         connections::run().await;
+        println!();
+        joins::run().await;
     }
     println!("\n| waiting | operation | CPU of Redis, us | beside | CPU of that, us | ratio |");
     println!("| ---: | --- | ---: | --- | ---: | ---: |");

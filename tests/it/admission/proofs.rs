@@ -1,7 +1,10 @@
 //! Proof of work: a newcomer gets a challenge, and joins with its solution or after a waiting time.
 
+use std::time::Instant;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -225,4 +228,27 @@ async fn late_challenge_keeps_no_arrival(keeper: StoreSetup) {
         (joined.status, &joined.json()["joined_at"]),
         (StatusCode::OK, &json!(fixture.stats().await.now.seconds()))
     );
+}
+
+/// In one process, as others make challenges of their own.
+#[tokio::test]
+async fn process_makes_at_most_200_challenges_a_second() {
+    let fixture = GateFixture::open(StoreSetup::memory(), proving()).await;
+    let mut visitors = Vec::new();
+    for _ in 0..400 {
+        let mut visitor = fixture.visitor();
+        visitor.navigate("/").await;
+        visitors.push(visitor);
+    }
+    let (challenge, started) = (fixture.own("challenge"), Instant::now());
+    let answers = join_all(visitors.iter_mut().map(|visitor| visitor.fetch(&challenge))).await;
+    // The last of these seconds has begun.
+    let seconds = started.elapsed().as_secs() as usize + 2;
+    let made = answers.iter().filter(|answer| answer.status == StatusCode::OK).count();
+    assert!(made <= 200 * seconds, "{made} in {seconds} s");
+    let refused = answers.iter().find(|answer| answer.status == StatusCode::TOO_MANY_REQUESTS);
+    if let Some(refused) = refused {
+        assert_eq!(refused.json()["join"]["reason"], "challenges");
+    }
+    assert!(refused.is_some() || seconds > 2, "all 400 are made");
 }

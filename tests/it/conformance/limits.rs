@@ -20,7 +20,7 @@ pub(super) fn rejecting(per_address: u64, per_network: u64) -> Value {
 }
 
 /// The client with this address.
-pub(super) fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
+pub(crate) fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
     let networks = ClientNetworks::of(address.parse().unwrap()).unwrap();
     let digest = |kind, prefix: String| fixture.bench.signer.prefix_digest(kind, &fixture.queue, 1, &prefix).unwrap();
     let prefixes = ClientDigests {

@@ -35,6 +35,16 @@ pub(super) async fn proof_of_work_is_required_of_newcomers(bench: &StoreFixture)
     assert_eq!((counters.challenged, counters.would_challenge), (2, 0), "who asks again is counted once");
 }
 
+pub(super) async fn proof_of_an_earlier_epoch_counts_for_nothing(bench: &StoreFixture) {
+    let fixture = bench.open(proving("always")).await;
+    let [proven, delayed] = [proven(&fixture, 1), fixture.first_visit().requiring(1)];
+    fixture.advance_seconds(60);
+    fixture.store().reset(&fixture.queue).await.unwrap();
+    for earlier in [proven, delayed] {
+        assert_eq!(required(&fixture.redeem(earlier).await), Some(1));
+    }
+}
+
 pub(super) async fn proof_of_work_is_monitored(bench: &StoreFixture) {
     let fixture = bench.open(limits(json!({ "proof_of_work": { "mode": "always" } }))).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 3).await, 3);

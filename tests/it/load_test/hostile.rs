@@ -1,9 +1,10 @@
 //! Hostile clients beside visitors: what they take of a real gate, and what of a simulated one.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sha2::Sha256;
 use vestibule_core::SystemClock;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::Settings;
@@ -31,10 +32,20 @@ fn workload(visitors: u32, seconds: f64, shopping: Shopping, hostile: &[&str]) -
 
 /// Runs a workload against a gate behind a trusted proxy.
 async fn attack(workload: Workload, settings: &Value, seconds: u64) -> RunResult {
+    let (_origin, gate) = protected_gate(settings).await;
+    rehearse(workload, &gate, seconds).await
+}
+
+/// A site with a gate behind a trusted proxy.
+async fn protected_gate(settings: &Value) -> (Origin, GateUnderTest) {
     let (origin, store) = (Origin::start(), Arc::new(MemoryStore::new(SystemClock::new())));
     let document = document_of("tour", HOST, &origin.url(), settings);
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let gate = GateUnderTest::start_with(store, &document, options).await;
+    (origin, gate)
+}
+
+async fn rehearse(workload: Workload, gate: &GateUnderTest, seconds: u64) -> RunResult {
     let test = LoadTest {
         workload,
         target: Target::new(&format!("http://{}/", gate.address()), Some(HOST), Some("tour"), false).unwrap(),
@@ -166,4 +177,25 @@ pub(super) async fn assert_flood_is_harmless(rate: u32, visitors: u32, seconds: 
 #[tokio::test]
 async fn flood_without_cookies_costs_the_store_nothing() {
     assert_flood_is_harmless(150, 20, 4).await;
+}
+
+/// A farm that computes in attack mode: each of its positions takes it the work of difficulty 4.
+pub(super) async fn assert_positions_cost_computing_time() {
+    let (_origin, gate) = protected_gate(&json!({ "quota": 50 })).await;
+    gate.store().set_attack_mode(&"tour".parse().unwrap(), 600).await.unwrap();
+    let farm = ["farm:sessions=16,addresses=16,networks=16,cores=2,proof=solve"];
+    // The visitor stays until the farm is done.
+    let result = rehearse(workload(1, 1.0, Shopping::Fixed(600.0), &farm), &gate, 75).await;
+    let figures = figures(&result, 50, 30);
+    assert!(value(&figures, "bot_admissions") >= 12.0, "{}", value(&figures, "bot_admissions"));
+    let (started, mut key) = (Instant::now(), [0; 32]);
+    for number in 0..1000_u32 {
+        pbkdf2::pbkdf2_hmac::<Sha256>(&number.to_be_bytes(), &[7; 16], 1000, &mut key);
+    }
+    let derivation = started.elapsed().as_secs_f64() / 1000.0;
+    let seconds = value(&figures, "bot_cpu_seconds_per_slot");
+    let derivations = seconds / derivation;
+    println!("{seconds:.2} core-seconds per position, {derivations:.0} derivations of {derivation:.5} s");
+    // Four times the default effort in the mean, of sixteen random numbers up to twice that.
+    assert!(derivations >= 6_000.0, "{derivations}");
 }

@@ -91,6 +91,26 @@ async fn events_are_listed_in_utc_and_local_time() {
 }
 
 #[tokio::test]
+async fn protection_that_affects_other_visitors_is_a_warning() {
+    let enforced = "quota = 5\n[queues.protection]\nmode = \"enforce\"\non_exceed = \"reject\"\n";
+    let shared = format!("{enforced}[queues.protection.networks]\n\"203.0.113.0/24\" = \"shared\"");
+    let unlimited = format!("{enforced}per_address = \"none\"\nper_network = \"none\"");
+    let age = "quota = 5\nhold_ttl = 60\n[queues.protection]\npre_ticket_max_age = 90";
+    for (lines, words) in [
+        (enforced, Some("no network is \"shared\"")),
+        (&shared, None),
+        (&unlimited, None),
+        (age, Some("protection.pre_ticket_max_age is 90 and hold_ttl is 60")),
+    ] {
+        let ordinary = "protection = { pre_ticket_from = \"none\" }\n";
+        let file = SettingsFile::of(&settings("https://www.example.com", lines).replace(ordinary, ""));
+        let (status, said) = run(&["check", &file.shown()]).await;
+        assert_eq!((status, said.contains("warning: ")), (0, words.is_some()), "{lines}: {said}");
+        assert!(said.contains(words.unwrap_or_default()), "{lines}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn events_that_will_not_take_place_are_warnings() {
     let past = sale(now() - 7200, now() - 7000);
     for (lines, words) in [

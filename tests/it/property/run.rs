@@ -212,7 +212,8 @@ impl Run {
     }
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, reference: &T, other: &T) -> Result<(), String> {
+/// Both must be the same.
+pub(super) fn same<T: PartialEq + std::fmt::Debug>(what: &str, reference: &T, other: &T) -> Result<(), String> {
     if reference == other {
         return Ok(());
     }

@@ -164,7 +164,7 @@ impl Line {
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         self.advance_event_windows(now);
-        (self.client, self.work) = (visit.client, JoinWork::of(visit));
+        (self.client, self.work) = (visit.client, JoinWork::of(visit, self.rules.epoch));
         (self.refusal, self.joined_late) = (None, false);
         let ticket = ticket.filter(|ticket| !self.is_void(now, ticket));
         let formed = self.order.is_empty();

@@ -57,13 +57,10 @@ impl Line {
     /// A visitor whose ticket holds no position joins: the session of the pre-ticket, or a new one unless that needs a
     /// pre-ticket. Returns the session, and whether a pre-ticket is needed.
     pub(super) fn enter(&mut self, now: Micros, visit: &Visit) -> (Option<RecognizedSession>, bool) {
-        let pre_ticket = visit.redeem.as_ref().filter(|_| visit.ticket.is_none());
-        if let Some(account) = visit.account
-            && let Some(pre_ticket) = pre_ticket.filter(|pre_ticket| pre_ticket.epoch() == self.rules.epoch)
-        {
-            return (self.redeem_as(now, visit, pre_ticket, account), false);
-        }
-        if let Some(pre_ticket) = pre_ticket.filter(|pre_ticket| pre_ticket.epoch() == self.rules.epoch) {
+        if let Some(pre_ticket) = visit.redeemed(self.rules.epoch) {
+            if let Some(account) = visit.account {
+                return (self.redeem_as(now, visit, pre_ticket, account), false);
+            }
             let is_ended = self.is_ended(now, pre_ticket.session());
             return (self.redeem(now, visit, pre_ticket), is_ended && self.mode(now).accepts_joins());
         }

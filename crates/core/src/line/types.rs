@@ -68,6 +68,11 @@ impl Visit {
         Self { ticket: Some(ticket), ..Self::default() }
     }
 
+    /// The pre-ticket that this visit redeems in a line of this epoch.
+    pub(super) fn redeemed(&self, epoch: u64) -> Option<&PreTicket> {
+        self.redeem.as_ref().filter(|pre_ticket| self.ticket.is_none() && pre_ticket.epoch() == epoch)
+    }
+
     /// A read-only visit with this ticket.
     #[must_use]
     pub fn reading(ticket: Ticket) -> Self {

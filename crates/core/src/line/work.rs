@@ -37,10 +37,10 @@ pub(super) struct JoinWork {
 }
 
 impl JoinWork {
-    /// What this visit proves.
-    pub(super) fn of(visit: &Visit) -> Self {
+    /// What this visit proves to a line of this epoch.
+    pub(super) fn of(visit: &Visit, epoch: u64) -> Self {
         let is_exempt = visit.head_start.is_some();
-        let Some(pre_ticket) = &visit.redeem else { return Self { is_exempt, ..Self::default() } };
+        let Some(pre_ticket) = visit.redeemed(epoch) else { return Self { is_exempt, ..Self::default() } };
         let required = pre_ticket.difficulty().map(u64::from);
         let delayed_from = |difficulty| pre_ticket.first_visit().add_seconds(delay_of(difficulty));
         Self {

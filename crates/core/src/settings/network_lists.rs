@@ -67,6 +67,12 @@ impl ClassifiedNetworks {
         self.0.is_empty()
     }
 
+    /// Whether any network has this class.
+    #[must_use]
+    pub fn any_is(&self, class: NetworkClass) -> bool {
+        self.0.values().any(|it| *it == class)
+    }
+
     /// The class of the longest prefix that contains the address.
     #[must_use]
     pub fn class_of(&self, address: IpAddr) -> Option<NetworkClass> {

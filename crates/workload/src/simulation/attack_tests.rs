@@ -1,15 +1,17 @@
 //! What hostile clients take of a simulated queue, with and without measures.
 
-use vestibule_core::ProofMode;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{LimitMode, OnExceed, ProofOfWork, Protection};
+use vestibule_core::{JoinStep, ProofMode};
 
-use super::{SimulationResult, simulate_until};
+use super::{DURATION_MAX, Simulation, SimulationResult, simulate_until};
 use crate::arrivals::Arrivals;
 use crate::checks::{Figures, inversions_beyond};
-use crate::hostile::{MeasuredRun, add_hostile_figures};
+use crate::hostile::{ClientAddresses, MeasuredRun, add_hostile_figures};
 use crate::observe::Observation;
+use crate::sim_time::SimTime;
 use crate::summary::summarize;
+use crate::visitor::VisitorTrace;
 use crate::workload::{Behavior, Shopping, Workload};
 
 /// No measures.
@@ -30,26 +32,43 @@ struct Site {
     seconds: u32,
 }
 
+/// Seconds after which a pre-ticket is redeemed.
+const REDEEMS_AFTER: f64 = JoinStep::REDEEM_AFTER as f64;
 /// A tenth of an on-sale: 2,000 visitors in ten minutes, some 550 of whom are admitted in half an hour.
 const SALE: Site = Site { visitors: 2000, arrive: 600.0, quota: 50, stay: 180.0, seconds: 1800 };
 /// A shop with free slots.
 const SHOP: Site = Site { visitors: 300, arrive: 600.0, quota: 50, stay: 20.0, seconds: 600 };
 
 impl Site {
-    fn run(&self, hostile: &str, protection: Protection) -> SimulationResult {
+    /// Visitors without hostile clients.
+    fn workload(&self) -> Workload {
         let behavior = Behavior::patient(Shopping::Exponential(self.stay));
-        let hostile = vec![hostile.parse().unwrap()];
         let arrivals = Arrivals::Steady(self.arrive);
-        let workload = Workload { visitors: self.visitors, arrivals, behavior, seed: 1, repeat: None, hostile };
-        let rules = LineRules { protection, ..LineRules::with_quota(self.quota) };
-        simulate_until(workload, &rules, None, self.seconds)
+        Workload { visitors: self.visitors, arrivals, behavior, seed: 1, repeat: None, hostile: Vec::new() }
+    }
+
+    fn rules(&self, protection: Protection) -> LineRules {
+        LineRules { protection, ..LineRules::with_quota(self.quota) }
+    }
+
+    fn run(&self, hostile: &str, protection: Protection) -> SimulationResult {
+        self.run_by(hostile, &self.rules(protection))
+    }
+
+    fn run_by(&self, hostile: &str, rules: &LineRules) -> SimulationResult {
+        let workload = Workload { hostile: vec![hostile.parse().unwrap()], ..self.workload() };
+        simulate_until(workload, rules, None, self.seconds)
     }
 
     fn figures(&self, hostile: &str, protection: Protection) -> Figures {
-        let SimulationResult { traces, request_stats, duration, .. } = self.run(hostile, protection);
+        self.figures_of(&self.run(hostile, protection))
+    }
+
+    fn figures_of(&self, result: &SimulationResult) -> Figures {
+        let SimulationResult { traces, request_stats, duration, .. } = result;
         let observed = Observation::default();
-        let mut figures = summarize(&traces, &request_stats, Some(self.quota), duration, false, &observed).figures;
-        let run = MeasuredRun { traces: &traces, duration, observed: &observed };
+        let mut figures = summarize(traces, request_stats, Some(self.quota), *duration, false, &observed).figures;
+        let run = MeasuredRun { traces, duration: *duration, observed: &observed };
         add_hostile_figures(&mut figures, &run, None, 30);
         figures
     }
@@ -83,6 +102,40 @@ fn limits_bound_a_farm_by_its_addresses() {
     }
     let spread = SALE.figure("farm:sessions=2000,addresses=1000,networks=16", enforced(), "bot_share_of_admissions");
     assert!(spread > 0.9, "{spread}");
+}
+
+/// Of the two windows of a farm's joins, the second one counts because a rejected client keeps its first visit for `hold_ttl`.
+#[test]
+fn rejected_farm_gains_nothing_once_first_visits_are_forgotten() {
+    let admissions = |hold_ttl| {
+        let rules = LineRules { hold_ttl, ..SALE.rules(enforced()) };
+        SALE.figures_of(&SALE.run_by("farm:sessions=2000", &rules)).value("bot_admissions").unwrap()
+    };
+    assert!((20.0..=40.0).contains(&admissions(600)), "{}", admissions(600));
+    assert!(admissions(240) <= 20.0, "{}", admissions(240));
+}
+
+/// The visitors of an office have one address, and come at five per second.
+#[test]
+fn office_is_not_rejected_and_computes_for_seconds() {
+    let proof_of_work = ProofOfWork { mode: ProofMode::Auto, ..ProofOfWork::default() };
+    let protection = Protection { mode: LimitMode::Enforce, proof_of_work, ..Protection::default() };
+    let behavior = Behavior::patient(Shopping::Fixed(60.0));
+    let arrivals = Arrivals::Steady(30.0);
+    let workload = Workload { visitors: 150, arrivals, behavior, seed: 1, repeat: None, hostile: Vec::new() };
+    let simulation = Simulation::new(workload, &LineRules { protection, ..LineRules::with_quota(50) }, None);
+    let office = ClientAddresses::new(0, &["farm:sessions=150".parse().unwrap()]).unwrap();
+    let simulation = Simulation { gate: simulation.gate.with_addresses(office), ..simulation };
+    let result = simulation.run(SimTime::from_seconds(DURATION_MAX.into()));
+    assert!(result.completed && result.traces.iter().all(|trace| trace.admitted.is_some() && !trace.was_limited));
+    let challenged = result.traces.iter().filter(|trace| trace.was_challenged);
+    // A visitor with a pre-ticket comes back after a second, and computes then.
+    let computed = |trace: &VisitorTrace| trace.joined.unwrap().since(trace.arrived.unwrap()) - REDEEMS_AFTER;
+    let mut seconds: Vec<f64> = challenged.map(computed).collect();
+    seconds.sort_by(f64::total_cmp);
+    let (median, longest) = (seconds[seconds.len() / 2], *seconds.last().unwrap());
+    println!("{} of 150 compute, {median:.1} s in the median, {longest:.1} s at most", seconds.len());
+    assert!(median <= 16.0 && longest <= 30.0, "{seconds:?}");
 }
 
 #[test]

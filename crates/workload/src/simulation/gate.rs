@@ -141,6 +141,12 @@ impl VirtualGate {
         Self { skip_max: 0.0, ..self }
     }
 
+    /// The same gate with these addresses of clients.
+    #[cfg(test)]
+    pub(super) fn with_addresses(self, addresses: ClientAddresses) -> Self {
+        Self { addresses: Some(addresses), ..self }
+    }
+
     /// Handles a request.
     pub(super) fn handle(&mut self, now: SimTime, number: u32, kind: RequestKind, sender: VisitorKind) -> GateResponse {
         match kind {

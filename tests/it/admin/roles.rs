@@ -39,7 +39,7 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         Anybody, Known, Operators, SignedIn, SignedInOperators, Superusers, SuperusersInPerson, SuperusersOnly, Viewers,
     };
     let settings = || json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [] });
-    vec![
+    let others = vec![
         ("sign_in", Anybody, Some(json!({ "name": "nobody", "password": "not the password" }))),
         ("list_sign_in_methods", Anybody, None),
         ("start_oidc", Anybody, None),
@@ -84,32 +84,6 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("get_queue_forecast", Viewers, None),
         ("get_queue_history", Viewers, None),
         ("stream_stats", Known, None),
-        ("list_job_queues", Known, None),
-        ("create_job_queue", Operators, Some(job_queue("more"))),
-        ("get_job_queue", Viewers, None),
-        ("update_job_queue", Operators, Some(json!({ "concurrency": 3 }))),
-        ("remove_job_queue", Operators, None),
-        ("get_job_queue_stats", Viewers, None),
-        ("get_job_queue_secret", Operators, None),
-        ("rotate_job_queue_secret", Operators, None),
-        ("pause_job_queue", Operators, None),
-        ("resume_job_queue", Operators, None),
-        ("enqueue_job", Operators, Some(json!({ "number": 1 }))),
-        ("enqueue_jobs", Operators, Some(json!({ "jobs": [{ "payload": 1 }] }))),
-        ("get_job", Operators, None),
-        ("receive_jobs", Operators, Some(json!({}))),
-        ("acknowledge_jobs", Operators, Some(json!({ "receipt_handles": ["x"] }))),
-        ("extend_leases", Operators, Some(json!({ "receipt_handles": ["x"], "seconds": 1 }))),
-        ("fail_jobs", Operators, Some(json!({ "jobs": [{ "receipt_handle": "x" }] }))),
-        ("list_schedules", Viewers, None),
-        ("run_schedule", Operators, None),
-        ("cancel_job", Operators, None),
-        ("drain_job_queue", Operators, None),
-        ("list_dead_letters", Operators, None),
-        ("get_dead_letter", Operators, None),
-        ("delete_dead_letter", Operators, None),
-        ("replay_dead_letters", Operators, Some(json!({ "all": true }))),
-        ("resolve_dead_letter", Operators, Some(json!({ "outcome": "placed" }))),
         ("list_operators", Superusers, None),
         (
             "create_operator",
@@ -139,6 +113,40 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("revoke_token", SuperusersOnly, None),
         // Last, as it ends a sign-in.
         ("sign_out", Known, None),
+    ];
+    job_queue_operations().into_iter().chain(others).collect()
+}
+
+/// The same of job queues.
+fn job_queue_operations() -> Vec<(&'static str, For, Option<Value>)> {
+    use For::{Known, Operators, Viewers};
+    vec![
+        ("list_job_queues", Known, None),
+        ("create_job_queue", Operators, Some(job_queue("more"))),
+        ("get_job_queue", Viewers, None),
+        ("update_job_queue", Operators, Some(json!({ "concurrency": 3 }))),
+        ("remove_job_queue", Operators, None),
+        ("get_job_queue_stats", Viewers, None),
+        ("get_job_queue_secret", Operators, None),
+        ("rotate_job_queue_secret", Operators, None),
+        ("pause_job_queue", Operators, None),
+        ("resume_job_queue", Operators, None),
+        ("enqueue_job", Operators, Some(json!({ "number": 1 }))),
+        ("enqueue_jobs", Operators, Some(json!({ "jobs": [{ "payload": 1 }] }))),
+        ("get_job", Operators, None),
+        ("receive_jobs", Operators, Some(json!({}))),
+        ("acknowledge_jobs", Operators, Some(json!({ "receipt_handles": ["x"] }))),
+        ("extend_leases", Operators, Some(json!({ "receipt_handles": ["x"], "seconds": 1 }))),
+        ("fail_jobs", Operators, Some(json!({ "jobs": [{ "receipt_handle": "x" }] }))),
+        ("list_schedules", Viewers, None),
+        ("run_schedule", Operators, None),
+        ("cancel_job", Operators, None),
+        ("drain_job_queue", Operators, None),
+        ("list_dead_letters", Operators, None),
+        ("get_dead_letter", Operators, None),
+        ("delete_dead_letter", Operators, None),
+        ("replay_dead_letters", Operators, Some(json!({ "all": true }))),
+        ("resolve_dead_letter", Operators, Some(json!({ "outcome": "placed" }))),
     ]
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use vestibule_core::jobs::{Detail, Enqueued, JOB_BATCH, JobBackend as _, JobQueueSettings, JobState, JobView};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
 use vestibule_tests::{FakeTime, Origin, Program, Redis, free_port, wait_until};

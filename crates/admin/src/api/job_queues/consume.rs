@@ -71,7 +71,6 @@ pub(crate) struct ReceivedJobs {
 
 /// A job that a consumer received.
 #[derive(Serialize, ToSchema)]
-#[expect(clippy::struct_field_names, reason = "fields are named as clients read them")]
 pub(crate) struct ReceivedJob {
     /// ID of the job, the same each time that it is received.
     job_id: String,
@@ -342,14 +341,8 @@ async fn settle(
         Some(Settlement { lease: handle.parse::<ReceiptHandle>().ok()?.0, outcome: outcome.clone() })
     };
     let settlements: Vec<_> = outcomes.iter().filter_map(settlement).collect();
-    let settled = match settlements.is_empty() {
-        true => Vec::new(),
-        false => job_queues
-            .backend()
-            .settle(&cached.settings, settlements)
-            .await
-            .map_err(|error| Problem::of_job_write(&error))?,
-    };
+    let settled = job_queues.backend().settle(&cached.settings, settlements).await;
+    let settled = settled.map_err(|error| Problem::of_job_write(&error))?;
     // The next jobs of their groups can start.
     job_queues.wake(&cached.settings.id).notify_one();
     let states = settled.into_iter().map(|settled| match settled {
@@ -392,13 +385,11 @@ fn results(
 ) -> Json<LeaseResults> {
     let result = |handle: String| {
         let state = handle.parse::<ReceiptHandle>().ok().and_then(|_| states.next().flatten());
-        match state {
-            Some(state) => LeaseResult::Done { receipt_handle: handle, state },
-            None => {
-                let (_, message) = JobRefusal::LeaseEnded.response();
-                LeaseResult::Refused { receipt_handle: handle, code: message.code(), detail: message.to_string() }
-            }
+        if let Some(state) = state {
+            return LeaseResult::Done { receipt_handle: handle, state };
         }
+        let (_, message) = JobRefusal::LeaseEnded.response();
+        LeaseResult::Refused { receipt_handle: handle, code: message.code(), detail: message.to_string() }
     };
     Json(LeaseResults { results: handles.map(result).collect() })
 }

@@ -1,10 +1,11 @@
 //! Hostile clients beside visitors: what they take of a real gate, and what of a simulated one.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::Sha256;
+use tokio::time::Instant;
 use vestibule_core::SystemClock;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::Settings;

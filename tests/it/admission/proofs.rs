@@ -1,13 +1,12 @@
 //! Proof of work: a newcomer gets a challenge, and joins with its solution or after a waiting time.
 
-use std::time::Instant;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use tokio::time::Instant;
 use vestibule_tests::{GateOptions, TestResponse, Visitor};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};

@@ -1,10 +1,9 @@
 //! Hostile clients beside visitors: what they take of a real gate, and what of a simulated one.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use sha2::Sha256;
 use vestibule_core::SystemClock;
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::Settings;
@@ -188,14 +187,8 @@ pub(super) async fn assert_positions_cost_computing_time() {
     let result = rehearse(workload(1, 1.0, Shopping::Fixed(600.0), &farm), &gate, 75).await;
     let figures = figures(&result, 50, 30);
     assert!(value(&figures, "bot_admissions") >= 12.0, "{}", value(&figures, "bot_admissions"));
-    let (started, mut key) = (Instant::now(), [0; 32]);
-    for number in 0..1000_u32 {
-        pbkdf2::pbkdf2_hmac::<Sha256>(&number.to_be_bytes(), &[7; 16], 1000, &mut key);
-    }
-    let derivation = started.elapsed().as_secs_f64() / 1000.0;
     let seconds = value(&figures, "bot_cpu_seconds_per_slot");
-    let derivations = seconds / derivation;
-    println!("{seconds:.2} core-seconds per position, {derivations:.0} derivations of {derivation:.5} s");
-    // Four times the default effort in the mean, of sixteen random numbers up to twice that.
-    assert!(derivations >= 6_000.0, "{derivations}");
+    println!("{seconds:.2} core-seconds per position");
+    // 10,000 derivations in the mean; few cores make one in less than 0.1 ms.
+    assert!(seconds >= 1.0, "{seconds}");
 }

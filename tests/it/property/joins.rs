@@ -169,14 +169,14 @@ impl JoinSequence<'_> {
     async fn retry(&mut self) -> Result<(), String> {
         let Some((number, _)) = self.pre_tickets.choose(&mut self.rng).copied() else { return self.newcomers().await };
         let most = self.rng.random_range(1..=AT_ONCE);
-        let proves = self.rng.random_bool(0.6);
+        let solves = self.rng.random_bool(0.6);
         let mut visits = Vec::new();
         self.pre_tickets.retain(|(client, pre_ticket)| {
             let comes = *client == number && visits.len() < most;
             if comes {
                 let base = pre_ticket.proven().unwrap_or(0).into();
-                let proven = pre_ticket.proving(base, pre_ticket.work_left()).filter(|_| proves);
-                visits.push(Visit::redeeming(proven.unwrap_or(*pre_ticket)));
+                let bearing = pre_ticket.proving(base, pre_ticket.work_left()).filter(|_| solves);
+                visits.push(Visit::redeeming(bearing.unwrap_or(*pre_ticket)));
             }
             !comes
         });

@@ -404,6 +404,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/job-queues/{job_queue}/webhook/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test the webhook of a job queue
+         * @description Enqueues an event of the type `webhook.test`, which is delivered like every other one. Its job shows what the handler answered.
+         */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/operators": {
         parameters: {
             query?: never;
@@ -1778,7 +1798,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "job_queue_not_empty" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -2242,6 +2262,8 @@ export interface components {
              * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60. Default: 300.
              */
             timeout?: number | null;
+            /** @description Events of the tenant that are delivered as jobs. For the target `http` only. */
+            webhook?: components["schemas"]["JobWebhook"];
         };
         /** @description A list of job queues. */
         JobQueueList: {
@@ -2333,6 +2355,8 @@ export interface components {
              * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60. Default: 300.
              */
             timeout?: number | null;
+            /** @description Events of the tenant that are delivered as jobs. For the target `http` only. */
+            webhook?: components["schemas"]["JobWebhook"];
         };
         /** @description The secret that signs calls of handlers. */
         JobQueueSecret: {
@@ -2433,6 +2457,8 @@ export interface components {
              * @description Seconds after which a call of the handler has failed. For the target `origin` the default is 60.
              */
             timeout: number;
+            /** @description Events of the tenant that are delivered as jobs. For the target `http` only. */
+            webhook?: components["schemas"]["JobWebhook"];
         };
         /** @description The statistics of a job queue. */
         JobQueueStats: {
@@ -2546,6 +2572,13 @@ export interface components {
             secret?: string;
             /** @description Address of the handler; its origin must be one of the tenant's. Required for `http`, and only for it. */
             url?: string;
+        };
+        /** @description The events that a job queue delivers as jobs. */
+        JobWebhook: {
+            /** @description Types of the events. */
+            event_types: ("queue.updated" | "queue.reset" | "queue.state_changed" | "queue.admitted" | "queue.attention" | "job.dead_lettered" | "order.outcome_unknown")[];
+            /** @description IDs of the queues whose events are delivered, or `*` for all queues of the tenant. Events of jobs do not depend on it. */
+            queues?: string[];
         };
         /** @description Jobs to enqueue. */
         JobsDraft: {
@@ -5188,6 +5221,45 @@ export interface operations {
                     "application/json": components["schemas"]["JobQueueStats"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Queued */
+            202: {
+                headers: {
+                    /** @description Path of the job */
+                    Location?: string;
+                    /** @description ID of the job */
+                    "X-Job-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnqueuedJob"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            /** @description `no_webhook`: the job queue delivers no webhook events */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            503: components["responses"]["JobQueueFull"];
             default: components["responses"]["Problem"];
         };
     };

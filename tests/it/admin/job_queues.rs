@@ -30,6 +30,7 @@ on_memory_and_redis! {
     exported_job_queues_can_be_imported,
     tenant_lists_cover_job_queues,
     schedules_are_listed_and_run,
+    webhook_is_tested,
 }
 
 fn job_queue(id: &str, more: &Value) -> Value {
@@ -476,6 +477,39 @@ async fn schedules_are_listed_and_run(backoffice: Backoffice) {
 
     let exported = root.get("/settings").await.json();
     assert_eq!(exported["job_queues"][0]["schedules"][0]["cron"], "30 4 * * *");
+}
+
+async fn webhook_is_tested(backoffice: Backoffice) {
+    let webhook = json!({ "event_types": ["queue.reset"], "queues": ["tour"] });
+    let hooks = job_queue("hooks.fifo", &json!({ "webhook": webhook }));
+    import(&backoffice, &[hooks, job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        backoffice.advance_seconds(1);
+        let test = root.post("/job-queues/hooks.fifo/webhook/test", json!({})).await;
+        assert_eq!(test.status, 202, "{}", test.text());
+        ids.push(test.json()["job_id"].as_str().unwrap().to_owned());
+    }
+    assert_ne!(ids[0], ids[1], "each test has its own job");
+    let job = root.get(&format!("/job-queues/hooks.fifo/jobs/{}", ids[0])).await.json();
+    let payload = &job["payload"];
+    assert_eq!((&payload["type"], &payload["timestamp"].is_string()), (&json!("webhook.test"), &true));
+    assert_eq!(payload["data"], json!({ "tenant": "acme", "job_queue": "hooks.fifo" }));
+    assert_eq!(job["group_id"], "hooks.fifo");
+    root.post("/job-queues/mails/webhook/test", json!({})).await.assert_code("no_webhook");
+    let events = root.get("/audit").await.json();
+    let event = &events["events"][0];
+    assert_eq!((&event["action"], &event["subject"]), (&json!("job_queue.test_webhook"), &json!("hooks.fifo")));
+
+    let exported = root.get("/settings").await.json();
+    assert_eq!(exported["job_queues"][0]["webhook"], webhook);
+    let patched =
+        root.patch("/job-queues/hooks.fifo", json!({ "webhook": { "event_types": ["queue.created"] } })).await;
+    let wrong = &patched.wrong_fields()[0];
+    assert!(wrong.starts_with("webhook.event_types[0]: must be one of \"queue.updated\""), "{wrong}");
+    let removed = root.patch("/job-queues/hooks.fifo", json!({ "webhook": null })).await;
+    assert_eq!(removed.json()["settings"].get("webhook"), None, "{}", removed.text());
 }
 
 /// Runs what is due, as a worker does, with these outcomes.

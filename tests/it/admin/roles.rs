@@ -99,6 +99,7 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("get_job", Operators, None),
         ("list_schedules", Viewers, None),
         ("run_schedule", Operators, None),
+        ("test_webhook", Operators, None),
         ("cancel_job", Operators, None),
         ("drain_job_queue", Operators, None),
         ("list_dead_letters", Operators, None),
@@ -141,7 +142,8 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
 fn job_queue(id: &str) -> Value {
     let schedule = json!({ "id": "nightly", "cron": "@daily", "payload": "{}" });
     let target = json!({ "kind": "http", "url": "https://crm.example.com/jobs" });
-    json!({ "id": id, "tenant": "acme", "target": target, "schedules": [schedule] })
+    let webhook = json!({ "event_types": ["queue.reset"] });
+    json!({ "id": id, "tenant": "acme", "target": target, "schedules": [schedule], "webhook": webhook })
 }
 
 fn theme() -> Value {

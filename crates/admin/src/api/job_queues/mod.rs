@@ -6,6 +6,7 @@ mod jobs;
 mod schedules;
 mod service;
 mod views;
+mod webhook;
 
 use axum::Json;
 use axum::extract::State;
@@ -47,6 +48,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(cancel::drain_job_queue))
         .merge(jobs::routes())
         .merge(schedules::routes())
+        .merge(webhook::routes())
         .merge(dead_letters::routes())
 }
 

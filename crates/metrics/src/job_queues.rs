@@ -1,5 +1,6 @@
 //! Metrics of job queues: what their backend counts, and the calls of this process' worker.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tracing::warn;
 use vestibule_core::jobs::{JobQueueId, JobStats};
 use vestibule_runtime::JobQueues;
 
-use crate::catalog::{JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS};
+use crate::catalog::{JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS, WEBHOOK_EVENTS_DROPPED};
 use crate::family::MetricFamilyBuilder;
 
 /// Upper bounds of the buckets of calls, in seconds: from 5 ms to the longest `timeout`.
@@ -22,6 +23,8 @@ const CALL_BUCKETS: [f64; 15] =
 pub(crate) struct ScrapedJobQueues {
     /// Those that could be read.
     stats: Vec<(JobQueueId, JobStats)>,
+    /// Webhook events that this process has dropped.
+    dropped_events: BTreeMap<JobQueueId, u64>,
     /// Whether all could be read.
     pub(crate) is_complete: bool,
 }
@@ -33,7 +36,7 @@ impl ScrapedJobQueues {
             Ok(all) => all,
             Err(error) => {
                 warn!(%error, "the job queues cannot be read");
-                return Self { stats: Vec::new(), is_complete: false };
+                return Self { stats: Vec::new(), dropped_events: BTreeMap::new(), is_complete: false };
             }
         };
         let count = all.len();
@@ -50,7 +53,7 @@ impl ScrapedJobQueues {
             }
         };
         let stats: Vec<_> = read.into_iter().filter_map(known).collect();
-        Self { is_complete: stats.len() == count, stats }
+        Self { is_complete: stats.len() == count, stats, dropped_events: job_queues.dropped_events() }
     }
 
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {
@@ -79,7 +82,11 @@ impl ScrapedJobQueues {
                 events.add(&[id, event], count as f64);
             }
         }
-        [jobs, ages, events].into_iter().filter_map(MetricFamilyBuilder::finish)
+        let mut dropped = MetricFamilyBuilder::new(&WEBHOOK_EVENTS_DROPPED);
+        for (id, count) in &self.dropped_events {
+            dropped.add(&[id.as_str()], *count as f64);
+        }
+        [jobs, ages, events, dropped].into_iter().filter_map(MetricFamilyBuilder::finish)
     }
 }
 

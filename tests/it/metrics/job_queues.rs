@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Failure, FailureReason, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement,
+    Failure, FailureReason, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement, WebhookEvent,
+    WebhookEventType, WebhookSubject,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
 use vestibule_core::{ManualClock, SystemClock};
@@ -17,12 +18,18 @@ use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 use super::{TOKEN, scrape};
 use crate::line_fixture::START;
 
-/// Job queues with these IDs, whose jobs are in `backend`.
+/// Job queues with these IDs, whose jobs are in `backend`. They have room for six jobs, and "mails" delivers webhook events.
 pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Arc<JobQueues> {
     let records = Arc::new(MemoryRecords::new(SystemClock::new()));
     let job_queues = JobQueues::new(records, Arc::new(MemoryStore::new(SystemClock::new())), backend);
     let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
-    let settings = |id| JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap();
+    let settings = |id: &&str| {
+        let mut value = json!({ "id": id, "tenant": "acme", "target": target, "max_jobs": 6 });
+        if *id == "mails" {
+            value["webhook"] = json!({ "event_types": ["queue.reset"] });
+        }
+        JobQueueSettings::from_json(&value).unwrap()
+    };
     let change = |id| JobQueueChange { settings: settings(id), retired_secret: None, replaces: 0, changes: Vec::new() };
     let plan = JobQueuePlan { changed: ids.iter().map(change).collect(), ..JobQueuePlan::default() };
     assert_eq!(job_queues.execute(&plan).await.unwrap().written.len(), ids.len());
@@ -47,6 +54,11 @@ async fn samples_are_the_counts_of_the_backend() {
     let (backend, first) = (job_queues.backend(), job("one"));
     let jobs = vec![first.clone(), first, job("two"), job("three"), job("four"), job("five"), job("six")];
     backend.enqueue(&mails, jobs).await.unwrap();
+    let subject = WebhookSubject::Queue("tour".parse().unwrap());
+    let event = WebhookEvent::new(WebhookEventType::QueueReset, mails.tenant.clone(), subject, START);
+    for _ in 0..2 {
+        job_queues.publish(&event).await;
+    }
     clock.advance(90_000_000);
     let leases: Vec<_> = backend.receive(&mails, 5).await.unwrap().jobs.iter().map(|job| job.lease).collect();
     let failure = Failure { reason: FailureReason::Status, status: Some(500), response: Vec::new() };
@@ -81,6 +93,8 @@ async fn samples_are_the_counts_of_the_backend() {
     for (id, age) in [("mails", 90.0), ("idle.fifo", 0.0)] {
         assert_eq!(value("vestibule_job_queue_oldest_age_seconds", &[("job_queue", id)]), Some(age), "{id}");
     }
+    let dropped = |id| value("vestibule_webhook_events_dropped_total", &[("job_queue", id)]);
+    assert_eq!((dropped("mails"), dropped("idle.fifo")), (Some(2.0), None), "the job queue was full");
     assert_eq!(value("vestibule_up", &[]), Some(1.0));
     assert!(!found.types.contains_key("vestibule_job_duration_seconds"), "no call yet");
 }

@@ -57,6 +57,8 @@ enum EventDropped {
     Full,
     #[error("its ID is too long")]
     Id,
+    #[error("too many events wait")]
+    TooMany,
 }
 
 #[derive(Default)]
@@ -188,6 +190,14 @@ impl JobQueues {
             if let Err(why) = self.enqueue_event(settings, event).await {
                 self.drop_event(settings, event, &why);
             }
+        }
+    }
+
+    /// Drops a webhook event because too many wait.
+    pub fn discard(&self, event: &WebhookEvent) {
+        let snapshot = self.snapshot.load();
+        for settings in snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.delivers(event)) {
+            self.drop_event(settings, event, &EventDropped::TooMany);
         }
     }
 

@@ -18,6 +18,7 @@ export type JobAttempt = Schemas['JobAttempt']
 export type JobQueueDraft = Schemas['JobQueueDraft']
 export type JobQueuePatch = Schemas['JobQueuePatch']
 export type JobQueueSettings = Schemas['JobQueueSettingsView']
+export type JobQueueWebhook = NonNullable<JobQueueSettings['webhook']>
 export type JobTargetKind = JobQueueSettings['target']['kind']
 export type JobQueueStats = Schemas['JobQueueStats']
 export type JobQueueView = Schemas['JobQueueView']

@@ -19,6 +19,7 @@ export type JobQueueDraft = Schemas['JobQueueDraft']
 export type JobQueuePatch = Schemas['JobQueuePatch']
 export type JobQueueSettings = Schemas['JobQueueSettingsView']
 export type JobQueueWebhook = NonNullable<JobQueueSettings['webhook']>
+export type JobSchedule = JobQueueSettings['schedules'][number]
 export type JobTargetKind = JobQueueSettings['target']['kind']
 export type JobQueueStats = Schemas['JobQueueStats']
 export type JobQueueView = Schemas['JobQueueView']

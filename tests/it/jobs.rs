@@ -4,4 +4,5 @@ mod backends;
 mod held_orders;
 mod order_faults;
 mod visitors;
+mod webhooks;
 mod worker;

@@ -99,7 +99,7 @@ fn queue(id: &str, tenant: &str, quota: u64) -> Settings {
     settings
 }
 
-fn event(event_type: &str, more: Value) -> Value {
+fn event(event_type: &str, more: &Value) -> Value {
     let mut data = json!({ "tenant": "acme", "queue": "tour" });
     data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({ "type": event_type, "timestamp": null, "data": data })
@@ -124,8 +124,8 @@ async fn changes_of_statistics_are_events() {
         all
     };
     let begins =
-        event("queue.state_changed", with(json!({ "mode": "open", "previous_mode": "open", "previous_waiting": 0 })));
-    let admitted = event("queue.admitted", with(json!({ "admitted": 1, "since": "2027-03-05T09:00:00Z" })));
+        event("queue.state_changed", &with(json!({ "mode": "open", "previous_mode": "open", "previous_waiting": 0 })));
+    let admitted = event("queue.admitted", &with(json!({ "admitted": 1, "since": "2027-03-05T09:00:00Z" })));
     assert_eq!(fixture.events(&hooks).await, [begins, admitted]);
 
     fixture.advance(10);
@@ -138,7 +138,7 @@ async fn changes_of_statistics_are_events() {
     fixture.advance(10);
     process.compare().await.unwrap();
     let changed = with(json!({ "mode": "paused", "previous_mode": "open", "previous_waiting": 2 }));
-    assert_eq!(fixture.events(&hooks).await[0], event("queue.state_changed", changed));
+    assert_eq!(fixture.events(&hooks).await[0], event("queue.state_changed", &changed));
 }
 
 #[tokio::test]

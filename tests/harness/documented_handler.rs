@@ -17,7 +17,7 @@ import { appendFileSync } from 'node:fs';
 let calls = 0;
 async function updateCustomer(id, customer, signal) {
   if (++calls === 1 || signal.aborted) throw new Error('not now');
-  appendFileSync('processed', `${id} ${customer.email}\\n`);
+  appendFileSync('processed', `${id} ${customer.email ?? customer.type}\\n`);
 }
 ";
 
@@ -29,7 +29,7 @@ def update_customer(id, customer):
     if len(calls) == 1:
         raise RuntimeError('not now')
     with open('processed', 'a') as file:
-        file.write(f\"{id} {customer['email']}\\n\")
+        file.write(f\"{id} {customer.get('email') or customer['type']}\\n\")
 ";
 
 /// A handler of docs/jobs.md in a process of its own, exactly as it is printed there.
@@ -77,7 +77,7 @@ impl DocumentedHandler {
         self.port
     }
 
-    /// The jobs that it has processed: `<job ID> <email>`.
+    /// The jobs that it has processed: `<job ID> <email>`, of webhook events `<job ID> <type>`.
     #[must_use]
     pub fn processed(&self) -> Vec<String> {
         let lines = std::fs::read_to_string(self.folder.path().join("processed")).unwrap_or_default();

@@ -111,11 +111,13 @@ fn every_setting_is_documented() {
     let job_queue = json!({
         "id": "mails.fifo", "tenant": "acme", "target": target, "dispatches_per_minute": 1,
         "schedules": [{ "id": "nightly", "cron": "@daily", "group_id": "stock", "payload": "{}" }],
+        "webhook": { "event_types": ["queue.reset"] },
     });
     let job_queue = JobQueueSettings::from_json(&job_queue).unwrap().to_value();
     assert_eq!(names("### Job queues"), fields(&job_queue));
     assert_eq!(names("### Targets"), fields(&job_queue["target"]));
     assert_eq!(names("### Schedules"), fields(&job_queue["schedules"][0]));
+    assert_eq!(names("### Webhooks"), fields(&job_queue["webhook"]));
     let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
     assert_eq!(names("### Tenants"), fields(&serde_json::to_value(tenant).unwrap()));
 }

@@ -5,4 +5,5 @@ mod faults;
 mod held_orders;
 mod order_faults;
 mod visitors;
+mod webhooks;
 mod worker;

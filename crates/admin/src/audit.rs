@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings, WebhookEvent, WebhookEventType, WebhookSubject};
 use vestibule_core::settings::{
     FieldChange, JobQueueChange, JobQueuePlan, Settings, StoredJobQueue, Tenant, differences,
 };
-use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
+use vestibule_core::{Clock as _, MICROS_PER_SECOND, Micros, QueueId, StoreError, SystemClock, TenantId};
 use vestibule_records::{LogName, RecordStore};
 use vestibule_runtime::JobQueuesWritten;
 
@@ -25,6 +25,8 @@ use crate::themes::OwnedTheme;
 
 /// Prefix of account actions.
 const OF_ACCOUNTS: &str = "account.";
+/// Action of the reset of a queue.
+pub(crate) const RESET: &str = "queue.reset";
 /// Maximum size of a value in an event in bytes; longer values are truncated.
 const VALUE_MAX: usize = 2000;
 
@@ -95,7 +97,12 @@ pub(crate) enum AuditOutcome {
 }
 
 /// An entry in the making.
-pub(crate) struct AuditEventBuilder(AuditEvent, LogName);
+pub(crate) struct AuditEventBuilder {
+    event: AuditEvent,
+    log_name: LogName,
+    /// Whether settings or properties of the affected object changed.
+    has_changes: bool,
+}
 
 impl AuditEventBuilder {
     /// Somebody did this.
@@ -106,25 +113,29 @@ impl AuditEventBuilder {
             ..blank(action, &principal.request.0)
         };
         let by_superuser = principal.is_superuser() && !action.starts_with(OF_ACCOUNTS);
-        Self(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
+        Self::new(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
     }
 
     /// Something happened before it was known who asked.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self(AuditEvent { operator, ..blank(action, request) }, LogName::AccountAudit)
+        Self::new(AuditEvent { operator, ..blank(action, request) }, LogName::AccountAudit)
+    }
+
+    const fn new(event: AuditEvent, log_name: LogName) -> Self {
+        Self { event, log_name, has_changes: false }
     }
 
     pub(crate) fn tenant(mut self, tenant: &TenantId) -> Self {
-        self.0.tenant = Some(tenant.clone());
-        if self.1 != LogName::Audit {
-            self.1 = LogName::TenantAudit(tenant.clone());
+        self.event.tenant = Some(tenant.clone());
+        if self.log_name != LogName::Audit {
+            self.log_name = LogName::TenantAudit(tenant.clone());
         }
         self
     }
 
     pub(crate) fn queue(mut self, settings: &Settings) -> Self {
-        self.0.queue = Some(settings.id.clone());
-        self.0.revision = Some(settings.line.revision);
+        self.event.queue = Some(settings.id.clone());
+        self.event.revision = Some(settings.line.revision);
         self.tenant(&settings.tenant)
     }
 
@@ -137,37 +148,38 @@ impl AuditEventBuilder {
     }
 
     pub(crate) fn subject(mut self, subject: &impl ToString) -> Self {
-        self.0.subject = Some(subject.to_string());
+        self.event.subject = Some(subject.to_string());
         self
     }
 
     pub(crate) fn changes(mut self, changes: Vec<FieldChange>) -> Self {
-        self.0.changes = changes.into_iter().map(cut).collect();
+        self.event.changes = changes.into_iter().map(cut).collect();
+        self.has_changes = true;
         self
     }
 
     /// The revision of a theme after the change.
     pub(crate) fn revision(mut self, revision: u64) -> Self {
-        self.0.revision = Some(revision);
+        self.event.revision = Some(revision);
         self
     }
 
     /// One number or word that goes with it: how many were released.
     pub(crate) fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
-        self.0.changes.push(FieldChange { field: field.to_owned(), from: Value::Null, to: value.into() });
+        self.event.changes.push(FieldChange { field: field.to_owned(), from: Value::Null, to: value.into() });
         self
     }
 
     /// Marks the action as incomplete: the store stopped responding.
     pub(crate) fn incomplete(mut self) -> Self {
-        self.0.outcome = AuditOutcome::Incomplete;
+        self.event.outcome = AuditOutcome::Incomplete;
         self
     }
 
     /// Writes the event of a failed write if it may have been applied. Returns the problem.
     pub(crate) async fn failed(mut self, admin: &Admin, problem: Problem) -> Problem {
         if let Problem::OutcomeUnknown(_) = problem {
-            self.0.outcome = AuditOutcome::Unknown;
+            self.event.outcome = AuditOutcome::Unknown;
             self.log(admin).await;
         }
         problem
@@ -189,18 +201,46 @@ impl AuditEventBuilder {
         }
     }
 
-    /// Writes the event. If the audit log cannot be written, the action stays, and the log of the process has the event.
+    /// The type of the webhook event about this, if there is one.
+    fn webhook_type(&self) -> Option<WebhookEventType> {
+        match self.event.action.as_str() {
+            _ if self.event.outcome != AuditOutcome::Done || self.event.queue.is_none() => None,
+            RESET => Some(WebhookEventType::QueueReset),
+            _ => self.has_changes.then_some(WebhookEventType::QueueUpdated),
+        }
+    }
+
+    /// Writes the event, and publishes it for webhooks. If the audit log cannot be written, the action stays, and the log of the
+    /// process has the event.
     pub(crate) async fn log(self, admin: &Admin) {
-        let Self(entry, stream) = self;
+        let webhook_type = self.webhook_type();
+        let Self { event: entry, log_name: stream, .. } = self;
         if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
             count_change(&*admin.records, operator).await;
         }
         append(&*admin.records, &stream, &entry).await;
-        let now = admin.now().await.unwrap_or_default();
+        let now = admin.now().await.unwrap_or_else(|_| SystemClock::new().now());
         if let Err(error) = admin.records.trim(&stream, before(now, admin.audit_days)).await {
             debug!(%error, "old events of the audit log could not be dropped yet");
         }
+        if let (Some(job_queues), Some(event)) =
+            (&admin.jobs, webhook_type.and_then(|it| webhook_event(it, entry, now)))
+        {
+            job_queues.publish(&event).await;
+        }
     }
+}
+
+/// The webhook event about an audit event of a queue. It says neither who did it nor from where.
+fn webhook_event(event_type: WebhookEventType, entry: AuditEvent, at: Micros) -> Option<WebhookEvent> {
+    let (tenant, queue) = (entry.tenant?, entry.queue?);
+    let event =
+        WebhookEvent::new(event_type, tenant, WebhookSubject::Queue(queue), at).with("revision", entry.revision);
+    Some(if event_type == WebhookEventType::QueueReset {
+        entry.changes.into_iter().fold(event, |event, change| event.with(&change.field, change.to))
+    } else {
+        event.with("changes", json!(entry.changes))
+    })
 }
 
 /// The time before which events are dropped.

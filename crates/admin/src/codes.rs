@@ -60,6 +60,7 @@ wordings! {
         UnknownJob("unknown_job", "No job with this ID. Results of completed jobs are kept for result_ttl."),
         NoSigningSecret("no_signing_secret", "Only a job queue with the target http has a signing secret."),
         UnknownSchedule("unknown_schedule", "This job queue has no schedule with this ID."),
+        NoWebhook("no_webhook", "This job queue delivers no webhook events. Set its webhook first."),
         JobQueueNotEmpty("job_queue_not_empty", "The job queue has jobs or dead letters. Wait until they have run, or drain it and delete its dead letters."),
         PullNotSupported("pull_not_supported", "Jobs of this job queue can't be received: its target is not pull."),
         LeaseEnded("lease_ended", "The lease has ended, or the receipt handle is wrong; nothing changed. The job may be received again."),

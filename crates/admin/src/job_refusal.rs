@@ -13,6 +13,8 @@ pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
     UnknownSchedule,
+    /// It delivers no webhook events.
+    NoWebhook,
     /// Its target is not `http`.
     NoSigningSecret,
     /// Its target is not `pull`.
@@ -63,6 +65,7 @@ impl JobRefusal {
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
             Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
+            Self::NoWebhook => (StatusCode::CONFLICT, Code::NoWebhook.into()),
             Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
             Self::JobQueueInUse(queue) => (StatusCode::CONFLICT, Code::JobQueueInUse.with("queue", queue.as_str())),

@@ -14,7 +14,7 @@ use utoipa::openapi::{
 use utoipa_axum::router::OpenApiRouter;
 
 use vestibule_core::fields::{Object, Usage};
-use vestibule_core::jobs::{JobSchedule, JobTarget};
+use vestibule_core::jobs::{JobSchedule, JobTarget, JobWebhook};
 use vestibule_core::settings::{
     BeaconValue, Event, Handover, HeaderCondition, Identity, InvitationBatch, NamedValue, NetworkListNames,
     ProofOfWork, Protection, Rule, Settings, Tenant,
@@ -136,6 +136,7 @@ fn parts() -> [(&'static str, Value); 18] {
         part::<DraftTemplate>(Usage::Part),
         part::<JobTarget>(Usage::Part),
         part::<JobSchedule>(Usage::Part),
+        part::<JobWebhook>(Usage::Part),
         part::<JobDraft>(Usage::Part),
         part::<FailedJob>(Usage::Part),
         part::<Tenant>(Usage::Request),

@@ -111,6 +111,12 @@ metrics! {
         "Seconds since the oldest job that is not finished was accepted; 0 without one.";
     JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
         "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, canceled, replayed or refused.";
+    SCHEDULE_LAST_SUCCESS = GAUGE "vestibule_schedule_last_success_timestamp_seconds" &["job_queue", "schedule"],
+        "When a job of the schedule was last enqueued at its time, or its times were set, in seconds since 1970.";
+    SCHEDULE_MISSED = GAUGE "vestibule_schedule_missed_timestamp_seconds" &["job_queue", "schedule"],
+        "When the second occurrence after the last success is due, in seconds since 1970.";
+    WEBHOOK_EVENTS_DROPPED = COUNTER "vestibule_webhook_events_dropped_total" JOB_QUEUE,
+        "Webhook events that this process could not enqueue in the job queue that delivers them.";
 
     PURGE_TIMESTAMP = GAUGE "vestibule_purge_timestamp_seconds" NONE,
         "End of the last purge, in seconds since 1970 by the store's clock.";

@@ -1,5 +1,6 @@
 //! Metrics of job queues: what their backend counts, and the calls of this process' worker.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,20 +9,54 @@ use prometheus::core::Collector as _;
 use prometheus::proto::MetricFamily;
 use prometheus::{HistogramOpts, HistogramVec};
 use tracing::warn;
-use vestibule_core::jobs::{JobQueueId, JobStats};
-use vestibule_runtime::JobQueues;
+use vestibule_core::jobs::{JobQueueId, JobSchedule, JobStats};
+use vestibule_core::{Micros, ScheduleId, StoreError};
+use vestibule_runtime::{CachedJobQueue, JobQueues, last_run, schedule_key};
 
-use crate::catalog::{JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS};
+use crate::catalog::{
+    JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS, SCHEDULE_LAST_SUCCESS, SCHEDULE_MISSED,
+    WEBHOOK_EVENTS_DROPPED,
+};
 use crate::family::MetricFamilyBuilder;
 
 /// Upper bounds of the buckets of calls, in seconds: from 5 ms to the longest `timeout`.
 const CALL_BUCKETS: [f64; 15] =
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0];
 
+/// A schedule of one scrape.
+struct ScrapedSchedule {
+    job_queue: JobQueueId,
+    id: ScheduleId,
+    last_success: Micros,
+    /// When the second occurrence after it is due; `None` if there is none.
+    missed: Option<Micros>,
+}
+
+impl ScrapedSchedule {
+    /// Reads a schedule; `None` if no worker has seen it yet.
+    async fn read(
+        job_queues: &JobQueues,
+        job_queue: &JobQueueId,
+        schedule: &JobSchedule,
+    ) -> Result<Option<Self>, StoreError> {
+        let last = last_run(&**job_queues.records(), &schedule_key(job_queue, schedule)).await?;
+        Ok(last.map(|last_success| Self {
+            job_queue: job_queue.clone(),
+            id: schedule.id.clone(),
+            last_success,
+            missed: schedule.next_after(last_success).and_then(|first| schedule.next_after(first)),
+        }))
+    }
+}
+
 /// The job queues of one scrape.
 pub(crate) struct ScrapedJobQueues {
     /// Those that could be read.
     stats: Vec<(JobQueueId, JobStats)>,
+    /// The schedules that the store knows.
+    schedules: Vec<ScrapedSchedule>,
+    /// Webhook events that this process has dropped.
+    dropped_events: BTreeMap<JobQueueId, u64>,
     /// Whether all could be read.
     pub(crate) is_complete: bool,
 }
@@ -33,9 +68,18 @@ impl ScrapedJobQueues {
             Ok(all) => all,
             Err(error) => {
                 warn!(%error, "the job queues cannot be read");
-                return Self { stats: Vec::new(), is_complete: false };
+                return Self {
+                    stats: Vec::new(),
+                    schedules: Vec::new(),
+                    dropped_events: BTreeMap::new(),
+                    is_complete: false,
+                };
             }
         };
+        let schedules = scheduled(&all).map(|(id, schedule)| ScrapedSchedule::read(job_queues, id, schedule));
+        let schedules: Vec<_> = stream::iter(schedules.collect::<Vec<_>>()).buffered(parallel).collect().await;
+        let schedules: Result<Vec<_>, _> = schedules.into_iter().collect();
+        let schedules = schedules.inspect_err(|error| warn!(%error, "the schedules cannot be read")).ok();
         let count = all.len();
         let reads = all.into_iter().map(|it| async move {
             let stats = job_queues.backend().stats(&it.settings).await;
@@ -50,7 +94,9 @@ impl ScrapedJobQueues {
             }
         };
         let stats: Vec<_> = read.into_iter().filter_map(known).collect();
-        Self { is_complete: stats.len() == count, stats }
+        let is_complete = stats.len() == count && schedules.is_some();
+        let schedules = schedules.into_iter().flatten().flatten().collect();
+        Self { is_complete, stats, schedules, dropped_events: job_queues.dropped_events() }
     }
 
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {
@@ -79,8 +125,26 @@ impl ScrapedJobQueues {
                 events.add(&[id, event], count as f64);
             }
         }
-        [jobs, ages, events].into_iter().filter_map(MetricFamilyBuilder::finish)
+        let (mut successes, mut missed) =
+            (MetricFamilyBuilder::new(&SCHEDULE_LAST_SUCCESS), MetricFamilyBuilder::new(&SCHEDULE_MISSED));
+        for schedule in &self.schedules {
+            let labels = [schedule.job_queue.as_str(), schedule.id.as_str()];
+            successes.add(&labels, schedule.last_success.seconds() as f64);
+            if let Some(instant) = schedule.missed {
+                missed.add(&labels, instant.seconds() as f64);
+            }
+        }
+        let mut dropped = MetricFamilyBuilder::new(&WEBHOOK_EVENTS_DROPPED);
+        for (id, count) in &self.dropped_events {
+            dropped.add(&[id.as_str()], *count as f64);
+        }
+        [jobs, ages, events, successes, missed, dropped].into_iter().filter_map(MetricFamilyBuilder::finish)
     }
+}
+
+/// All schedules, with their job queues.
+fn scheduled(all: &[Arc<CachedJobQueue>]) -> impl Iterator<Item = (&JobQueueId, &JobSchedule)> {
+    all.iter().flat_map(|it| it.settings.schedules.iter().map(|schedule| (&it.settings.id, schedule)))
 }
 
 /// Measures the calls of this process' worker; clones share their counts.

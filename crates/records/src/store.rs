@@ -192,6 +192,10 @@ pub enum EphemeralKind {
     TotpSetup,
     /// The last occurrence of a schedule of a job queue, in seconds since 1970.
     Schedule,
+    /// A comparison of the statistics of queues, claimed by the process that makes it.
+    Comparison,
+    /// What the last comparison saw of a queue.
+    WatchedQueue,
 }
 
 impl EphemeralKind {
@@ -213,6 +217,8 @@ impl EphemeralKind {
             Self::FailedSignIns => "failed-sign-ins",
             Self::TotpSetup => "totp-setup",
             Self::Schedule => "schedule",
+            Self::Comparison => "comparison",
+            Self::WatchedQueue => "watched-queue",
         }
     }
 }

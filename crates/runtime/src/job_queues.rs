@@ -1,6 +1,6 @@
 //! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::jobs::{
     Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, NewJob, SigningSecret,
+    WebhookEvent,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
@@ -47,6 +48,19 @@ pub struct JobQueuesWritten {
     pub not_empty: Vec<JobQueueId>,
 }
 
+/// Why a webhook event is not enqueued.
+#[derive(Debug, thiserror::Error)]
+enum EventDropped {
+    #[error(transparent)]
+    Backend(#[from] JobBackendError),
+    #[error("the job queue is full")]
+    Full,
+    #[error("its ID is too long")]
+    Id,
+    #[error("too many events wait")]
+    TooMany,
+}
+
 #[derive(Default)]
 struct Snapshot {
     read_at: Option<FreezeAwareInstant>,
@@ -67,6 +81,7 @@ pub struct JobQueues {
     snapshot: ArcSwap<Snapshot>,
     reading: Mutex<()>,
     wakes: std::sync::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
+    dropped_events: std::sync::Mutex<HashMap<JobQueueId, u64>>,
 }
 
 impl JobQueues {
@@ -80,6 +95,7 @@ impl JobQueues {
             snapshot: ArcSwap::default(),
             reading: Mutex::default(),
             wakes: std::sync::Mutex::default(),
+            dropped_events: std::sync::Mutex::default(),
         }
     }
 
@@ -157,6 +173,55 @@ impl JobQueues {
             self.wake(&settings.id).notify_one();
         }
         Ok(enqueued)
+    }
+
+    /// Enqueues a webhook event in the job queues that deliver it. An event that can't be enqueued is logged, counted, and not
+    /// tried again (W1).
+    pub async fn publish(&self, event: &WebhookEvent) {
+        let all = match self.all().await {
+            Ok(all) => all,
+            Err(error) => {
+                let (tenant, event_type) = (&event.tenant, event.event_type.as_str());
+                warn!(%error, %tenant, event_type, "a webhook event is dropped: job queues can't be read");
+                return;
+            }
+        };
+        for settings in all.iter().map(|it| &it.settings).filter(|it| it.delivers(event)) {
+            if let Err(why) = self.enqueue_event(settings, event).await {
+                self.drop_event(settings, event, &why);
+            }
+        }
+    }
+
+    /// Drops a webhook event because too many wait.
+    pub fn discard(&self, event: &WebhookEvent) {
+        let snapshot = self.snapshot.load();
+        for settings in snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.delivers(event)) {
+            self.drop_event(settings, event, &EventDropped::TooMany);
+        }
+    }
+
+    async fn enqueue_event(&self, settings: &JobQueueSettings, event: &WebhookEvent) -> Result<(), EventDropped> {
+        let job = NewJob::of_webhook_event(&settings.id, event).ok_or(EventDropped::Id)?;
+        match self.enqueue(settings, vec![job]).await?.first() {
+            Some(Enqueued::Accepted | Enqueued::Duplicate(_)) => Ok(()),
+            Some(Enqueued::Full | Enqueued::TooMany) | None => Err(EventDropped::Full),
+        }
+    }
+
+    fn drop_event(&self, settings: &JobQueueSettings, event: &WebhookEvent, why: &EventDropped) {
+        warn!(job_queue = %settings.id, event_type = event.event_type.as_str(), %why, "a webhook event is dropped");
+        let mut dropped = self.dropped_events.lock().unwrap_or_else(PoisonError::into_inner);
+        *dropped.entry(settings.id.clone()).or_default() += 1;
+    }
+
+    /// Number of webhook events that this process has dropped, of each known job queue that delivers events.
+    #[must_use]
+    pub fn dropped_events(&self) -> BTreeMap<JobQueueId, u64> {
+        let dropped = self.dropped_events.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.snapshot.load();
+        let delivering = snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.webhook.is_some());
+        delivering.map(|it| (it.id.clone(), dropped.get(&it.id).copied().unwrap_or_default())).collect()
     }
 
     /// What wakes the worker of this process when jobs of this job queue are enqueued.
@@ -265,10 +330,10 @@ fn random<const N: usize>() -> Result<[u8; N], StoreError> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::SystemClock;
     use vestibule_core::fields::Object as _;
-    use vestibule_core::jobs::{JobId, Payload};
+    use vestibule_core::jobs::{JobId, Payload, WebhookEventType, WebhookSubject};
     use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, Unlisted};
+    use vestibule_core::{Micros, SystemClock};
     use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
     use super::*;
@@ -276,6 +341,13 @@ mod tests {
     fn job_queue(id: &str) -> JobQueueSettings {
         let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
         JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap()
+    }
+
+    fn delivering(id: &str, more: &Value) -> JobQueueSettings {
+        let mut value = job_queue(id).to_value();
+        value["webhook"] = json!({ "event_types": ["queue.reset"] });
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        JobQueueSettings::from_json(&value).unwrap()
     }
 
     async fn fixture() -> JobQueues {
@@ -336,5 +408,40 @@ mod tests {
         assert_eq!(job_queues.execute(&first).await.unwrap().written.len(), 1);
         assert_eq!(job_queues.execute(&second).await.unwrap().skipped, std::slice::from_ref(&mails.id));
         assert_eq!(job_queues.get(&mails.id).await.unwrap().unwrap().settings.concurrency, 2);
+    }
+
+    fn event(tenant: &str, at: u64) -> WebhookEvent {
+        let subject = WebhookSubject::Queue("tour".parse().unwrap());
+        WebhookEvent::new(WebhookEventType::QueueReset, tenant.parse().unwrap(), subject, Micros(at))
+    }
+
+    #[tokio::test]
+    async fn events_are_delivered_once_by_job_queues_of_their_tenant() {
+        let job_queues = fixture().await;
+        let hooks = delivering("hooks", &json!({}));
+        let foreign = delivering("foreign", &json!({ "tenant": "globex" }));
+        job_queues
+            .execute(&plan(&job_queues, &[hooks.clone(), foreign.clone(), job_queue("mails")]).await)
+            .await
+            .unwrap();
+        for at in [1, 1, 2] {
+            job_queues.publish(&event("acme", at)).await;
+        }
+        job_queues.publish(&event("unknown", 1)).await;
+        let enqueued = async |settings| job_queues.backend().stats(settings).await.unwrap().counters.enqueued;
+        let counts = [enqueued(&hooks).await, enqueued(&foreign).await, enqueued(&job_queue("mails")).await];
+        assert_eq!(counts, [2, 0, 0]);
+    }
+
+    #[tokio::test]
+    async fn dropped_events_are_counted() {
+        let job_queues = fixture().await;
+        let full = delivering("full", &json!({ "max_jobs": 1 }));
+        job_queues.execute(&plan(&job_queues, &[full, job_queue("mails")]).await).await.unwrap();
+        let full: JobQueueId = "full".parse().unwrap();
+        for (at, dropped) in [(1, 0), (2, 1), (3, 2)] {
+            job_queues.publish(&event("acme", at)).await;
+            assert_eq!(job_queues.dropped_events(), BTreeMap::from([(full.clone(), dropped)]));
+        }
     }
 }

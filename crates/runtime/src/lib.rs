@@ -35,6 +35,7 @@ mod log_format;
 mod problem;
 mod progress_url;
 mod request_log;
+mod schedule_runs;
 mod stored_settings;
 mod stream_counts;
 mod telemetry;
@@ -57,6 +58,7 @@ pub use job_request::{JobRequest, JobRequestError, USER_ID_MAX, checked_payload}
 pub use problem::Problem;
 pub use progress_url::{is_progress_signature, progress_target};
 pub use request_log::{RequestId, log_requests};
+pub use schedule_runs::{last_run, schedule_key, set_last_run};
 pub use stored_settings::stored_settings;
 pub use stream_counts::StreamCounts;
 pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

@@ -126,6 +126,18 @@ impl ApiClient {
     }
 }
 
+/// Prints the ID of the job in a response that says that it is enqueued.
+///
+/// # Errors
+/// Explains that there is none.
+pub(crate) fn print_job(enqueued: &Value) -> anyhow::Result<()> {
+    let Some(id) = enqueued["job_id"].as_str() else {
+        bail!("the backoffice sent no job ID; it may be of another version")
+    };
+    println!("{id}");
+    Ok(())
+}
+
 /// Why a request failed, with all invalid fields.
 fn refusal(status: u16, body: &Value) -> String {
     let Some(detail) = body["detail"].as_str() else {

@@ -12,8 +12,10 @@ use crate::jobs::JobsCommand;
 use crate::plan::PlanOptions;
 use crate::push::PushOptions;
 use crate::rehearse::RehearseOptions;
+use crate::schedules::SchedulesCommand;
 use crate::serve_options::ServeOptions;
 use crate::verify_draw::VerifyDrawOptions;
+use crate::webhooks::WebhooksCommand;
 use crate::work::WorkOptions;
 
 /// A virtual waiting room. When a site has more visitors than its quota, new visitors wait in line, see their position,
@@ -42,6 +44,12 @@ pub(crate) enum Command {
     /// Show and operate job queues
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Show and run the schedules of job queues
+    #[command(subcommand)]
+    Schedules(SchedulesCommand),
+    /// Test the webhooks of job queues
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
     /// Manage backoffice operators
     #[command(subcommand)]
     Admin(AdminCommand),

@@ -23,6 +23,7 @@ mod provider;
 mod push;
 mod rehearse;
 mod relay;
+mod schedules;
 mod serve;
 mod serve_options;
 mod server;
@@ -32,6 +33,7 @@ mod state_file;
 mod store_options;
 mod summary;
 mod verify_draw;
+mod webhooks;
 mod work;
 
 use std::process::ExitCode;
@@ -52,6 +54,8 @@ fn main() -> ExitCode {
         cli::Command::Check(options) => run(check::check(options)),
         cli::Command::Push(options) => run(push::push(options)),
         cli::Command::Jobs(command) => run(jobs::jobs(command)),
+        cli::Command::Schedules(command) => run(schedules::schedules(command)),
+        cli::Command::Webhooks(command) => run(webhooks::webhooks(command)),
         cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
         cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
         cli::Command::Plan(options) => Ok(plan::plan(&options)),

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use vestibule_core::jobs::{DeduplicationId, JobGroupId, JobQueueId, PAYLOAD_MAX};
 
-use crate::api_client::{ApiClient, ApiOptions, ApiRequest, JSON};
+use crate::api_client::{ApiClient, ApiOptions, ApiRequest, JSON, print_job};
 use crate::arguments::whole;
 
 /// Interval at which `--wait` asks for the job.
@@ -74,13 +74,11 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     request.headers.extend(more);
     request.body = payload;
     let enqueued = client.send(request).await?;
-    let Some(id) = enqueued["job_id"].as_str() else {
-        bail!("the backoffice sent no job ID; it may be of another version")
-    };
-    println!("{id}");
+    print_job(&enqueued)?;
     if enqueued["duplicate"] == true {
         eprintln!("a duplicate of an earlier job; nothing was queued");
     }
+    let id = enqueued["job_id"].as_str().unwrap_or_default();
     if wait { wait_for(&client, &job_queue, id).await } else { Ok(ExitCode::SUCCESS) }
 }
 

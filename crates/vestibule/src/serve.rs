@@ -109,7 +109,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let last_applied = LastAppliedSettings::new(records.clone());
     let writer = SettingsWriter {
         store: store.clone(),
-        directory,
+        directory: directory.clone(),
         jobs: jobs.clone(),
         last_applied,
         known: recovery.known,
@@ -125,11 +125,12 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     print_summary(&options, &server.address(), admin.as_ref(), &document);
     let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup));
     let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
-    let purge = tokio::spawn(purge_loop(store, records));
+    let purge = tokio::spawn(purge_loop(store.clone(), records));
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
-    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, jobs.clone(), calls)?) };
+    let shared = Shared { store, directory, jobs: jobs.clone() };
+    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, shared, calls)?) };
     let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.stores.store), "serving");
     let stop = stop_signal()?;
@@ -225,10 +226,12 @@ struct RunningWorker {
 }
 
 impl RunningWorker {
-    fn start(options: &ServeOptions, jobs: Arc<JobQueues>, calls: CallMetrics) -> anyhow::Result<Self> {
+    fn start(options: &ServeOptions, shared: Shared, calls: CallMetrics) -> anyhow::Result<Self> {
+        let Shared { store, directory, jobs } = shared;
         let (stop, stopped) = oneshot::channel::<()>();
         let observer = Arc::new(move |job_queue: &JobQueueId, took: Duration| calls.observe(job_queue, took));
-        let worker = options.worker.worker(jobs, passes(options)?).with_observer(observer);
+        let worker =
+            options.worker.worker(jobs, passes(options)?).with_observer(observer).with_queues(store, directory);
         let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;

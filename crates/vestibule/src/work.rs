@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
 use tracing::{info, warn};
-use vestibule_runtime::{init_telemetry, open_store_and_records};
+use vestibule_runtime::{Directory, init_telemetry, open_store_and_records};
 
 use crate::arguments::LogOptions;
 use crate::keys::pass_signer;
@@ -51,6 +52,7 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     let (store, records) = open_store_and_records("--store", &stores.store, stores.timeout())?;
     let job_queues = stores.job_queues(&records, &store)?;
     info!(concurrency = worker.worker_concurrency, "running jobs");
-    worker.worker(job_queues, passes).run(stop).await;
+    let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
+    worker.worker(job_queues, passes).with_queues(store, directory).run(stop).await;
     Ok(ExitCode::SUCCESS)
 }

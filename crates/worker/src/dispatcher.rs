@@ -19,6 +19,7 @@ use crate::leases::{HeldLease, LEASE, Leases};
 use crate::response::without_response;
 use crate::settler::{Ended, settle_all};
 use crate::target::{CallParts, Target};
+use crate::webhooks::JobEvents;
 
 /// Interval at which jobs of other processes are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -62,6 +63,7 @@ pub(crate) struct Dispatcher {
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) parts: CallParts,
     pub(crate) counters: Arc<CallCounters>,
+    pub(crate) events: JobEvents,
     /// Is told how long each call took.
     pub(crate) observer: CallObserver,
 }
@@ -70,14 +72,15 @@ impl Dispatcher {
     /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`], and for
     /// held orders up to their timeout.
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, parts, counters, observer } = self;
+        let Self { backend, settings, wake, slots, parts, counters, events, observer } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
             let settings = settings.clone();
             move || settings.borrow().settings.clone()
         };
-        let settling = tokio::spawn(settle_all(ended, backend.clone(), current(&settings), counters.clone()));
+        let settling = settle_all(ended, backend.clone(), current(&settings), counters.clone(), events);
+        let settling = tokio::spawn(settling);
         let keeping = tokio::spawn(leases.clone().keep(backend.clone(), current(&settings), counters.clone()));
         let mut receiver = Receiver {
             backend,

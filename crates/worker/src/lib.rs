@@ -14,6 +14,7 @@ mod signature;
 mod target;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 mod worker;
 
 pub use counters::CallCounts;

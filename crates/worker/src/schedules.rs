@@ -4,18 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 use vestibule_core::jobs::{Enqueued, JobQueueSettings, JobSchedule, NewJob};
 use vestibule_core::{Micros, StoreError};
-use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind};
-use vestibule_runtime::JobQueues;
+use vestibule_runtime::{JobQueues, last_run, schedule_key, set_last_run};
 
 /// Resolution of schedules.
 const TICK: Duration = Duration::from_secs(1);
-/// Bytes of the hash that identifies a schedule.
-const KEY_BYTES: usize = 16;
 
 /// Follows the schedules of all job queues. Any number of processes may do so: the job of an occurrence always has the same ID,
 /// and the store remembers the last occurrence of each schedule.
@@ -72,7 +68,10 @@ impl Scheduler {
         let schedules: Vec<_> = job_queues
             .iter()
             .flat_map(|it| {
-                it.settings.schedules.iter().map(move |schedule| (key(&it.settings, schedule), it, schedule))
+                it.settings
+                    .schedules
+                    .iter()
+                    .map(move |schedule| (schedule_key(&it.settings.id, schedule), it, schedule))
             })
             .collect();
         self.followed.retain(|known, _| schedules.iter().any(|(key, ..)| key == known));
@@ -112,16 +111,14 @@ impl Scheduler {
         }
         // Everything up to now is settled, occurrences that are too old included.
         let last = if has_occurred { now } else { last };
-        let text = last.seconds().to_string();
-        self.job_queues.records().set_ephemeral(&stored(&key), &text, EPHEMERAL_TTL_MAX).await?;
+        set_last_run(&**self.job_queues.records(), &key, last).await?;
         self.followed.insert(key, Followed { last, next: schedule.next_after(last) });
         Ok(())
     }
 
     /// The last occurrence of a schedule that is settled. A schedule that is new, or that the store has lost, begins now.
     async fn last(&self, key: &str, now: Micros) -> Result<Micros, StoreError> {
-        let stored = self.job_queues.records().get_ephemeral(&stored(key)).await?;
-        let stored = stored.and_then(|text| Some(Micros(0).add_seconds(text.parse().ok()?)));
+        let stored = last_run(&**self.job_queues.records(), key).await?;
         let known = self.followed.get(key).map(|followed| followed.last);
         Ok(stored.max(known).unwrap_or(now))
     }
@@ -150,19 +147,6 @@ impl Scheduler {
             Some(Enqueued::Full | Enqueued::TooMany) | None => Err(failed("the job queue is full".to_owned())),
         }
     }
-}
-
-fn stored(key: &str) -> EphemeralKey {
-    EphemeralKey::new(EphemeralKind::Schedule, key)
-}
-
-/// The key of a schedule. With other times it is another schedule, which begins anew.
-fn key(job_queue: &JobQueueSettings, schedule: &JobSchedule) -> String {
-    let JobSchedule { id, cron, time_zone, .. } = schedule;
-    let digest = Sha256::digest(format!("{}\n{id}\n{cron}\n{time_zone}", job_queue.id));
-    let mut start = [0; KEY_BYTES];
-    start.copy_from_slice(&digest[..KEY_BYTES]);
-    format!("{:032x}", u128::from_be_bytes(start))
 }
 
 #[cfg(test)]

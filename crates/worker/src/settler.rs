@@ -10,6 +10,7 @@ use vestibule_core::jobs::{JOB_BATCH, JobBackend, JobQueueSettings, Outcome, Set
 
 use crate::counters::CallCounters;
 use crate::leases::HeldLease;
+use crate::webhooks::JobEvents;
 
 /// Interval of attempts while the backend does not answer.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
@@ -23,19 +24,29 @@ pub(crate) async fn settle_all(
     backend: Arc<dyn JobBackend>,
     settings: impl Fn() -> JobQueueSettings + Send,
     counters: Arc<CallCounters>,
+    events: JobEvents,
 ) {
     let mut batch = Vec::with_capacity(JOB_BATCH);
     while ended.recv_many(&mut batch, JOB_BATCH).await > 0 {
-        settle(&*backend, &settings(), &counters, std::mem::take(&mut batch)).await;
+        settle(&*backend, &settings(), &counters, &events, std::mem::take(&mut batch)).await;
     }
 }
 
-async fn settle(backend: &dyn JobBackend, settings: &JobQueueSettings, counters: &CallCounters, mut batch: Vec<Ended>) {
+async fn settle(
+    backend: &dyn JobBackend,
+    settings: &JobQueueSettings,
+    counters: &CallCounters,
+    events: &JobEvents,
+    mut batch: Vec<Ended>,
+) {
     while !batch.is_empty() {
         let settlement = |(held, outcome): &Ended| Settlement { lease: held.lease, outcome: outcome.clone() };
         match backend.settle(settings, batch.iter().map(settlement).collect()).await {
             Ok(settled) => {
                 for ((held, outcome), settled) in batch.iter().zip(settled) {
+                    if let Settled::Now(state) = settled {
+                        events.settled(settings, held.lease.job, outcome, state);
+                    }
                     record(settings, counters, held, outcome, settled);
                 }
                 return;

@@ -3,3 +3,4 @@ mod calls;
 mod fixture;
 mod settings;
 mod stopping;
+mod webhooks;

@@ -6,23 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
-use vestibule_core::PassSigner;
 use vestibule_core::jobs::{JobQueueId, JobTargetKind};
-use vestibule_runtime::{CachedJobQueue, JobQueues};
+use vestibule_core::{PassSigner, Store};
+use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
 use crate::counters::{CallCounts, Counters};
 use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
 use crate::public_url::PublicUrl;
 use crate::schedules::Scheduler;
 use crate::target::CallParts;
+use crate::webhooks::{JobEvents, Queues, Watcher};
 
 /// Maximum number of calls at a time by default, all job queues together.
 pub const CONCURRENCY: usize = 256;
 /// Interval at which new, changed and removed job queues are looked for.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// How long a worker that stops waits until the last webhook events about jobs are enqueued.
+const EVENTS_LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs the jobs of all job queues of a deployment.
 pub struct Worker {
@@ -31,6 +34,7 @@ pub struct Worker {
     parts: CallParts,
     counters: Counters,
     observer: CallObserver,
+    queues: Option<Queues>,
 }
 
 impl Worker {
@@ -46,13 +50,19 @@ impl Worker {
         let public_url = public_url.map(|url| url.as_str().into());
         let parts = CallParts { passes: Arc::new(passes), public_url };
         let slots = Arc::new(Semaphore::new(concurrency));
-        Self { job_queues, slots, parts, counters: Counters::default(), observer: Arc::new(|_, _| {}) }
+        Self { job_queues, slots, parts, counters: Counters::default(), observer: Arc::new(|_, _| {}), queues: None }
     }
 
     /// Reports how long each call took.
     #[must_use]
     pub fn with_observer(self, observer: CallObserver) -> Self {
         Self { observer, ..self }
+    }
+
+    /// Watches the queues of this store for webhooks.
+    #[must_use]
+    pub fn with_queues(self, store: Arc<dyn Store>, directory: Arc<Directory>) -> Self {
+        Self { queues: Some(Queues { store, directory }), ..self }
     }
 
     /// What became of the calls of each job queue.
@@ -66,6 +76,10 @@ impl Worker {
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Stopped {
         let mut stop = pin!(stop);
         let schedules = tokio::spawn(Scheduler::new(self.job_queues.clone()).run());
+        let (events, publish) = JobEvents::new(self.job_queues.clone());
+        let publishing = tokio::spawn(publish);
+        let queues = self.queues.clone();
+        let watching = queues.map(|queues| tokio::spawn(Watcher::new(self.job_queues.clone(), queues).run()));
         let mut followed: HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>> = HashMap::new();
         let mut loops = JoinSet::new();
         let mut is_reachable = true;
@@ -73,7 +87,7 @@ impl Worker {
             match self.job_queues.all().await {
                 Ok(all) => {
                     is_reachable = true;
-                    self.follow(&all, &mut followed, &mut loops);
+                    self.follow(&all, &events, &mut followed, &mut loops);
                 }
                 Err(error) => {
                     if std::mem::take(&mut is_reachable) {
@@ -89,6 +103,7 @@ impl Worker {
             }
         }
         schedules.abort();
+        watching.inspect(JoinHandle::abort);
         drop(followed);
         let mut stopped = Stopped::default();
         while let Some(ended) = loops.join_next().await {
@@ -96,6 +111,10 @@ impl Worker {
             stopped.finished += finished;
             stopped.requeued += requeued;
             stopped.interrupted += interrupted;
+        }
+        drop(events);
+        if timeout(EVENTS_LIMIT, publishing).await.is_err() {
+            warn!("webhook events about jobs could not be enqueued before the stop");
         }
         let Stopped { finished, requeued, interrupted } = stopped;
         info!(finished, requeued, interrupted, "worker stopped");
@@ -107,6 +126,7 @@ impl Worker {
     fn follow(
         &self,
         all: &[Arc<CachedJobQueue>],
+        events: &JobEvents,
         followed: &mut HashMap<JobQueueId, watch::Sender<Arc<CachedJobQueue>>>,
         loops: &mut JoinSet<Stopped>,
     ) {
@@ -123,6 +143,7 @@ impl Worker {
                     slots: self.slots.clone(),
                     parts: self.parts.clone(),
                     counters: self.counters.of(id),
+                    events: events.clone(),
                     observer: self.observer.clone(),
                 };
                 loops.spawn(dispatcher.run());

@@ -44,6 +44,9 @@ export const pauseJobQueue = (job_queue: string) => body(client.POST('/api/v1/jo
 
 export const resumeJobQueue = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/resume', { params: { path: { job_queue } } }))
 
+/** Enqueues a webhook event that tests the handler. */
+export const testWebhook = (job_queue: string) => body(client.POST('/api/v1/job-queues/{job_queue}/webhook/test', { params: { path: { job_queue } } }))
+
 /** The secret that signs the calls of the handler. The audit log records who reads it. */
 export const getSigningSecret = (job_queue: string) => body(client.GET('/api/v1/job-queues/{job_queue}/secret', { params: { path: { job_queue } } }))
 

@@ -46,9 +46,12 @@ export class Problem extends Error {
 
   /** The error of a field or of a part of it. */
   errorOf(field: string): FieldError | undefined {
-    return this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
+    return this.errors.find((error) => isPartOf(error.field ?? '', field))
   }
 }
+
+/** Whether the path of an error names a field or a part of it. */
+export const isPartOf = (path: string, field: string) => path.startsWith(field) && /^($|[.[])/.test(path.slice(field.length))
 
 /** The codes of the API that the dashboard reacts to. */
 export const CODES = {

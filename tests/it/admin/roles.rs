@@ -140,6 +140,7 @@ fn job_queue_operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("fail_jobs", Operators, Some(json!({ "jobs": [{ "receipt_handle": "x" }] }))),
         ("list_schedules", Viewers, None),
         ("run_schedule", Operators, None),
+        ("test_webhook", Operators, None),
         ("cancel_job", Operators, None),
         ("drain_job_queue", Operators, None),
         ("list_dead_letters", Operators, None),
@@ -153,7 +154,8 @@ fn job_queue_operations() -> Vec<(&'static str, For, Option<Value>)> {
 fn job_queue(id: &str) -> Value {
     let schedule = json!({ "id": "nightly", "cron": "@daily", "payload": "{}" });
     let target = json!({ "kind": "http", "url": "https://crm.example.com/jobs" });
-    json!({ "id": id, "tenant": "acme", "target": target, "schedules": [schedule] })
+    let webhook = json!({ "event_types": ["queue.reset"] });
+    json!({ "id": id, "tenant": "acme", "target": target, "schedules": [schedule], "webhook": webhook })
 }
 
 fn theme() -> Value {

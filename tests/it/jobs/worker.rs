@@ -34,7 +34,8 @@ impl Serving {
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
              handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
              [[job_queues]]\nid = \"updates.fifo\"\ntenant = \"acme\"\nmin_backoff = 1\n\
-             target = {{ kind = \"http\", url = \"http://127.0.0.1:{port}/jobs\", secret = \"{SECRET}\" }}\n",
+             target = {{ kind = \"http\", url = \"http://127.0.0.1:{port}/jobs\", secret = \"{SECRET}\" }}\n\
+             webhook = {{ event_types = [\"queue.reset\"] }}\n",
             origin.url()
         );
         std::fs::write(&settings, text).unwrap();
@@ -95,6 +96,11 @@ async fn assert_completes(handler: DocumentedHandler) {
     assert_eq!(attempts, [500, 204], "{job}");
     assert_eq!(handler.processed(), [format!("{id} ada@example.com")]);
 
+    let test = serving.client.post("/job-queues/updates.fifo/webhook/test", serde_json::json!({})).await.json();
+    let test = test["job_id"].as_str().unwrap().to_owned();
+    serving.job_in(&test, "completed").await;
+    assert_eq!(handler.processed()[1..], [format!("{test} webhook.test")], "the library accepts the event");
+
     let address = format!("127.0.0.1:{}", handler.port());
     for (sent, status) in [(r#"{"email": "ada@example.com"}"#, 204), (r#"{"email": "eve@example.com"}"#, 401)] {
         let (timestamp, signature) = signed("job-2", r#"{"email": "ada@example.com"}"#);
@@ -108,7 +114,7 @@ async fn assert_completes(handler: DocumentedHandler) {
         let response = Visitor::new(&address, &address).request(request, sent).await;
         assert_eq!(response.status, status, "{sent}");
     }
-    assert_eq!(handler.processed(), [format!("{id} ada@example.com"), "job-2 ada@example.com".to_owned()]);
+    assert_eq!(handler.processed()[2..], ["job-2 ada@example.com"]);
 
     serving.program.terminate().await;
     let log = serving.program.log();

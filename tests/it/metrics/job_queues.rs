@@ -6,26 +6,43 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Failure, FailureReason, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement,
+    Failure, FailureReason, JobBackend, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement, WebhookEvent,
+    WebhookEventType, WebhookSubject,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
-use vestibule_core::{ManualClock, SystemClock};
+use vestibule_core::{ManualClock, Micros, SystemClock};
 use vestibule_metrics::{CallMetrics, Metrics, router};
-use vestibule_runtime::{JobQueues, open_jobs};
+use vestibule_runtime::{JobQueues, open_jobs, schedule_key, set_last_run};
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
 use super::{TOKEN, scrape};
 use crate::line_fixture::START;
 
-/// Job queues with these IDs, whose jobs are in `backend`.
+/// A minute after a full hour, in seconds since 1970.
+const SCHEDULED: u64 = 1_804_237_260;
+
+/// Job queues with these IDs, whose jobs are in `backend`. They have room for six jobs, and "mails" delivers webhook events and
+/// has a schedule, which ran last at [`SCHEDULED`].
 pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Arc<JobQueues> {
     let records = Arc::new(MemoryRecords::new(SystemClock::new()));
     let job_queues = JobQueues::new(records, Arc::new(MemoryStore::new(SystemClock::new())), backend);
     let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
-    let settings = |id| JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap();
+    let settings = |id: &&str| {
+        let mut value = json!({ "id": id, "tenant": "acme", "target": target, "max_jobs": 6 });
+        if *id == "mails" {
+            value["schedules"] = json!([{ "id": "hourly", "cron": "@hourly", "payload": "{}" }]);
+            value["webhook"] = json!({ "event_types": ["queue.reset"] });
+        }
+        JobQueueSettings::from_json(&value).unwrap()
+    };
     let change = |id| JobQueueChange { settings: settings(id), retired_secret: None, replaces: 0, changes: Vec::new() };
     let plan = JobQueuePlan { changed: ids.iter().map(change).collect(), ..JobQueuePlan::default() };
-    assert_eq!(job_queues.execute(&plan).await.unwrap().written.len(), ids.len());
+    let written = job_queues.execute(&plan).await.unwrap().written;
+    assert_eq!(written.len(), ids.len());
+    for mails in written.iter().filter(|it| !it.schedules.is_empty()) {
+        let key = schedule_key(&mails.id, &mails.schedules[0]);
+        set_last_run(&**job_queues.records(), &key, Micros(0).add_seconds(SCHEDULED)).await.unwrap();
+    }
     Arc::new(job_queues)
 }
 
@@ -47,6 +64,11 @@ async fn samples_are_the_counts_of_the_backend() {
     let (backend, first) = (job_queues.backend(), job("one"));
     let jobs = vec![first.clone(), first, job("two"), job("three"), job("four"), job("five"), job("six")];
     backend.enqueue(&mails, jobs).await.unwrap();
+    let subject = WebhookSubject::Queue("tour".parse().unwrap());
+    let event = WebhookEvent::new(WebhookEventType::QueueReset, mails.tenant.clone(), subject, START);
+    for _ in 0..2 {
+        job_queues.publish(&event).await;
+    }
     clock.advance(90_000_000);
     let leases: Vec<_> = backend.receive(&mails, 5).await.unwrap().jobs.iter().map(|job| job.lease).collect();
     let failure = Failure { reason: FailureReason::Status, status: Some(500), response: Vec::new() };
@@ -81,6 +103,12 @@ async fn samples_are_the_counts_of_the_backend() {
     for (id, age) in [("mails", 90.0), ("idle.fifo", 0.0)] {
         assert_eq!(value("vestibule_job_queue_oldest_age_seconds", &[("job_queue", id)]), Some(age), "{id}");
     }
+    let labels = [("job_queue", "mails"), ("schedule", "hourly")];
+    assert_eq!(value("vestibule_schedule_last_success_timestamp_seconds", &labels), Some(SCHEDULED as f64));
+    let missed = value("vestibule_schedule_missed_timestamp_seconds", &labels);
+    assert_eq!(missed, Some((SCHEDULED - 60 + 7_200) as f64), "the second full hour");
+    let dropped = |id| value("vestibule_webhook_events_dropped_total", &[("job_queue", id)]);
+    assert_eq!((dropped("mails"), dropped("idle.fifo")), (Some(2.0), None), "the job queue was full");
     assert_eq!(value("vestibule_up", &[]), Some(1.0));
     assert!(!found.types.contains_key("vestibule_job_duration_seconds"), "no call yet");
 }

@@ -1,4 +1,4 @@
-//! `vestibule push`, `jobs` and `work`: clients of the API, and a worker alone.
+//! `vestibule push`, `jobs`, `schedules`, `webhooks` and `work`: clients of the API, and a worker alone.
 
 use serde_json::json;
 use vestibule_tests::Program;
@@ -70,6 +70,28 @@ async fn push_enqueues_and_jobs_shows_the_job() {
 }
 
 #[tokio::test]
+async fn schedules_run_and_webhooks_are_tested() {
+    let jobs = Jobs::start().await;
+    let schedules = json!([
+        { "id": "nightly", "cron": "0 4 * * *", "time_zone": "Europe/Berlin", "payload": "{}" },
+        { "id": "hourly", "cron": "@hourly", "payload": "{}" },
+    ]);
+    let patch = json!({ "schedules": schedules, "webhook": { "event_types": ["queue.reset"] } });
+    assert_eq!(jobs.backoffice.root().patch("/job-queues/mails", patch).await.status, 200);
+    let (status, list) = jobs.run(&["schedules", "list", "mails"]).await;
+    assert_eq!(status, 0, "{list}");
+    let nightly: Vec<_> = list.lines().find(|line| line.starts_with("nightly")).unwrap().split_whitespace().collect();
+    assert_eq!(nightly[1..7], ["0", "4", "*", "*", "*", "Europe/Berlin"]);
+    assert!(nightly[7].ends_with(":00:00Z"), "{list}");
+    for arguments in [&["schedules", "run", "mails", "nightly"][..], &["webhooks", "test", "mails"]] {
+        let (status, id) = jobs.run(arguments).await;
+        assert_eq!(status, 0, "{id}");
+        let (status, shown) = jobs.run(&["jobs", "show", "mails", id.trim()]).await;
+        assert_eq!((status, shown.contains("queued")), (0, true), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn errors_of_push_and_jobs_say_what_to_do() {
     let jobs = Jobs::start().await;
     for (arguments, says) in [
@@ -81,6 +103,8 @@ async fn errors_of_push_and_jobs_say_what_to_do() {
         (&["push", "mails", "{", "--content-type", "application/json"], "the payload is not JSON"),
         (&["jobs", "show", "mails", "0NPWV1MDQB2XKF3Y0T5DWZQ"], "No job with this ID"),
         (&["jobs", "pause", "nothing"], "No job queue with this ID"),
+        (&["schedules", "run", "mails", "nightly"], "no schedule with this ID"),
+        (&["webhooks", "test", "mails"], "delivers no webhook events"),
     ] {
         let (status, said) = jobs.run(arguments).await;
         assert_eq!((status, said.contains(says)), (1, true), "{arguments:?}: {said}");

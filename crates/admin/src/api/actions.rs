@@ -16,7 +16,7 @@ use vestibule_core::{QueueId, StoreError, fields};
 
 use crate::access::Principal;
 use crate::api::queues::service::{IfMatch, change, find_editable, find_visible};
-use crate::audit::AuditEventBuilder;
+use crate::audit::{AuditEventBuilder, RESET};
 use crate::body::{Body, JsonBody, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
@@ -231,7 +231,7 @@ pub(crate) async fn reset_queue(
     };
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;
-    let event = AuditEventBuilder::of(&principal, "queue.reset");
+    let event = AuditEventBuilder::of(&principal, RESET);
     let numbers = |event: AuditEventBuilder| event.with("waiting", stats.waiting).with("active", stats.active);
     let mut after = before.clone();
     match admin.store.reset(&before.id).await {

@@ -123,6 +123,8 @@ wordings! {
         ScheduleGroupUnused("schedule_group_unused", "must be left out: only jobs of a FIFO job queue have a group"),
         ScheduleOfOrders("schedule_of_orders", "must be empty for the target kind \"origin\": its jobs are held orders of visitors"),
         ScheduleIdTaken("schedule_id_taken", "is already used by another schedule of the job queue: \"{id}\""),
+        WebhookQueue("webhook_queue", "the ID of a queue, or \"*\" for all queues of the tenant"),
+        WebhookProducers("webhook_producers", "must be \"api\" for a job queue with a webhook: jobs of visitors have the same signature as its events"),
         Timestamp("timestamp", "a time with an offset in whole seconds, such as \"2027-03-04T10:00:00Z\""),
         Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),
     }

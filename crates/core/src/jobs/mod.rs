@@ -12,6 +12,7 @@ mod schedule;
 mod settings;
 mod target;
 mod types;
+mod webhook;
 
 pub use backend::{JobBackend, JobBackendError};
 pub use content::{DeduplicationKey, JobParams, Payload};
@@ -30,6 +31,7 @@ pub use types::{
     JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll, Resolution, Settled,
     Settlement,
 };
+pub use webhook::{JobWebhook, WebhookEvent, WebhookEventType, WebhookQueue, WebhookSubject};
 
 /// Seconds of a lease, and of each extension (J9).
 pub const LEASE_SECONDS: u64 = 30;

@@ -7,6 +7,7 @@ use super::id::JobQueueId;
 use super::media_type::MediaType;
 use super::schedule::{JobSchedule, SCHEDULES_MAX};
 use super::target::{JobTarget, JobTargetKind, fingerprint};
+use super::webhook::{JobWebhook, WebhookEvent};
 use crate::fields::FieldWording as W;
 use crate::fields::{Bounded, FieldError, Flag, List, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
@@ -118,6 +119,8 @@ crate::fields! {
         pub retry: JobRetry = JobRetry::Safe,
         /// Jobs that are enqueued at fixed times.
         pub schedules: List<JobSchedule, 0, SCHEDULES_MAX> = Vec::new(),
+        /// Events of the tenant that are delivered as jobs. For the target `http` only.
+        pub webhook: Omissible<JobWebhook>,
         /// Whether jobs are accepted but none is started.
         pub paused: Flag = false,
     }
@@ -132,6 +135,9 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
         if !object.is_stored() {
             object.error("retry", W::OriginTargetOnly);
         }
+    }
+    if settings.webhook.is_some() {
+        check_webhook(settings, object);
     }
     if !object.is_stored() {
         check_schedules(settings, object);
@@ -161,6 +167,21 @@ fn check_held_orders(settings: &mut JobQueueSettings, object: &mut ObjectReader<
         settings.producers = JobProducers::Api;
         if !object.is_stored() {
             object.error("producers", W::OriginProducers);
+        }
+    }
+}
+
+fn check_webhook(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>) {
+    if settings.target.kind != JobTargetKind::Http {
+        settings.webhook = None;
+        if !object.is_stored() {
+            object.error("webhook", W::HttpTargetOnly);
+        }
+    } else if settings.producers != JobProducers::Api {
+        // Their jobs have the same signature.
+        settings.producers = JobProducers::Api;
+        if !object.is_stored() {
+            object.error("producers", W::WebhookProducers);
         }
     }
 }
@@ -217,6 +238,12 @@ impl JobQueueSettings {
     #[must_use]
     pub fn holds_orders(&self) -> bool {
         self.target.kind == JobTargetKind::Origin
+    }
+
+    /// Whether it delivers this webhook event: one of its own tenant, of those that its webhook names.
+    #[must_use]
+    pub fn delivers(&self, event: &WebhookEvent) -> bool {
+        self.tenant == event.tenant && self.webhook.as_ref().is_some_and(|webhook| webhook.delivers(event))
     }
 
     /// H8: whether an order that the origin may have received is not sent again.
@@ -279,7 +306,8 @@ mod tests {
     #[test]
     fn settings_round_trip() {
         let schedule = json!({ "id": "nightly", "cron": "@daily", "payload": "{\"key\":4711}" });
-        let given = json!({ "dispatches_per_minute": 600, "concurrency": 3, "paused": true, "schedules": [schedule] });
+        let webhook = json!({ "event_types": ["queue.reset"], "queues": ["tour"] });
+        let given = json!({ "dispatches_per_minute": 600, "concurrency": 3, "paused": true, "schedules": [schedule], "webhook": webhook });
         let settings = JobQueueSettings::from_json(&draft(&given)).unwrap();
         assert_eq!((settings.max_attempts, settings.retention, settings.timeout), (8, 345_600, 300));
         assert_eq!(JobQueueSettings::from_json(&settings.to_value()).unwrap(), settings);
@@ -312,6 +340,18 @@ mod tests {
             (
                 json!({ "schedules": [{ "id": "a", "cron": "@daily", "payload": "{}" }, { "id": "a", "cron": "@daily", "payload": "{}" }] }),
                 "schedules[1].id: is already used",
+            ),
+            (
+                json!({ "webhook": { "event_types": ["queue.reset"] }, "target": { "kind": "pull" } }),
+                "webhook: applies to the target kind \"http\" only",
+            ),
+            (
+                json!({ "webhook": { "event_types": ["queue.reset"] }, "producers": "active" }),
+                "producers: must be \"api\" for a job queue with a webhook",
+            ),
+            (
+                json!({ "webhook": { "event_types": ["reset"] } }),
+                "webhook.event_types[0]: must be one of \"queue.updated\"",
             ),
             (json!({ "from_a_later_version": 1 }), "from_a_later_version: is unknown"),
         ] {

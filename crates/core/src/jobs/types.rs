@@ -9,6 +9,7 @@ use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
 use super::results::{JobResponse, Progress};
 use super::schedule::JobSchedule;
+use super::webhook::WebhookEvent;
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -61,6 +62,17 @@ impl NewJob {
         let group = schedule.group_id.clone();
         let deduplication_id = group.is_some().then_some(deduplication_id);
         Some(Self { group, deduplication_id, ..Self::new(id, schedule.payload()) })
+    }
+
+    /// The job that delivers a webhook event. The same event always has the same job, so any number of processes enqueue one (W2).
+    /// `None` if the texts that identify it are too long.
+    #[must_use]
+    pub fn of_webhook_event(job_queue: &JobQueueId, event: &WebhookEvent) -> Option<Self> {
+        let deduplication_id = event.deduplication_id()?;
+        let id = JobId::of_deduplication(job_queue, None, &deduplication_id);
+        let group = if job_queue.is_fifo() { Some(event.group()?) } else { None };
+        let deduplication_id = group.is_some().then_some(deduplication_id);
+        Some(Self { group, deduplication_id, ..Self::new(id, event.payload()) })
     }
 
     /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).

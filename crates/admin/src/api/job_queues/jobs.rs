@@ -20,6 +20,7 @@ use super::cancel;
 use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
 use crate::access::{Principal, Role};
+use crate::audit::AuditEventBuilder;
 use crate::body::{Body, DOCUMENT_MAX, Query, Segments};
 use crate::describe::describe;
 use crate::idempotency::IDEMPOTENCY_HEADER;
@@ -140,6 +141,30 @@ pub(super) fn accepted(settings: &JobQueueSettings, enqueued: &EnqueuedJob) -> R
         response.headers_mut().insert(DUPLICATE, HeaderValue::from_static("true"));
     }
     response
+}
+
+/// Enqueues a job that an operator asked for, and audits it.
+pub(super) async fn enqueued_by_hand(
+    admin: &Admin,
+    job_queues: &JobQueues,
+    settings: &JobQueueSettings,
+    job: NewJob,
+    event: AuditEventBuilder,
+) -> Result<Response, Problem> {
+    let event = event.with("job", job.id.to_string());
+    let result = enqueue(job_queues, settings, vec![job]).await.into_iter().next();
+    match result.unwrap_or(Err(JobRefusal::JobQueueFull)) {
+        Ok(enqueued) => {
+            event.log(admin).await;
+            Ok(accepted(settings, &enqueued))
+        }
+        Err(refusal) => {
+            if let JobRefusal::Unconfirmed(..) = refusal {
+                event.incomplete().log(admin).await;
+            }
+            Err(Problem::Job(refusal))
+        }
+    }
 }
 
 /// A job of a client of the API, which no visitor follows.

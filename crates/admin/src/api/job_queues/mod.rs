@@ -7,6 +7,7 @@ mod jobs;
 mod schedules;
 mod service;
 mod views;
+mod webhook;
 
 use axum::Json;
 use axum::extract::State;
@@ -50,6 +51,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .merge(jobs::routes())
         .merge(consume::routes())
         .merge(schedules::routes())
+        .merge(webhook::routes())
         .merge(dead_letters::routes())
 }
 

@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{JobId, JobSchedule, NewJob};
 
-use super::jobs::{accepted, enqueue};
+use super::jobs::enqueued_by_hand;
 use super::service::{audit, find_editable, find_visible};
 use super::views::EnqueuedJob;
 use crate::access::Principal;
@@ -95,18 +95,5 @@ pub(crate) async fn run_schedule(
     let job = found.and_then(|schedule| NewJob::of_schedule(&settings.id, schedule, JobId::random()));
     let job = job.ok_or(Problem::Job(JobRefusal::UnknownSchedule))?;
     let event = audit(&principal, "job_queue.run_schedule", settings).with("schedule", schedule);
-    let event = event.with("job", job.id.to_string());
-    let result = enqueue(job_queues, settings, vec![job]).await.into_iter().next();
-    match result.unwrap_or(Err(JobRefusal::JobQueueFull)) {
-        Ok(enqueued) => {
-            event.log(&admin).await;
-            Ok(accepted(settings, &enqueued))
-        }
-        Err(refusal) => {
-            if let JobRefusal::Unconfirmed(..) = refusal {
-                event.incomplete().log(&admin).await;
-            }
-            Err(Problem::Job(refusal))
-        }
-    }
+    enqueued_by_hand(&admin, job_queues, settings, job, event).await
 }

@@ -1,0 +1,40 @@
+//! When the schedules of job queues ran last, as the store remembers it (S1, S2).
+
+use sha2::{Digest as _, Sha256};
+use vestibule_core::jobs::{JobQueueId, JobSchedule};
+use vestibule_core::{Micros, StoreError};
+use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind, RecordStore};
+
+/// Bytes of the hash that identifies a schedule.
+const KEY_BYTES: usize = 16;
+
+/// Identifies a schedule. With other times it is another schedule, which begins anew.
+#[must_use]
+pub fn schedule_key(job_queue: &JobQueueId, schedule: &JobSchedule) -> String {
+    let JobSchedule { id, cron, time_zone, .. } = schedule;
+    let digest = Sha256::digest(format!("{job_queue}\n{id}\n{cron}\n{time_zone}"));
+    let mut start = [0; KEY_BYTES];
+    start.copy_from_slice(&digest[..KEY_BYTES]);
+    format!("{:032x}", u128::from_be_bytes(start))
+}
+
+fn stored(key: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::Schedule, key)
+}
+
+/// The instant until which the occurrences of the schedule with this key are settled; `None` if it is new, or the store has lost it.
+///
+/// # Errors
+/// Returns the store's error.
+pub async fn last_run(records: &dyn RecordStore, key: &str) -> Result<Option<Micros>, StoreError> {
+    let text = records.get_ephemeral(&stored(key)).await?;
+    Ok(text.and_then(|text| Some(Micros(0).add_seconds(text.parse().ok()?))))
+}
+
+/// Stores the instant until which the occurrences of the schedule with this key are settled.
+///
+/// # Errors
+/// Returns the store's error.
+pub async fn set_last_run(records: &dyn RecordStore, key: &str, at: Micros) -> Result<(), StoreError> {
+    records.set_ephemeral(&stored(key), &at.seconds().to_string(), EPHEMERAL_TTL_MAX).await
+}

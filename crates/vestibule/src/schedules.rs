@@ -1,0 +1,68 @@
+//! `vestibule schedules`: shows and runs the schedules of job queues.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use http::Method;
+use vestibule_core::jobs::JobQueueId;
+use vestibule_core::{Micros, ScheduleId, Timestamp};
+
+use crate::api_client::{ApiClient, ApiOptions, ApiRequest, print_job};
+
+#[derive(Subcommand)]
+pub(crate) enum SchedulesCommand {
+    /// List the schedules of a job queue with their next runs
+    List(ListOptions),
+    /// Enqueue a job of a schedule now, and print its ID
+    Run(RunOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct ListOptions {
+    /// ID of the job queue
+    #[arg(value_name = "JOB_QUEUE")]
+    job_queue: JobQueueId,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct RunOptions {
+    /// ID of the job queue
+    #[arg(value_name = "JOB_QUEUE")]
+    job_queue: JobQueueId,
+
+    /// ID of the schedule
+    #[arg(value_name = "SCHEDULE")]
+    schedule: ScheduleId,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
+/// Runs a command about schedules.
+pub(crate) async fn schedules(command: SchedulesCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SchedulesCommand::List(options) => list(&options).await?,
+        SchedulesCommand::Run(RunOptions { job_queue, schedule, api }) => {
+            let path = format!("/job-queues/{job_queue}/schedules/{schedule}/run");
+            print_job(&ApiClient::new(&api)?.send(ApiRequest::new(Method::POST, &path)).await?)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the schedules as a table.
+async fn list(ListOptions { job_queue, api }: &ListOptions) -> anyhow::Result<()> {
+    let path = format!("/job-queues/{job_queue}/schedules");
+    let list = ApiClient::new(api)?.send(ApiRequest::new(Method::GET, &path)).await?;
+    println!("{:<30} {:<24} {:<24} NEXT RUN", "SCHEDULE", "TIMES", "TIME ZONE");
+    for schedule in list["schedules"].as_array().into_iter().flatten() {
+        let [id, cron, zone] = ["id", "cron", "time_zone"].map(|name| schedule[name].as_str().unwrap_or_default());
+        let next = schedule["next_run_at"].as_u64().map(|seconds| Timestamp::of(Micros(0).add_seconds(seconds)));
+        let next = next.map_or_else(|| "never".to_owned(), |next| next.to_string());
+        println!("{id:<30} {cron:<24} {zone:<24} {next}");
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+use serde_json::{Value, json};
+use vestibule_core::jobs::JobState;
+
+use super::fixture::Fixture;
+
+fn webhook() -> Value {
+    json!({ "webhook": { "event_types": ["job.dead_lettered", "order.outcome_unknown"] }, "max_attempts": 1 })
+}
+
+/// W1, J19.
+#[tokio::test]
+async fn dead_letter_is_told_without_its_payload() {
+    let mut fixture = Fixture::start(8).await;
+    fixture.job_queue("hooks", &webhook()).await;
+    let mails = fixture.job_queue("mails", &json!({ "max_attempts": 2, "min_backoff": 1 })).await;
+    let id = fixture.enqueue(&mails, None, "ada@example.com").await;
+    fixture.handler.next().await.respond(500, &[]);
+    fixture.reaches(&mails, id, JobState::Retrying).await;
+    fixture.clock.advance(2_000_000);
+    let second = fixture.handler.next().await;
+    assert_eq!(second.header("vestibule-job-queue"), "mails", "the first failure is no event");
+    second.respond(503, &[]);
+
+    let call = fixture.handler.next().await;
+    assert_eq!(call.header("vestibule-job-queue"), "hooks");
+    let mut body: Value = serde_json::from_slice(&call.body).unwrap();
+    assert!(body["timestamp"].take().is_string());
+    let data = json!({
+        "tenant": "acme", "job_queue": "mails", "job_id": id.to_string(), "reason": "status", "status": 503,
+    });
+    assert_eq!(body, json!({ "type": "job.dead_lettered", "timestamp": null, "data": data }));
+    call.respond(204, &[]);
+}
+
+#[tokio::test]
+async fn dead_webhook_event_is_no_event() {
+    let mut fixture = Fixture::start(8).await;
+    let hooks = fixture.job_queue("hooks", &webhook()).await;
+    let id = fixture.enqueue(&hooks, None, "{}").await;
+    fixture.handler.next().await.respond(500, &[]);
+    fixture.reaches(&hooks, id, JobState::Failed).await;
+    fixture.begin_stop();
+    fixture.stopped().await;
+    let stats = fixture.job_queues.backend().stats(&hooks).await.unwrap();
+    assert_eq!((stats.counters.enqueued, stats.dead), (1, 1));
+}
+
+#[tokio::test]
+async fn events_of_the_last_jobs_are_enqueued_before_the_stop() {
+    let mut fixture = Fixture::start(8).await;
+    let hooks = fixture.job_queue("hooks", &json!({ "webhook": webhook()["webhook"], "paused": true })).await;
+    let mails = fixture.job_queue("mails", &json!({ "max_attempts": 1 })).await;
+    fixture.enqueue(&mails, None, "hello").await;
+    let call = fixture.handler.next().await;
+    fixture.begin_stop();
+    call.respond(400, &[]);
+    fixture.stopped().await;
+    assert_eq!(fixture.job_queues.backend().stats(&hooks).await.unwrap().waiting, 1);
+}

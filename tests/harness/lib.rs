@@ -19,6 +19,7 @@ mod faketime;
 mod gate;
 mod identity_provider;
 mod lambda;
+mod moto;
 mod nginx;
 mod origin;
 mod ports;

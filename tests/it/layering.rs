@@ -33,9 +33,10 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
+        "vestibule-aws" => &["vestibule-freeze"],
         "vestibule-http-client" => &["vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" => &["vestibule-core"],
-        "vestibule-themes" => &["vestibule-core", "vestibule-freeze"],
+        "vestibule-themes" => &["vestibule-aws", "vestibule-core", "vestibule-freeze"],
         "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-http-client", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],

@@ -1,21 +1,18 @@
 mod route;
 
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use tempfile::TempDir;
-use vestibule_themes::S3Server;
+use vestibule_aws::AwsServer;
 
+use crate::moto;
 use crate::process::Process;
-use crate::{TestResponse, Visitor, free_port, wait_until};
+use crate::{TestResponse, Visitor, free_port};
 
 use self::route::Route;
 
-/// How long the server may take to be ready: it is a Python program that reads all of its services first.
-const TIMEOUT: Duration = Duration::from_mins(1);
 const ACCESS_KEY: &str = "AKIAVESTIBULETESTKEY";
 const SECRET_KEY: &str = "a-secret-that-no-log-may-show";
 const ALLOW_ALL: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
@@ -45,18 +42,7 @@ impl S3 {
 
     /// Starts the server again, after [`Self::kill`], with an empty bucket.
     pub async fn restart(&mut self) {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/moto_server");
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", &self.port.to_string()]).current_dir(self.folder.path());
-        let log = self.folder.path().join("log");
-        let mut process = Process::start(&mut command, &log, self.folder.path());
-        wait_until("the S3 server listens", TIMEOUT, async || {
-            let said = || std::fs::read_to_string(&log).unwrap_or_default();
-            assert!(process.ended().is_none(), "the S3 server ended:\n{}", said());
-            self.client().try_get("/").await.is_ok()
-        })
-        .await;
-        self.process = Some(process);
+        self.process = Some(moto::start(self.port, self.folder.path()).await);
         let place = format!(
             "<CreateBucketConfiguration><LocationConstraint>{REGION}</LocationConstraint></CreateBucketConfiguration>"
         );
@@ -72,8 +58,8 @@ impl S3 {
 
     /// The server, for a gate in the test's own process.
     #[must_use]
-    pub fn server(&self) -> S3Server {
-        S3Server {
+    pub fn server(&self) -> AwsServer {
+        AwsServer {
             endpoint: self.endpoint(),
             region: REGION.to_owned(),
             access_key: ACCESS_KEY.to_owned(),
@@ -99,7 +85,7 @@ impl S3 {
     }
 
     /// From now on only signed requests are answered: those of the key that this makes, which may do everything.
-    pub async fn require_signatures(&self) -> S3Server {
+    pub async fn require_signatures(&self) -> AwsServer {
         self.ask_aws("iam", "CreateUser&UserName=anna").await;
         let policy = format!("PutUserPolicy&UserName=anna&PolicyName=all&PolicyDocument={}", encoded(ALLOW_ALL));
         self.ask_aws("iam", &policy).await;
@@ -109,7 +95,7 @@ impl S3 {
     }
 
     /// The same by keys that are good with a token only, as a function's and a machine's are.
-    pub async fn require_temporary_keys(&self) -> (S3Server, String) {
+    pub async fn require_temporary_keys(&self) -> (AwsServer, String) {
         let role = "CreateRole&RoleName=gates&AssumeRolePolicyDocument=%7B%7D";
         self.ask_aws("iam", role).await;
         let policy = format!("PutRolePolicy&RoleName=gates&PolicyName=all&PolicyDocument={}", encoded(ALLOW_ALL));
@@ -120,9 +106,9 @@ impl S3 {
         (self.server_of(&taken), inside("SessionToken", &taken))
     }
 
-    fn server_of(&self, answer: &str) -> S3Server {
+    fn server_of(&self, answer: &str) -> AwsServer {
         let (access_key, secret_key) = (inside("AccessKeyId", answer), inside("SecretAccessKey", answer));
-        S3Server { access_key, secret_key, ..self.server() }
+        AwsServer { access_key, secret_key, ..self.server() }
     }
 
     async fn check_signatures(&self) {

@@ -33,12 +33,14 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
+        "vestibule-aws" => &["vestibule-freeze"],
         "vestibule-http-client" => &["vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" => &["vestibule-core"],
-        "vestibule-themes" => &["vestibule-core", "vestibule-freeze"],
+        "vestibule-themes" => &["vestibule-aws", "vestibule-core", "vestibule-freeze"],
         "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-http-client", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
+        "vestibule-jobs-sqs" => &["vestibule-aws", "vestibule-core", "vestibule-store-redis"],
         "vestibule-runtime" => &[
             "vestibule-core",
             "vestibule-freeze",
@@ -90,9 +92,12 @@ fn crates_depend_only_on_lower_layers() {
 
 #[test]
 fn restricted_dependencies_stay_in_one_crate() {
-    for (library, place) in
-        [("fred", "vestibule-store-redis"), ("aws-sdk-s3", "vestibule-themes"), ("toml_edit", "vestibule")]
-    {
+    for (library, place) in [
+        ("fred", "vestibule-store-redis"),
+        ("aws-sdk-s3", "vestibule-themes"),
+        ("aws-sdk-sqs", "vestibule-jobs-sqs"),
+        ("toml_edit", "vestibule"),
+    ] {
         for (package, uses) in dependencies() {
             assert!(!uses.contains(library) || package == place, "{package} uses {library}");
         }

@@ -189,6 +189,18 @@ pub(crate) const JOB_UNKNOWN: i64 = 0;
 pub(crate) const JOB_CANCELED: i64 = 1;
 pub(crate) const JOB_LEASED: i64 = 2;
 pub(crate) const JOB_FINISHED: i64 = 3;
+/// What became of a job that a message brings; or `JOB_FINISHED`.
+pub(crate) const JOB_STARTED: i64 = 0;
+pub(crate) const JOB_WAITS: i64 = 1;
+pub(crate) const JOB_LOST: i64 = 2;
+pub(crate) const JOB_NEEDS_PAYLOAD: i64 = 4;
+/// The longest time after which a message is looked at again, unless its job is due later; reservations are not made beyond it.
+const MESSAGE_WAIT_MAX: u64 = 900;
+/// Bounds of the time after which a message of a paused job queue, or one without a free slot, is looked at again.
+const PAUSE_WAIT_MIN: u64 = 5;
+const SLOT_WAIT_MAX: u64 = 60;
+/// The longest time for which a message queue keeps a message.
+const MESSAGE_RETENTION: u64 = 14 * 86_400;
 /// Arguments after which a script executes a command that it has deferred.
 const JOB_ARGUMENTS_MAX: usize = 1000;
 const _: () =
@@ -205,6 +217,14 @@ fn job_constants() -> String {
         ("CANCELED", JOB_CANCELED as u64),
         ("LEASED", JOB_LEASED as u64),
         ("FINISHED", JOB_FINISHED as u64),
+        ("STARTED", JOB_STARTED as u64),
+        ("WAITS", JOB_WAITS as u64),
+        ("LOST", JOB_LOST as u64),
+        ("NEEDS_PAYLOAD", JOB_NEEDS_PAYLOAD as u64),
+        ("WAIT_MAX", MESSAGE_WAIT_MAX),
+        ("PAUSE_WAIT_MIN", PAUSE_WAIT_MIN),
+        ("SLOT_WAIT_MAX", SLOT_WAIT_MAX),
+        ("MESSAGE_RETENTION", MESSAGE_RETENTION),
         ("DRAIN_BATCH", DRAIN_BATCH as u64),
         ("REPLAY_BATCH", REPLAY_BATCH as u64),
         ("REJECTED", u64::from(ORDER_REJECTED)),

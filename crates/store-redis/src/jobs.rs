@@ -1,6 +1,7 @@
 //! The jobs of job queues in Redis: each operation is one function call over the keys of one job queue.
 
 mod keys;
+mod messages;
 mod packing;
 mod reply;
 
@@ -24,6 +25,7 @@ use crate::reply::Reply;
 use crate::store::RedisOptions;
 
 pub use keys::JobKeys;
+pub use messages::{JobRegistry, MessageId, Registered, Start};
 use packing::{id, pack_outcome, pack_settings};
 
 /// A backend that keeps the jobs in Redis.
@@ -32,6 +34,8 @@ pub struct RedisJobs {
     /// For operations that replicas confirm: their connections wait for it, which others must not.
     confirmed: Option<(Client, u8)>,
     clock: Option<Arc<dyn Clock>>,
+    /// Whether a message queue brings the jobs.
+    by_message: bool,
 }
 
 impl RedisJobs {
@@ -48,7 +52,7 @@ impl RedisJobs {
         };
         let replicas = options.min_replicas;
         let confirmed = (replicas > 0).then(open).transpose()?.map(|client| (client, replicas));
-        Ok(Self { client: open()?, confirmed, clock: options.clock })
+        Ok(Self { client: open()?, confirmed, clock: options.clock, by_message: false })
     }
 
     /// Calls a function whose effect must not be lost if a replica takes over.
@@ -83,8 +87,19 @@ impl RedisJobs {
         retry: Retry,
     ) -> Result<Command, JobBackendError> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
-        let arguments = [now, pack_settings(settings)?].into_iter().chain(arguments);
+        let arguments = [now, pack_settings(settings, self.by_message)?].into_iter().chain(arguments);
         Ok(Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry))
+    }
+
+    /// As [`JobBackend::replay_all`], with the jobs that were put back.
+    async fn replay_all_with_ids(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<(ReplayedAll, Vec<JobId>), JobBackendError> {
+        let arguments = [until.map_or_else(nothing, |until| text(until.0))];
+        let reply = self.run(settings, &functions().replay_all_jobs, arguments, Retry::Never).await?;
+        reply.replayed_all().map_err(error)
     }
 }
 
@@ -240,9 +255,7 @@ impl JobBackend for RedisJobs {
         settings: &JobQueueSettings,
         until: Option<Micros>,
     ) -> Result<ReplayedAll, JobBackendError> {
-        let arguments = [until.map_or_else(nothing, |until| text(until.0))];
-        let reply = self.run(settings, &functions().replay_all_jobs, arguments, Retry::Never).await?;
-        reply.replayed_all().map_err(error)
+        self.replay_all_with_ids(settings, until).await.map(|(replayed, _)| replayed)
     }
 
     async fn resolve(

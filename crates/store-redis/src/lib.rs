@@ -42,6 +42,9 @@
 //! A repeated `enqueue` answers as the first one did. `receive` is never repeated: jobs of a lost reply stay leased until their
 //! leases expire. A repeated settlement finds its lease gone.
 //!
+//! [`JobRegistry`] does the same for jobs that a message queue carries: their state is here, and their payloads are in messages
+//! until they become dead letters.
+//!
 //! # When Redis is unavailable
 //!
 //! [`RedisStore::connect`] succeeds without a server, and connects in the background and keeps reconnecting. Every operation
@@ -91,6 +94,6 @@ mod reply;
 mod store;
 
 pub use address::AddressError;
-pub use jobs::{JobKeys, RedisJobs};
+pub use jobs::{JobKeys, JobRegistry, MessageId, RedisJobs, Registered, Start};
 pub use keys::Keys;
 pub use store::{RedisOptions, RedisStore};

@@ -136,6 +136,11 @@ functions! {
     get_ephemeral: Record, Read, "records/get_ephemeral.lua";
     take_ephemeral: Record, Write, "records/take_ephemeral.lua";
     enqueue_jobs: JobQueue, Write, "jobs/enqueue.lua";
+    register_jobs: JobQueue, Write, "jobs/register.lua";
+    withdraw_jobs: JobQueue, Free, "jobs/withdraw.lua";
+    restore_job: JobQueue, Write, "jobs/restore.lua";
+    start_jobs: JobQueue, Free, "jobs/start.lua";
+    keep_payload: JobQueue, Write, "jobs/keep_payload.lua";
     receive_jobs: JobQueue, Free, "jobs/receive.lua";
     extend_leases: JobQueue, Free, "jobs/extend.lua";
     settle_jobs: JobQueue, Free, "jobs/settle.lua";

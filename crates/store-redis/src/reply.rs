@@ -129,6 +129,16 @@ impl Reply {
         }
     }
 
+    /// Bytes; `None` for nil.
+    pub(crate) fn stored_bytes(&mut self) -> Result<Option<Bytes>, StoreError> {
+        match self.value()? {
+            Value::Null => Ok(None),
+            Value::Bytes(bytes) => Ok(Some(bytes)),
+            Value::String(text) => Ok(Some(text.into_inner())),
+            other => Err(corrupt("bytes", other.kind())),
+        }
+    }
+
     /// A text; `None` for nil.
     pub(crate) fn text(&mut self) -> Result<Option<String>, StoreError> {
         match self.value()? {

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use percent_encoding::percent_decode_str;
 use tokio::sync::OnceCell;
+use vestibule_aws::AwsServer;
 
-pub use self::client::S3Server;
 use self::client::{connect, failed, is_missing, read_body, status};
 use crate::ThemeError;
 use crate::address::BucketAddress;
@@ -32,12 +32,12 @@ const REMOVALS_AT_ONCE: usize = 8;
 pub(crate) struct Bucket {
     address: BucketAddress,
     /// The server and its credentials, instead of the environment's.
-    server: Option<S3Server>,
+    server: Option<AwsServer>,
     client: OnceCell<Client>,
 }
 
 impl Bucket {
-    pub(crate) fn new(address: BucketAddress, server: Option<S3Server>) -> Self {
+    pub(crate) fn new(address: BucketAddress, server: Option<AwsServer>) -> Self {
         Self { address, server, client: OnceCell::new() }
     }
 

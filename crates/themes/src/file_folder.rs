@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+#[cfg(feature = "s3")]
+use vestibule_aws::AwsServer;
 
 use crate::address::ThemesAddress;
-#[cfg(feature = "s3")]
-use crate::bucket::S3Server;
 use crate::files::{FileSet, StorageError};
 use crate::storage::Storage;
 
@@ -51,7 +51,7 @@ impl FileFolder {
     /// The files in a bucket of this server.
     #[cfg(feature = "s3")]
     #[must_use]
-    pub fn on_server(server: S3Server, address: crate::BucketAddress) -> Self {
+    pub fn on_server(server: AwsServer, address: crate::BucketAddress) -> Self {
         Self(Arc::new(Storage::on_server(server, address)))
     }
 

@@ -80,8 +80,6 @@ pub use address::{ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
 pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemeStorageUnavailable};
 pub use bounds::{FUEL, RENDER_TIME_MAX};
-#[cfg(feature = "s3")]
-pub use bucket::S3Server;
 pub use cache::THEMES_KEPT_MAX;
 pub use cache_entry::FIRST_LOAD_MAX;
 pub use color::{Color, ColorError};

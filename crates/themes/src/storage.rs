@@ -5,12 +5,14 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
+#[cfg(feature = "s3")]
+use vestibule_aws::AwsServer;
 
 #[cfg(feature = "s3")]
 use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 #[cfg(feature = "s3")]
-use crate::bucket::{Bucket, S3Server};
+use crate::bucket::Bucket;
 use crate::files::{ETag, Listing, StorageError};
 use crate::folder::Folder;
 
@@ -33,7 +35,7 @@ impl Storage {
 
     /// A bucket on this server.
     #[cfg(feature = "s3")]
-    pub(crate) fn on_server(server: S3Server, address: BucketAddress) -> Self {
+    pub(crate) fn on_server(server: AwsServer, address: BucketAddress) -> Self {
         Self::Bucket(Box::new(Bucket::new(address, Some(server))))
     }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "s3")]
+use vestibule_aws::AwsServer;
 use vestibule_core::{ThemeId, VisitorState, VisitorStatus};
 
 #[cfg(feature = "s3")]
@@ -11,8 +13,6 @@ use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 use crate::asset::Asset;
 use crate::assets::ThemeStorageUnavailable;
-#[cfg(feature = "s3")]
-use crate::bucket::S3Server;
 use crate::cache::ThemeCache;
 use crate::context::Context;
 use crate::error::ThemeError;
@@ -63,7 +63,7 @@ impl Themes {
     /// Outside a Tokio runtime.
     #[cfg(feature = "s3")]
     #[must_use]
-    pub fn on_server(server: S3Server, address: BucketAddress, recheck: Option<Duration>) -> Self {
+    pub fn on_server(server: AwsServer, address: BucketAddress, recheck: Option<Duration>) -> Self {
         Self::of(Storage::on_server(server, address), recheck)
     }
 

@@ -25,14 +25,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+#[cfg(feature = "s3")]
+use vestibule_aws::AwsServer;
 use vestibule_core::{Micros, ThemeId};
 
 use crate::ThemeError;
 #[cfg(feature = "s3")]
 use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
-#[cfg(feature = "s3")]
-use crate::bucket::S3Server;
 use crate::draft::{Draft, ThemeFiles, is_theme_file, max_of};
 use crate::files::{FILES_MAX, StorageError};
 use crate::live::{LiveRecord, Recent, record_path};
@@ -118,7 +118,7 @@ impl ThemeVersions {
     /// The themes of a bucket on this server.
     #[cfg(feature = "s3")]
     #[must_use]
-    pub fn on_server(server: S3Server, address: BucketAddress) -> Self {
+    pub fn on_server(server: AwsServer, address: BucketAddress) -> Self {
         Self { storage: Arc::new(Storage::on_server(server, address)) }
     }
 

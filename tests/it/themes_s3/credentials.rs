@@ -1,9 +1,10 @@
 //! Credentials and signatures of requests to a bucket.
 
 use tempfile::TempDir;
+use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_tests::{Program, ProgramOptions, S3};
-use vestibule_themes::{Draft, S3Server, ThemeFiles, ThemeVersions, Themes};
+use vestibule_themes::{Draft, ThemeFiles, ThemeVersions, Themes};
 
 use super::{AT_ONCE, NEVER, address, asset, saying, theme, until_says};
 
@@ -35,7 +36,7 @@ async fn requests_are_signed() {
 async fn a_wrong_secret_key_is_reported_without_the_key() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
-    let server = S3Server { secret_key: "this-is-another-one".to_owned(), ..s3.require_signatures().await };
+    let server = AwsServer { secret_key: "this-is-another-one".to_owned(), ..s3.require_signatures().await };
     let themes = Themes::on_server(server, address(&s3.themes("themes")), AT_ONCE);
     let said = themes.check(&theme("acme")).await.unwrap_err().to_string();
     assert!(said.contains("S3 answered 403 SignatureDoesNotMatch"), "{said}");

@@ -18,6 +18,7 @@ const DIGEST_BYTES: usize = 16;
 
 /// The settings that the rules use.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of scripts")]
 struct Settings {
     concurrency: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,9 +38,12 @@ struct Settings {
     holds_orders: bool,
     sends_once: bool,
     paused: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    by_message: bool,
 }
 
-/// The fields of a job's record that the producer decides, its delay, and the digest of its key of deduplication.
+/// The fields of a job's record that the producer decides, its delay and size, and the digest of its key of
+/// deduplication.
 #[derive(Serialize)]
 struct New<'a> {
     content_type: &'a str,
@@ -53,6 +57,7 @@ struct New<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     params: Option<&'a JobParams>,
     delay_seconds: u64,
+    size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
 }
@@ -102,7 +107,8 @@ pub(super) fn id(job: JobId) -> Value {
     Value::Bytes(Bytes::copy_from_slice(job.as_bytes()))
 }
 
-pub(super) fn pack_settings(settings: &JobQueueSettings) -> Result<Value, JobBackendError> {
+/// `by_message` says that a message queue brings the jobs.
+pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Result<Value, JobBackendError> {
     pack(&Settings {
         concurrency: settings.concurrency,
         dispatches_per_minute: settings.dispatches_per_minute,
@@ -121,13 +127,19 @@ pub(super) fn pack_settings(settings: &JobQueueSettings) -> Result<Value, JobBac
         holds_orders: settings.holds_orders(),
         sends_once: settings.sends_once(),
         paused: settings.paused,
+        by_message,
     })
 }
 
 /// The arguments of a job to enqueue.
 pub(super) fn new_job(settings: &JobQueueSettings, job: NewJob) -> Result<[Value; 3], JobBackendError> {
+    Ok([id(job.id), fields(settings, &job)?, Value::Bytes(job.payload.bytes.into())])
+}
+
+/// The fields of a new job without its payload.
+pub(super) fn fields(settings: &JobQueueSettings, job: &NewJob) -> Result<Value, JobBackendError> {
     let key = job.deduplication_key().map(|key| digest(settings, &key));
-    let fields = pack(&New {
+    pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
         user_id: job.user_id.as_deref(),
@@ -135,9 +147,9 @@ pub(super) fn new_job(settings: &JobQueueSettings, job: NewJob) -> Result<[Value
         by_visitor: job.by_visitor,
         params: job.params.as_ref(),
         delay_seconds: job.delay_seconds,
+        size: job.payload.bytes.len() as u64,
         key,
-    })?;
-    Ok([id(job.id), fields, Value::Bytes(job.payload.bytes.into())])
+    })
 }
 
 /// A key of deduplication, as names of keys have it.

@@ -1,6 +1,7 @@
 //! Decodes the replies of the functions of job queues. Fields of records that this version does not know are ignored.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 use fred::types::Value;
@@ -13,9 +14,11 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
+use super::messages::{Registered, Start};
 use super::packing::unpack_contents;
 use crate::codes::{
-    JOB_ACCEPTED, JOB_CANCELED, JOB_FINISHED, JOB_FULL, JOB_LEASED, JOB_NOT_LEASED, JOB_TOO_MANY, JOB_UNKNOWN,
+    JOB_ACCEPTED, JOB_CANCELED, JOB_FINISHED, JOB_FULL, JOB_LEASED, JOB_LOST, JOB_NEEDS_PAYLOAD, JOB_NOT_LEASED,
+    JOB_STARTED, JOB_TOO_MANY, JOB_UNKNOWN, JOB_WAITS,
 };
 use crate::reply::{Reply, corrupt};
 
@@ -52,6 +55,20 @@ struct Record {
 impl Record {
     fn session(&self) -> Option<SessionId> {
         self.session.as_ref().and_then(|session| session.parse().ok())
+    }
+
+    /// The job with this ID and payload, which was received.
+    fn leased(self, job: JobId, bytes: Vec<u8>) -> LeasedJob {
+        LeasedJob {
+            lease: Lease { job, receive_count: self.receive_count },
+            session: self.session(),
+            params: self.params,
+            group: self.group,
+            sequence: self.sequence,
+            enqueued_at: self.enqueued_at,
+            user_id: self.user_id,
+            payload: Payload { content_type: self.content_type.unwrap_or_default(), bytes },
+        }
     }
 }
 
@@ -127,19 +144,26 @@ impl Reply {
         let mut jobs = Vec::new();
         while let Some(id) = self.next_bytes()? {
             let record: Record = unpack(&self.bytes()?)?;
-            let bytes = self.bytes()?.to_vec();
-            jobs.push(LeasedJob {
-                lease: Lease { job: job_id(&id)?, receive_count: record.receive_count },
-                session: record.session(),
-                params: record.params,
-                group: record.group,
-                sequence: record.sequence,
-                enqueued_at: record.enqueued_at,
-                user_id: record.user_id,
-                payload: Payload { content_type: record.content_type.unwrap_or_default(), bytes },
-            });
+            jobs.push(record.leased(job_id(&id)?, self.bytes()?.to_vec()));
         }
         Ok(Received { jobs, next_due })
+    }
+
+    /// The part of the reply of `register.lua` about one job.
+    pub(super) fn registered(&mut self) -> Result<Registered, StoreError> {
+        Ok(Registered { answer: self.enqueued()?, message: self.number()? })
+    }
+
+    /// The part of the reply of `start.lua` about the message of this job.
+    pub(super) fn started(&mut self, job: JobId) -> Result<Start, StoreError> {
+        match self.code()? {
+            JOB_STARTED => Ok(Start::Started(unpack::<Record>(&self.bytes()?)?.leased(job, Vec::new()))),
+            JOB_WAITS => Ok(Start::Waits(Duration::from_micros(self.whole()?))),
+            JOB_LOST => Ok(Start::Lost),
+            JOB_FINISHED => Ok(Start::Finished),
+            JOB_NEEDS_PAYLOAD => Ok(Start::NeedsPayload),
+            other => Err(corrupt("whether a job can start", other)),
+        }
     }
 
     /// What became of a settlement.
@@ -166,13 +190,17 @@ impl Reply {
         if word.is_empty() {
             return Ok(None);
         }
-        let (state, due_at, ahead) = (state(&word)?, self.number()?.map(Micros), self.whole()?);
+        let (state, due_at, ahead) = (state(&word)?, self.number()?.map(Micros), self.number()?);
         let record: Record = unpack(&self.bytes()?)?;
-        let (response, contents) = (self.bytes()?.to_vec(), self.bytes()?);
+        let (response, contents) = (self.bytes()?.to_vec(), self.stored_bytes()?);
         let progress = progress(self.value()?, record.progress)?;
         let has_contents = detail == Detail::Contents;
         let result = record.result.as_ref().map(|result| {
-            let (headers, body) = if result.size > 0 { unpack_contents(&contents) } else { Default::default() };
+            let (headers, body) = if result.size > 0 {
+                contents.as_deref().map(unpack_contents).unwrap_or_default()
+            } else {
+                Default::default()
+            };
             JobResponse { status: result.status, location: result.location.clone(), headers, body }
         });
         Ok(Some(JobView {
@@ -184,7 +212,7 @@ impl Reply {
             enqueued_at: record.enqueued_at,
             ended_at: record.ended_at,
             due_at,
-            ahead: Some(ahead),
+            ahead,
             progress,
             session: record.session(),
             group: record.group,
@@ -193,8 +221,9 @@ impl Reply {
             params: record.params,
             payload: record
                 .content_type
+                .zip(contents)
                 .filter(|_| has_contents)
-                .map(|content_type| Payload { content_type, bytes: contents.to_vec() }),
+                .map(|(content_type, bytes)| Payload { content_type, bytes: bytes.to_vec() }),
             result,
             is_delivered: record.delivered_at.is_some(),
             reason: record.reason,
@@ -228,9 +257,15 @@ impl Reply {
         Ok(Drained { canceled: self.whole()?, has_more: self.flag()? })
     }
 
-    /// The reply of `replay_all.lua`.
-    pub(super) fn replayed_all(mut self) -> Result<ReplayedAll, StoreError> {
-        Ok(ReplayedAll { replayed: self.whole()?, until: Micros(self.whole()?), has_more: self.flag()? })
+    /// The reply of `replay_all.lua`, with the jobs that were put back.
+    pub(super) fn replayed_all(mut self) -> Result<(ReplayedAll, Vec<JobId>), StoreError> {
+        let replayed = ReplayedAll { replayed: self.whole()?, until: Micros(self.whole()?), has_more: self.flag()? };
+        let mut ids = Self::of(self.value()?)?;
+        let mut jobs = Vec::new();
+        while let Some(id) = ids.next_bytes()? {
+            jobs.push(job_id(&id)?);
+        }
+        Ok((replayed, jobs))
     }
 
     /// The reply of `stats.lua`.

@@ -33,14 +33,14 @@ pub(super) async fn j08_longest_due_starts_first(fixture: &JobsFixture) {
     assert_eq!(queue.start().await.0, ["job 9", "job 5"]);
     // More than one byte of the sequence number decides.
     let queue = fixture.standard(&json!({ "concurrency": 1000 }));
-    queue.enqueue_numbers(0..600, None).await;
+    queue.enqueue_numbers(0..fixture.many, None).await;
     let mut order = Vec::new();
     while let (started, _) = queue.start().await
         && !started.is_empty()
     {
         order.extend(started);
     }
-    assert_eq!(order, (0..600).map(|number| format!("job {number}")).collect::<Vec<_>>());
+    assert_eq!(order, (0..fixture.many).map(|number| format!("job {number}")).collect::<Vec<_>>());
 }
 
 pub(super) async fn j08_receive_count_never_decreases(fixture: &JobsFixture) {

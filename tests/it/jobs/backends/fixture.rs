@@ -12,12 +12,16 @@ use vestibule_core::jobs::{
     ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
+use vestibule_jobs_sqs::SqsJobs;
 use vestibule_store_memory::MemoryJobs;
 use vestibule_store_redis::{RedisJobs, RedisOptions};
-use vestibule_tests::{Cluster, Redis};
+use vestibule_tests::{Cluster, Redis, Sqs};
 
 /// When the tests' time begins.
 pub(crate) const START: Micros = Micros(1_700_000_000_000_000);
+
+/// More jobs than a byte can number.
+const MANY: u64 = 300;
 
 /// How long a backend may take: these tests are about what it answers, not how soon.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,12 +30,14 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct JobsFixture {
     pub(crate) backend: Arc<dyn JobBackend>,
     pub(crate) clock: Arc<ManualClock>,
+    /// How many jobs a test of many jobs has: more than one byte counts, unless the server is too slow for them.
+    pub(crate) many: u64,
 }
 
 impl JobsFixture {
     pub(crate) fn memory() -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        Self { backend: Arc::new(MemoryJobs::new(clock.clone())), clock }
+        Self { backend: Arc::new(MemoryJobs::new(clock.clone())), clock, many: MANY }
     }
 
     /// A backend on the shared Redis of this process.
@@ -45,10 +51,21 @@ impl JobsFixture {
         Self::at(&SHARED.get_or_init(Cluster::start).await.url())
     }
 
+    /// A backend on SQS queues of its own, with the shared Redis of this process.
+    pub(crate) async fn sqs() -> Self {
+        static SHARED: OnceCell<Sqs> = OnceCell::const_new();
+        let sqs = SHARED.get_or_init(Sqs::start).await;
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
+        let (prefix, redis) = (sqs.queues().await.parse().unwrap(), Redis::shared().await.url());
+        let backend = SqsJobs::connect(prefix, Some(sqs.server()), &redis, options).unwrap();
+        Self { backend: Arc::new(backend), clock, many: 40 }
+    }
+
     fn at(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
-        Self { backend: Arc::new(RedisJobs::connect(url, options).unwrap()), clock }
+        Self { backend: Arc::new(RedisJobs::connect(url, options).unwrap()), clock, many: MANY }
     }
 
     /// A new standard job queue with a random ID and these settings over the ordinary ones.

@@ -8,7 +8,7 @@ use super::fixture::{JobsFixture, job};
 pub(super) async fn j05_group_runs_in_order(fixture: &JobsFixture) {
     let queue = fixture.fifo(&json!({}));
     // More than one byte of the sequence number decides.
-    queue.enqueue_numbers(1..=260, Some("a")).await;
+    queue.enqueue_numbers(1..=fixture.many, Some("a")).await;
     let mut order = Vec::new();
     loop {
         let (started, leases) = queue.start().await;
@@ -17,7 +17,7 @@ pub(super) async fn j05_group_runs_in_order(fixture: &JobsFixture) {
         order.extend(started);
         queue.acknowledge(*lease).await;
     }
-    assert_eq!(order, (1..=260).map(|number| format!("job {number}")).collect::<Vec<_>>());
+    assert_eq!(order, (1..=fixture.many).map(|number| format!("job {number}")).collect::<Vec<_>>());
 }
 
 pub(super) async fn j05_next_waits_for_acknowledgement(fixture: &JobsFixture) {

@@ -71,7 +71,7 @@ macro_rules! both {
 impl Run {
     async fn new(seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let JobsFixture { backend: redis, clock } = JobsFixture::redis().await;
+        let JobsFixture { backend: redis, clock, .. } = JobsFixture::redis().await;
         let is_fifo = rng.random_bool(0.6);
         let id = if is_fifo { format!("{}.fifo", random_id()) } else { random_id() };
         let deduplication_interval = *[0, 30, 60, 300].choose(&mut rng).unwrap();

@@ -5,8 +5,8 @@
 -- ARGV[2]    the settings, packed as a map
 -- ARGV[3]    '1' for a view with contents, else '0'
 -- ARGV[4..]  their IDs, at most JOB_BATCH
--- Returns    of each job its state, when it is due or -1, the number of jobs ahead of it, record, response, payload or result,
---            { progress, .. }; only '' if there is no such job
+-- Returns    of each job its state, when it is due or -1, the number of jobs ahead of it, record, response, payload or result
+--            or nil, { progress, .. }; only '' if there is no such job
 -- Cost       O(log n) a job
 -- Rules      J14, J18
 local ids, reply = { unpack(ARGV, 4) }, {}

@@ -12,6 +12,10 @@
 -- are built here, with the hash tag of the others: `dedup:<digest>`, ID of the first job with a key of deduplication and until when
 -- another one is a duplicate (J7), and `enqueues:<session>`, what a session has enqueued itself in its window, and the window's start.
 --
+-- With the setting `by_message`, a message queue brings the jobs with their payloads. They are received by ID (`jobs.start`) in the
+-- order of their messages, so a job is in `ready` and `groups` from its first message on. Each time a job becomes unfinished it
+-- has a message of its own, numbered by the sequence number that it gets then.
+--
 -- The table `jobs` is prepended by Rust, with limits and codes.
 do
   local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED, PREFIX
@@ -19,7 +23,7 @@ do
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
   -- Of the state, and as it was before the operation.
-  local sequence, bytes, kept_bytes, credit, credit_at, paused_until
+  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since
   local before
   -- Events that the operation counts.
   local counts
@@ -31,7 +35,8 @@ do
   local deferred
 
   local function state_text()
-    return string.format('%d %d %d %s %d', sequence, bytes, kept_bytes, buckets.text(credit, credit_at), paused_until)
+    local bucket = buckets.text(credit, credit_at)
+    return string.format('%d %d %d %s %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since)
   end
 
   local function count(event)
@@ -152,6 +157,11 @@ do
   local function leave(record, turn)
     defer('ZREM', UNFINISHED, turn)
     if record.group then leave_group(record.group, turn) end
+  end
+
+  -- Whether the payload of a job is stored. Only a message has that of a job that it brings, until it is a dead letter.
+  local function has_payload(id)
+    return not settings.by_message or call('HEXISTS', PAYLOADS, id) == 1
   end
 
   local function drop_payload(id, record)
@@ -376,10 +386,10 @@ do
       decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
     end
     settings = decoded
-    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until')
+    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since')
     sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
     credit, credit_at = buckets.read(state[4])
-    paused_until = tonumber(state[5]) or 0
+    paused_until, held_since = tonumber(state[5]) or 0, tonumber(state[6]) or 0
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
     reap()
   end
@@ -391,7 +401,7 @@ do
       local bucket = buckets.text(credit, credit_at)
       call(
         'HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'kept_bytes', kept_bytes, 'rate_bucket', bucket,
-        'paused_until', paused_until
+        'paused_until', paused_until, 'held_since', held_since
       )
     end
     for event, times in pairs(counts) do call('HINCRBY', STATE, event, times) end
@@ -416,17 +426,46 @@ do
     return packed and not accepted[id] and cmsgpack.unpack(packed).token == token
   end
 
-  -- Adds a waiting job, whose sequence number is new, to the unfinished ones.
-  local function append(id, record, due)
-    local turn = turn_of(id, record)
-    defer('ZADD', UNFINISHED, record.enqueued_at, turn)
+  -- Puts a waiting job into its group, and makes it ready if it is the first one.
+  local function make_ready(record, turn, due)
     local is_first = true
     if record.group then
       is_first = not first_of_group(record.group, 1)[1]
       call('ZADD', GROUPS, 0, record.group .. '\0' .. turn)
     end
     if is_first then defer('ZADD', READY, due, turn) end
+  end
+
+  -- Adds a waiting job, whose sequence number is new, to the unfinished ones.
+  local function append(id, record, due)
+    local turn = turn_of(id, record)
+    defer('ZADD', UNFINISHED, record.enqueued_at, turn)
+    if settings.by_message then
+      record.message, record.has_arrived = record.message or sequence, nil
+    else
+      make_ready(record, turn, due)
+    end
     write(id, record)
+  end
+
+  -- Accepts a job. `new` has the fields of its record that the producer decides, its delay and its size.
+  local function accept(id, new, enqueued_at, token, message)
+    sequence = sequence + 1
+    bytes = bytes + new.size
+    accepted[id] = true
+    local due = enqueued_at + (new.delay_seconds or 0) * SECOND
+    local record = {
+      sequence = sequence, enqueued_at = enqueued_at, token = token, size = new.size, content_type = new.content_type,
+      group = new.group, user_id = new.user_id, session = new.session, params = new.params, key = new.key,
+      due = due ~= enqueued_at and due or nil, message = message,
+    }
+    local duplicate_until = enqueued_at + settings.duplicate_seconds * SECOND
+    if new.key and settings.deduplication_interval > 0 and duplicate_until > now then
+      remember(new.key, id, duplicate_until)
+    end
+    count('enqueued')
+    append(id, record, due)
+    return record
   end
 
   -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, TOO_MANY,
@@ -450,27 +489,63 @@ do
       times, since, window = enqueued_by(new.session)
       if times >= settings.enqueues_per_minute then return jobs.TOO_MANY end
     end
-    local size = #payload
     stored = stored or call('ZCARD', UNFINISHED) + call('ZCARD', DEAD)
-    if stored >= settings.max_jobs or bytes + size > settings.max_bytes then return jobs.FULL end
-    sequence, stored = sequence + 1, stored + 1
-    bytes = bytes + size
-    accepted[id] = true
-    local due = now + (new.delay_seconds or 0) * SECOND
-    local record = {
-      sequence = sequence, enqueued_at = now, token = token, size = size, content_type = new.content_type, group = new.group,
-      user_id = new.user_id, session = new.session, params = new.params, key = new.key, due = due ~= now and due or nil,
-    }
-    if new.key and settings.deduplication_interval > 0 then
-      remember(new.key, id, now + settings.duplicate_seconds * SECOND)
-    end
+    if stored >= settings.max_jobs or bytes + new.size > settings.max_bytes then return jobs.FULL end
+    stored = stored + 1
     if window then
       call('SET', window, string.format('%d %d', times + 1, since), 'EX', jobs.ENQUEUES_WINDOW)
     end
-    count('enqueued')
-    append(id, record, due)
-    defer('HSET', PAYLOADS, id, payload)
+    accept(id, new, now, token)
+    if payload then defer('HSET', PAYLOADS, id, payload) end
     return jobs.ACCEPTED
+  end
+
+  -- The number of the message that an unfinished job needs; -1 if one has arrived, or none is needed.
+  function jobs.message_to_send(id)
+    local packed = read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if not record or record.ended_at or record.has_arrived then return -1 end
+    return record.message or -1
+  end
+
+  -- Withdraws a job whose message was certainly not sent. One that was replayed is a dead letter again.
+  function jobs.withdraw(id)
+    if jobs.message_to_send(id) == -1 then return end
+    local record = unpack_record(read(id))
+    local turn = turn_of(id, record)
+    leave(record, turn)
+    if record.replayed then
+      dead_letter(id, record, turn, record.replayed)
+    else
+      count('canceled')
+      release_key(id, record)
+      forget(UNFINISHED, turn)
+    end
+  end
+
+  -- Registers a job again that is not known, because the server lost its data. Nothing happens if an equal one was accepted
+  -- meanwhile. A held order that may have been sent is not sent again.
+  function jobs.restore(id, new, message, enqueued_at, may_be_sent)
+    if read(id) or new.key and first_with(new.key) then return end
+    local record = accept(id, new, math.min(enqueued_at, now), nil, message)
+    if may_be_sent and settings.holds_orders and settings.sends_once then
+      local turn = turn_of(id, record)
+      leave(record, turn)
+      dead_letter(id, record, turn, 'lease_expired', true)
+    end
+  end
+
+  -- Keeps the payload of a dead letter, which came with a message.
+  function jobs.keep_payload(id, payload)
+    local packed = read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if record and record.reason and record.size then call('HSET', PAYLOADS, id, payload) end
+  end
+
+  -- J8: how many units of the bucket were earned, and until when. Starts of jobs with messages are reserved up to WAIT_MAX ahead.
+  local function earned(rate)
+    local ahead = settings.by_message and jobs.WAIT_MAX * SECOND or 0
+    return buckets.refill(credit, credit_at > now + ahead and now or credit_at, rate, nil, now)
   end
 
   -- J8: the turns that can start, the one that has been due longest first. Pays for them.
@@ -480,7 +555,7 @@ do
     local turns = older(READY, 0, most)
     local rate = settings.dispatches_per_minute
     if #turns == 0 or not rate then return turns end
-    credit, credit_at = buckets.refill(credit, math.min(credit_at, now), rate, nil, now)
+    credit, credit_at = earned(rate)
     local starts = math.min(#turns, math.floor(credit / ADMISSION_COST))
     credit = credit - starts * ADMISSION_COST
     return { unpack(turns, 1, starts) }
@@ -500,6 +575,11 @@ do
     return math.min(due or math.huge, first_lease or math.huge)
   end
 
+  -- Records that a job is received.
+  local function received(record)
+    record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
+  end
+
   -- Leases up to `max` jobs that are due. Returns when the next one can start, and of each job ID, record and payload.
   function jobs.receive(max)
     if paused_until <= now then paused_until = 0 end
@@ -513,7 +593,7 @@ do
       local records, payloads = call('HMGET', RECORDS, unpack(ids)), call('HMGET', PAYLOADS, unpack(ids))
       for i, id in ipairs(ids) do
         local record = unpack_record(records[i])
-        record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
+        received(record)
         changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(record)
         reply[3 * i - 1], reply[3 * i], reply[3 * i + 1] = id, changed[2 * i], payloads[i]
       end
@@ -524,6 +604,93 @@ do
     local due = next_due()
     reply[1] = due == math.huge and -1 or due
     return reply
+  end
+
+  -- A message of a job has arrived for the first time. If messages of two jobs of a group came in another order than they were
+  -- accepted in, at the same time, the sequence number follows the messages (J4).
+  local function arrive(id, record, turn)
+    record.has_arrived = true
+    local group = record.group
+    -- The last one of its group that has arrived.
+    local last = group and call('ZRANGE', GROUPS, '(' .. group .. '\1', '[' .. group .. '\0', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+    if last and struct.unpack('>I8', string.sub(last, #group + 2)) > record.sequence then
+      call('ZREM', UNFINISHED, turn)
+      sequence = sequence + 1
+      record.sequence = sequence
+      turn = turn_of(id, record)
+      call('ZADD', UNFINISHED, record.enqueued_at, turn)
+    end
+    make_ready(record, turn, record.due or now)
+    write(id, record)
+    flush()
+    return turn
+  end
+
+  -- J13: when a job of a paused job queue is looked at again: after as long as the pause has lasted.
+  local function pause_until()
+    if held_since == 0 or held_since > now then held_since = now end
+    return now + math.min(math.max(now - held_since, jobs.PAUSE_WAIT_MIN * SECOND), jobs.WAIT_MAX * SECOND)
+  end
+
+  -- J8: when a job that a message brings can start; `now` at the earliest. Its start is reserved if the rate delays it.
+  local function earliest_start(id, record, turn)
+    if settings.paused then return pause_until() end
+    held_since = 0
+    local due = tonumber(call('ZSCORE', READY, turn))
+    -- It waits for its group, whose first job has a message, too.
+    if not due then return now + SECOND end
+    due = math.max(due, paused_until)
+    if due > now then return due end
+    if call('ZCARD', LEASED) >= settings.concurrency then
+      local turns = call('ZCARD', READY) / settings.concurrency
+      return now + math.floor(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND)
+    end
+    local rate = settings.dispatches_per_minute
+    if not rate or record.is_reserved then return now end
+    local units, at = earned(rate)
+    local start = at + math.ceil(math.max(ADMISSION_COST - units, 0) / rate)
+    if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
+    credit, credit_at = math.max(units - ADMISSION_COST, 0), start
+    if start > now then
+      record.is_reserved = true
+      call('ZADD', READY, start, turn)
+      write(id, record)
+    end
+    return start
+  end
+
+  -- J5, J6, J8, J9: leases the job that a message brings if it can start now. Adds to a reply STARTED and the record; WAITS and for
+  -- how long; LOST for a job that is not known; FINISHED for one that has ended, was canceled or has another message; NEEDS_PAYLOAD
+  -- for a dead letter whose payload is not stored.
+  function jobs.start(reply, id, message)
+    local packed = read(id)
+    if not packed then
+      reply[#reply + 1] = call('EXISTS', PREFIX .. 'deleted:' .. id) == 1 and jobs.FINISHED or jobs.LOST
+      return
+    end
+    local record = cmsgpack.unpack(packed)
+    if record.ended_at or record.message ~= message then
+      local needs_payload = record.message == message and record.reason and record.size and not has_payload(id)
+      reply[#reply + 1] = needs_payload and jobs.NEEDS_PAYLOAD or jobs.FINISHED
+      return
+    end
+    local turn, start = turn_of(id, record)
+    if record.since then
+      start = tonumber(call('ZSCORE', LEASED, turn))
+    else
+      if not record.has_arrived then turn = arrive(id, record, turn) end
+      start = earliest_start(id, record, turn)
+    end
+    if record.since or start > now then
+      reply[#reply + 1], reply[#reply + 2] = jobs.WAITS, math.max(start - now, 0)
+      return
+    end
+    received(record)
+    record.is_reserved = nil
+    call('ZREM', READY, turn)
+    call('ZADD', LEASED, now + settings.lease_seconds * SECOND, turn)
+    write(id, record)
+    reply[#reply + 1], reply[#reply + 2] = jobs.STARTED, records[id]
   end
 
   -- J9: the record of a current lease; nil for others, which are counted.
@@ -613,8 +780,9 @@ do
     return call('ZCARD', READY) + before - (call('ZSCORE', READY, first) and 1 or 0)
   end
 
-  -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it, its record, the last response that
-  -- reported a failure, its payload or result if the view has contents, and its progress; '' if there is no such job.
+  -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it or -1, its record, the last response
+  -- that reported a failure, its payload or result if the view has contents and they are stored, its progress; '' if there is no
+  -- such job.
   function jobs.get(reply, id, has_contents)
     local packed = read(id)
     if not packed then
@@ -632,12 +800,17 @@ do
       local turn = turn_of(id, record)
       -- A job that waits for its group is not ready.
       due = tonumber(call('ZSCORE', READY, turn)) or record.due or record.enqueued_at
-      before = ahead(turn, record)
+      before = settings.by_message and -1 or ahead(turn, record)
     end
     local fields = progress_fields(id, record)
     local progress = fields[1] and call('HMGET', PROGRESS, unpack(fields)) or {}
-    local contents = has_contents and call('HGET', PAYLOADS, id) or ''
+    local contents = has_contents and call('HGET', PAYLOADS, id)
     for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
+  end
+
+  -- A message of a job that is deleted here may still arrive. It must not be taken for one of a job that was lost.
+  local function mark_deleted(id)
+    if settings.by_message then call('SET', PREFIX .. 'deleted:' .. id, '', 'EX', jobs.MESSAGE_RETENTION) end
   end
 
   -- J13: deletes a waiting job, so that an equal one is no duplicate of a job that never runs. A held order becomes a dead letter,
@@ -650,6 +823,7 @@ do
     else
       count('canceled')
       release_key(id, record)
+      mark_deleted(id)
       forget(UNFINISHED, turn)
     end
   end
@@ -704,18 +878,21 @@ do
     local record = dead_record(id)
     if not record then return 0 end
     if not record.unknown then release_key(id, record) end
+    mark_deleted(id)
     forget(DEAD, turn_of(id, record))
     return 1
   end
 
-  -- J14: puts a dead letter back. Returns 1, or 0 if it is none, or a held order, which is never put back (H13).
+  -- J14: puts a dead letter back. Returns 1, or 0 if it is none, a held order, which is never put back (H13), or has no payload: its
+  -- message has not arrived yet.
   function jobs.replay(id)
     local record = dead_record(id)
-    if not record or settings.holds_orders or not record.size then return 0 end
+    if not record or settings.holds_orders or not record.size or not has_payload(id) then return 0 end
     count('replayed')
     call('ZREM', DEAD, turn_of(id, record))
     sequence = sequence + 1
-    record.sequence, record.enqueued_at, record.due = sequence, now, nil
+    record.sequence, record.enqueued_at, record.due, record.message = sequence, now, nil, nil
+    record.replayed = settings.by_message and record.reason or nil
     record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
     record.failed_attempts, record.response = nil, nil
     append(id, record, now)
@@ -723,13 +900,16 @@ do
   end
 
   -- J14: puts up to a batch of dead letters back that ended until then, or until now if it is nil, the oldest first. Returns how many,
-  -- the instant, and 1 if there are more, else 0.
+  -- the instant, 1 if there are more, else 0, and the IDs.
   function jobs.replay_all(until_time)
     until_time = until_time or now
     local turns = call('ZRANGE', DEAD, '-inf', until_time, 'BYSCORE', 'LIMIT', 0, jobs.REPLAY_BATCH + 1)
-    local replayed = 0
-    for i = 1, math.min(#turns, jobs.REPLAY_BATCH) do replayed = replayed + jobs.replay(id_of(turns[i])) end
-    return { replayed, until_time, #turns > jobs.REPLAY_BATCH and replayed > 0 and 1 or 0 }
+    local ids = {}
+    for i = 1, math.min(#turns, jobs.REPLAY_BATCH) do
+      local id = id_of(turns[i])
+      if jobs.replay(id) == 1 then ids[#ids + 1] = id end
+    end
+    return { #ids, until_time, #turns > jobs.REPLAY_BATCH and #ids > 0 and 1 or 0, ids }
   end
 
   -- H9: records what became of a held order whose outcome is unknown. Returns 1, or 0 if the job is none.

@@ -1,0 +1,159 @@
+//! The state of jobs that a message queue carries: registered here, and started by the messages that bring them.
+
+use std::time::Duration;
+
+use fred::types::Value;
+use vestibule_core::Micros;
+use vestibule_core::jobs::{
+    Enqueued, JOB_BATCH, JobBackendError, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll,
+};
+
+use super::packing::{self, id};
+use super::{RedisJobs, error, token};
+use crate::address::AddressError;
+use crate::command::{Retry, text};
+use crate::library::functions;
+use crate::store::RedisOptions;
+
+/// A message that brings a job. A job that is accepted, or replayed, has a message with a number of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MessageId {
+    /// The job.
+    pub job: JobId,
+    /// Which of its messages.
+    pub number: u64,
+}
+
+/// What became of a job to register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registered {
+    /// What became of it.
+    pub answer: Enqueued,
+    /// The number of the message to send: of a new job, or of the one that it duplicates if no message of that has arrived.
+    pub message: Option<u64>,
+}
+
+/// Whether the job of a message can start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// It is leased. Its payload has no bytes: the message has them.
+    Started(LeasedJob),
+    /// It can't start before this time has passed. It may have to wait longer.
+    Waits(Duration),
+    /// It has ended, or another message brings it. The message is not needed any more.
+    Finished,
+    /// It is a dead letter without the bytes of its payload, which the message has.
+    NeedsPayload,
+    /// It is not known.
+    Lost,
+}
+
+/// The state of jobs whose payloads are in messages. What does not concern messages is done by [`Self::jobs`].
+pub struct JobRegistry {
+    jobs: RedisJobs,
+}
+
+impl JobRegistry {
+    /// A registry at this address, which is connected as [`RedisJobs::connect`] does it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`RedisJobs::connect`].
+    pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
+        Ok(Self { jobs: RedisJobs { by_message: true, ..RedisJobs::connect(url, options)? } })
+    }
+
+    /// The jobs.
+    #[must_use]
+    pub const fn jobs(&self) -> &RedisJobs {
+        &self.jobs
+    }
+
+    /// Registers jobs as accepted. Their messages must be sent then.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The jobs may or may not have been registered.
+    pub async fn register(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[NewJob],
+    ) -> Result<Vec<Registered>, JobBackendError> {
+        let mut arguments = vec![text(token())];
+        for job in jobs {
+            arguments.extend([id(job.id), packing::fields(settings, job)?]);
+        }
+        // A repeated call answers as the first one did.
+        let mut reply = self.jobs.run(settings, &functions().register_jobs, arguments, Retry::Safe).await?;
+        jobs.iter().map(|_| reply.registered().map_err(error)).collect()
+    }
+
+    /// Withdraws jobs whose messages were certainly not sent. Replayed ones are dead letters again.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The jobs may or may not have been withdrawn.
+    pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<(), JobBackendError> {
+        for jobs in jobs.chunks(JOB_BATCH) {
+            let ids = jobs.iter().copied().map(id);
+            self.jobs.run(settings, &functions().withdraw_jobs, ids, Retry::Safe).await?;
+        }
+        Ok(())
+    }
+
+    /// Leases the jobs of messages that can start now, at most [`JOB_BATCH`].
+    ///
+    /// # Errors
+    /// Returns the backend's error. The jobs may have been leased; such leases expire.
+    pub async fn start(
+        &self,
+        settings: &JobQueueSettings,
+        messages: &[MessageId],
+    ) -> Result<Vec<Start>, JobBackendError> {
+        let arguments = messages.iter().flat_map(|message| [id(message.job), text(message.number)]);
+        let mut reply = self.jobs.run(settings, &functions().start_jobs, arguments, Retry::Never).await?;
+        messages.iter().map(|message| reply.started(message.job).map_err(error)).collect()
+    }
+
+    /// Registers a job again that is not known, because Redis has lost its data. If an equal one was accepted meanwhile, nothing
+    /// happens. A held order that may have been started before becomes a dead letter whose outcome is unknown.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The job may or may not have been registered.
+    pub async fn restore(
+        &self,
+        settings: &JobQueueSettings,
+        job: &NewJob,
+        message: u64,
+        enqueued_at: Micros,
+        may_be_started: bool,
+    ) -> Result<(), JobBackendError> {
+        let flag = text(u8::from(may_be_started));
+        let arguments = [id(job.id), packing::fields(settings, job)?, text(message), text(enqueued_at.0), flag];
+        self.jobs.run(settings, &functions().restore_job, arguments, Retry::Safe).await.map(drop)
+    }
+
+    /// Keeps the payload of a dead letter. Nothing happens if the job is none.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The payload may or may not have been stored.
+    pub async fn keep_payload(
+        &self,
+        settings: &JobQueueSettings,
+        job: JobId,
+        payload: &Payload,
+    ) -> Result<(), JobBackendError> {
+        let arguments = [id(job), Value::Bytes(payload.bytes.clone().into())];
+        self.jobs.run(settings, &functions().keep_payload, arguments, Retry::Safe).await.map(drop)
+    }
+
+    /// Puts dead letters back as [`replay_all`](vestibule_core::jobs::JobBackend::replay_all) does. Returns which ones, too:
+    /// their messages must be sent then.
+    ///
+    /// # Errors
+    /// Returns the backend's error. The jobs may or may not have been put back.
+    pub async fn replay_all(
+        &self,
+        settings: &JobQueueSettings,
+        until: Option<Micros>,
+    ) -> Result<(ReplayedAll, Vec<JobId>), JobBackendError> {
+        self.jobs.replay_all_with_ids(settings, until).await
+    }
+}

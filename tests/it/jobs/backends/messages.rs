@@ -1,0 +1,213 @@
+//! Jobs that messages bring: what Redis says about a message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule_core::jobs::{
+    Canceled, Detail, Enqueued, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome, Settlement,
+};
+use vestibule_core::{Clock as _, ManualClock};
+use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Start};
+use vestibule_tests::Redis;
+
+use super::fixture::{START, failure, job, random_id, settings_of};
+
+struct Fixture {
+    registry: JobRegistry,
+    clock: Arc<ManualClock>,
+    settings: JobQueueSettings,
+}
+
+impl Fixture {
+    async fn fifo(changes: &Value) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let timeout = Duration::from_secs(10);
+        let options = RedisOptions { timeout, clock: Some(clock.clone()), ..RedisOptions::default() };
+        let registry = JobRegistry::connect(&Redis::shared().await.url(), options).unwrap();
+        Self { registry, clock, settings: settings_of(&format!("{}.fifo", random_id()), changes) }
+    }
+
+    /// Registers a job that no other one equals. Returns its message.
+    async fn register(&self, number: u64, group: &str) -> MessageId {
+        let new = job(number, Some(group));
+        let registered = self.registry.register(&self.settings, std::slice::from_ref(&new)).await.unwrap()[0];
+        assert_eq!(registered.answer, Enqueued::Accepted);
+        MessageId { job: new.id, number: registered.message.unwrap() }
+    }
+
+    async fn start(&self, message: MessageId) -> Start {
+        self.registry.start(&self.settings, &[message]).await.unwrap().remove(0)
+    }
+
+    async fn started(&self, message: MessageId) -> LeasedJob {
+        match self.start(message).await {
+            Start::Started(job) => job,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn settle(&self, job: &LeasedJob, outcome: Outcome) {
+        let settlement = Settlement { lease: job.lease, outcome };
+        self.registry.jobs().settle(&self.settings, vec![settlement]).await.unwrap();
+    }
+
+    async fn acknowledge(&self, job: &LeasedJob) {
+        self.settle(job, Outcome::Acknowledged(None)).await;
+    }
+
+    async fn restore(&self, new: &NewJob, number: u64, may_be_started: bool) -> Start {
+        let now = self.clock.now();
+        self.registry.restore(&self.settings, new, number, now, may_be_started).await.unwrap();
+        self.start(MessageId { job: new.id, number }).await
+    }
+}
+
+const fn seconds(seconds: u64) -> Start {
+    Start::Waits(Duration::from_secs(seconds))
+}
+
+/// Two processes enqueue at the same time, and their messages are sent in the other order.
+#[tokio::test]
+async fn overtaken_message_takes_a_new_sequence_number() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    let (first, second) = (fixture.register(1, "a").await, fixture.register(2, "a").await);
+    let job = fixture.started(second).await;
+    assert_eq!(fixture.start(first).await, seconds(1), "its group runs");
+    fixture.acknowledge(&job).await;
+    let later = fixture.started(first).await;
+    assert!(later.sequence > job.sequence, "the order within the group");
+}
+
+/// A process stops between registering a job and sending its message.
+#[tokio::test]
+async fn job_without_a_message_does_not_block_its_group() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    let (lost, next) = (fixture.register(1, "a").await, fixture.register(2, "a").await);
+    let job = fixture.started(next).await;
+    fixture.acknowledge(&job).await;
+    let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
+    assert_eq!((again.answer, again.message), (Enqueued::Duplicate(lost.job), Some(lost.number)), "it is sent again");
+    fixture.started(lost).await;
+    let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
+    assert_eq!((again.answer, again.message), (Enqueued::Duplicate(lost.job), None), "its message has arrived");
+}
+
+fn job_again(number: u64) -> NewJob {
+    NewJob { payload: job(number, None).payload, ..job(number + 100, Some("a")) }
+}
+
+#[tokio::test]
+async fn messages_of_deleted_jobs_are_finished() {
+    let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
+    let message = fixture.register(1, "a").await;
+    let canceled = fixture.registry.jobs().cancel(&fixture.settings, &[message.job]).await.unwrap();
+    assert_eq!((canceled, fixture.start(message).await), (vec![Canceled::Canceled], Start::Finished));
+    let again = fixture.register(1, "a").await;
+    assert_eq!(fixture.start(message).await, Start::Finished, "the message of the canceled job");
+    let job = fixture.started(again).await;
+    assert_eq!(fixture.start(again).await, seconds(30), "a second delivery waits for the lease");
+    fixture.settle(&job, Outcome::Failed(failure())).await;
+    assert_eq!(fixture.start(again).await, Start::NeedsPayload);
+    fixture.registry.keep_payload(&fixture.settings, again.job, &job_again(1).payload).await.unwrap();
+    assert_eq!(fixture.start(again).await, Start::Finished);
+    fixture.registry.jobs().delete_dead(&fixture.settings, &[again.job]).await.unwrap();
+    assert_eq!(fixture.start(again).await, Start::Finished);
+}
+
+#[tokio::test]
+async fn withdrawn_job_leaves_nothing_behind() {
+    let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
+    let message = fixture.register(1, "a").await;
+    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    let stats = fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
+    assert_eq!((stats.waiting, stats.bytes), (0, 0));
+    let message = fixture.register(1, "a").await;
+    let job = fixture.started(message).await;
+    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    fixture.settle(&job, Outcome::Failed(failure())).await;
+    fixture.registry.keep_payload(&fixture.settings, message.job, &job_again(1).payload).await.unwrap();
+    // A replayed job is a dead letter again.
+    assert_eq!(fixture.registry.jobs().replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
+    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    let dead = fixture.registry.jobs().dead_letters(&fixture.settings, None, 9).await.unwrap();
+    assert_eq!((dead.len(), dead[0].state, dead[0].failed_attempts), (1, JobState::Failed, 0));
+    assert_eq!(fixture.registry.jobs().replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
+}
+
+#[tokio::test]
+async fn starts_beyond_the_rate_are_reserved() {
+    let fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 100 })).await;
+    let mut messages = Vec::new();
+    for number in 0..4 {
+        messages.push(fixture.register(number, &format!("g{number}")).await);
+    }
+    fixture.started(messages[0]).await;
+    for (message, wait) in messages[1..].iter().zip(1..) {
+        assert_eq!(fixture.start(*message).await, seconds(wait));
+    }
+    assert_eq!(fixture.start(messages[3]).await, seconds(3), "a second delivery reserves nothing");
+    fixture.clock.advance(1_000_000);
+    fixture.started(messages[1]).await;
+    assert_eq!(fixture.start(messages[2]).await, seconds(1));
+    fixture.clock.advance(1_000_000);
+    fixture.started(messages[2]).await;
+}
+
+#[tokio::test]
+async fn messages_without_a_free_slot_are_looked_at_again() {
+    let fixture = Fixture::fifo(&json!({ "concurrency": 1 })).await;
+    let (first, second) = (fixture.register(1, "a").await, fixture.register(2, "b").await);
+    let job = fixture.started(first).await;
+    assert_eq!(fixture.start(second).await, seconds(1));
+    for number in 3..8 {
+        let message = fixture.register(number, &format!("g{number}")).await;
+        assert_eq!(fixture.start(message).await, seconds(number - 1), "the longer, the more wait");
+    }
+    fixture.acknowledge(&job).await;
+    fixture.started(second).await;
+}
+
+/// F16: after a pause, dispatching resumes within the time that the pause has lasted.
+#[tokio::test]
+async fn f16_messages_of_a_paused_job_queue_wait_as_long_as_the_pause() {
+    let mut fixture = Fixture::fifo(&json!({ "paused": true })).await;
+    let message = fixture.register(1, "a").await;
+    for (elapsed, wait) in [(0, 5), (3, 5), (117, 120), (2_000, 900)] {
+        fixture.clock.advance(elapsed * 1_000_000);
+        assert_eq!(fixture.start(message).await, seconds(wait), "{elapsed} s later");
+    }
+    fixture.settings.paused = false;
+    let job = fixture.started(message).await;
+    fixture.settle(&job, Outcome::Requeued).await;
+    fixture.settings.paused = true;
+    assert_eq!(fixture.start(message).await, seconds(5), "a new pause");
+}
+
+#[tokio::test]
+async fn lost_job_is_registered_again_unless_an_equal_one_was() {
+    let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
+    let message = MessageId { job: job(1, None).id, number: 7 };
+    assert_eq!(fixture.start(message).await, Start::Lost);
+    let Start::Started(restored) = fixture.restore(&job(1, Some("a")), 7, true).await else { panic!("not started") };
+    assert_eq!((restored.lease.receive_count, restored.enqueued_at), (1, START));
+    assert_eq!(fixture.restore(&job_again(1), 3, false).await, Start::Lost, "a duplicate");
+}
+
+/// F15: a held order that may have been sent is not sent again when Redis has lost its state.
+#[tokio::test]
+async fn f15_lost_order_that_may_have_been_sent_is_unknown() {
+    let fixture = Fixture::fifo(&json!({ "target": { "kind": "origin" } })).await;
+    assert_eq!(fixture.restore(&job(1, Some("a")), 7, true).await, Start::Finished);
+    let views = fixture.registry.jobs().get(&fixture.settings, &[job(1, None).id], Detail::Contents).await;
+    let view = views.unwrap().remove(0).unwrap();
+    assert_eq!((view.state, view.payload), (JobState::Unknown, None));
+    let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
+    assert_eq!((again.answer, again.message), (Enqueued::Duplicate(job(1, None).id), None));
+    assert!(matches!(fixture.restore(&job(2, Some("b")), 8, false).await, Start::Started(_)), "it was not sent");
+    let fixture = Fixture::fifo(&json!({ "target": { "kind": "origin" }, "retry": "always" })).await;
+    assert!(
+        matches!(fixture.restore(&job(1, Some("a")), 7, true).await, Start::Started(_)),
+        "the origin recognizes it"
+    );
+}

@@ -117,7 +117,7 @@ fn add_problems(operation: &mut Operation) {
 }
 
 /// Objects that are parts of bodies.
-fn parts() -> [(&'static str, Value); 18] {
+fn parts() -> [(&'static str, Value); 19] {
     fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
         (T::NAME, T::object_schema(usage))
     }

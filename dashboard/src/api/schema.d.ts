@@ -95,6 +95,27 @@ export interface paths {
         patch: operations["update_job_queue"];
         trace?: never;
     };
+    "/api/v1/job-queues/{job_queue}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge jobs
+         * @description Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
+         *     received again.
+         */
+        post: operations["acknowledge_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/job-queues/{job_queue}/dead-letters": {
         parameters: {
             query?: never;
@@ -200,6 +221,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/job-queues/{job_queue}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend leases
+         * @description For jobs that take longer than `timeout`. A lease is never shortened.
+         */
+        post: operations["extend_leases"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report failed jobs
+         * @description Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
+         *     dead letter.
+         */
+        post: operations["fail_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/job-queues/{job_queue}/jobs": {
         parameters: {
             query?: never;
@@ -280,6 +342,27 @@ export interface paths {
          * @description It accepts jobs and starts none. Jobs that run are finished. Nothing changes if it is paused already.
          */
         post: operations["pause_job_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-queues/{job_queue}/receive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive jobs
+         * @description Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
+         *     a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`.
+         */
+        post: operations["receive_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1494,6 +1577,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Jobs that are done. */
+        AcknowledgeRequest: {
+            /** @description Their receipt handles. */
+            receipt_handles: string[];
+        };
         /** @description Whether a session was admitted. */
         AdmitResult: {
             /** @description `false` if the session was already active or has ended. */
@@ -1798,7 +1886,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_job_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_reset_lobby" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -1932,6 +2020,32 @@ export interface components {
              * @description Seconds until the start, negative afterwards.
              */
             starts_in?: number | null;
+        };
+        /** @description Jobs that take longer. */
+        ExtendRequest: {
+            /** @description Their receipt handles. */
+            receipt_handles: string[];
+            /**
+             * Format: int64
+             * @description For how many seconds from now on the leases last, at least.
+             */
+            seconds: number;
+        };
+        /** @description Jobs that failed. */
+        FailRequest: {
+            /** @description The jobs. */
+            jobs: components["schemas"]["FailedJob"][];
+        };
+        /** @description A job that failed. */
+        FailedJob: {
+            /** @description Whether no other attempt can succeed. The job becomes a dead letter at once. */
+            permanent?: boolean;
+            /** @description Why, for operators. */
+            reason?: string;
+            /** @description Its receipt handle. */
+            receipt_handle: string;
+            /** @description Whether the job was not started. It is received again at once, and this is not a failed attempt. */
+            requeue?: boolean;
         };
         /** @description A changed field. */
         FieldChange: {
@@ -2137,8 +2251,8 @@ export interface components {
              */
             ended_at: number;
             /**
-             * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `expired` or
-             *     `canceled`; `null` if it succeeded.
+             * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `reported` by
+             *     a consumer, `expired` or `canceled`; `null` if it succeeded.
              */
             reason?: string | null;
             /**
@@ -2564,7 +2678,7 @@ export interface components {
         /** @description Where jobs go. */
         JobTarget: {
             /**
-             * @description `http`: a handler is called. `pull`: the jobs are kept, and nothing is called. `origin`: held orders are sent to the origin of their queue.
+             * @description `http`: a handler is called. `pull`: consumers receive the jobs over the API. `origin`: held orders are sent to the origin of their queue.
              * @enum {string}
              */
             kind: "http" | "pull" | "origin";
@@ -2600,6 +2714,25 @@ export interface components {
              * @description Joins per second in the last ten seconds.
              */
             per_second: number;
+        };
+        /** @description What became of one job. */
+        LeaseResult: {
+            /** @description The receipt handle. */
+            receipt_handle: string;
+            /** @description State of the job: `running` after an extension, `completed`, `retrying`, `queued`, or `failed` for a dead letter. */
+            state: string;
+        } | {
+            /** @description Always `lease_ended`. */
+            code: string;
+            /** @description What happened, in English. */
+            detail: string;
+            /** @description The receipt handle. */
+            receipt_handle: string;
+        };
+        /** @description What became of jobs. */
+        LeaseResults: {
+            /** @description One result for each receipt handle, in their order. */
+            results: components["schemas"]["LeaseResult"][];
         };
         /** @description A text by its code and the values of its placeholders. */
         Message: {
@@ -3621,6 +3754,60 @@ export interface components {
             /** @description The path, as rules see it. */
             path: string;
         };
+        /** @description How many jobs a consumer wants. */
+        ReceiveRequest: {
+            /**
+             * Format: int64
+             * @description Maximum number of jobs. Default: 10.
+             */
+            max_jobs?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds to wait for a job if none is due. Default: 0.
+             */
+            wait_seconds?: number | null;
+        };
+        /** @description A job that a consumer received. */
+        ReceivedJob: {
+            /** @description Media type of the payload. */
+            content_type: string;
+            /**
+             * Format: int64
+             * @description When the job was accepted, in seconds since 1970.
+             */
+            enqueued_at: number;
+            /** @description The group, in a FIFO job queue. */
+            group_id?: string | null;
+            /** @description ID of the job, the same each time that it is received. */
+            job_id: string;
+            /** @description Path and query of the visitor's request. */
+            params?: unknown;
+            /** @description The payload: JSON, or text. */
+            payload?: unknown;
+            /** @description The payload in base64 if it is neither JSON nor text. */
+            payload_base64?: string | null;
+            /** @description What acknowledges, extends or fails the job, until its lease ends after `timeout` seconds. */
+            receipt_handle: string;
+            /**
+             * Format: int64
+             * @description How many times the job was received.
+             */
+            receive_count: number;
+            /**
+             * Format: int64
+             * @description Number of the job in the order of acceptance.
+             */
+            sequence_number: number;
+            /** @description The session of the visitor who enqueued the job. */
+            session?: string | null;
+            /** @description The user for whom the job runs. */
+            user_id?: string | null;
+        };
+        /** @description The jobs that a consumer received. */
+        ReceivedJobs: {
+            /** @description The jobs, those that have been due longest first; at most one of each group. */
+            jobs: components["schemas"]["ReceivedJob"][];
+        };
         /** @description Recovery codes, shown only once. */
         RecoveryCodes: {
             /** @description Each is accepted once in place of a code of the app. */
@@ -4218,6 +4405,24 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description `pull_not_supported`: the target is not `pull` */
+        PullNotSupportedTheTargetIsNotPull: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description `outcome_unknown`: repeat the request */
+        OutcomeUnknownRepeatTheRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description `job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued */
         JobQueueFull: {
             headers: {
@@ -4611,6 +4816,37 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    acknowledge_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeRequest"];
+            };
+        };
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeaseResults"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
+            default: components["responses"]["Problem"];
+        };
+    };
     list_dead_letters: {
         parameters: {
             query?: {
@@ -4830,6 +5066,68 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    extend_leases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExtendRequest"];
+            };
+        };
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeaseResults"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    fail_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FailRequest"];
+            };
+        };
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeaseResults"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
+            default: components["responses"]["Problem"];
+        };
+    };
     enqueue_job: {
         parameters: {
             query?: {
@@ -5045,6 +5343,36 @@ export interface operations {
                 };
             };
             504: components["responses"]["TheStoreDidNotRespond"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    receive_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReceiveRequest"];
+            };
+        };
+        responses: {
+            /** @description The jobs; none if none was due in time */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReceivedJobs"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
             default: components["responses"]["Problem"];
         };
     };

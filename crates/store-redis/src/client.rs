@@ -61,15 +61,18 @@ impl Client {
             let probed = Box::pin(self.execute(command.probe(), started)).await;
             probed.map_err(|error| CommandError::NotSent(StoreError::from(error).to_string()))?;
         }
-        let refused = || CommandError::NotSent("Redis has not replied recently".to_owned());
-        let permit = self.breaker.try_acquire(command.slot(), started).ok_or_else(refused)?;
         let deadline = started + self.timeout;
         let connection = self.connections.current();
+        let permit = self.breaker.try_acquire(command.slot(), started).ok_or_else(|| {
+            let reason = "Redis has not replied recently".to_owned();
+            // A server that is connected but silent may still execute what others have sent for the same purpose.
+            if connection.is_established() { CommandError::Unavailable(reason) } else { CommandError::NotSent(reason) }
+        })?;
         let mut reply = pin!(connection.send(command.clone(), deadline));
         let mut result = tokio::select! {
             biased;
             result = reply.as_mut() => result,
-            second = self.connection_after_silence(&permit, &connection, deadline), if command.retry == Retry::Safe => {
+            second = self.connection_after_silence(&permit, &connection, deadline), if command.retry == Retry::Safe && command.replicas == 0 => {
                 first_reply(reply, Box::pin(second.send(command.clone(), deadline))).await
             }
         };

@@ -92,6 +92,8 @@ pub(crate) enum CommandError {
     Unavailable(String),
     /// No reply in time, for this reason.
     Timeout(&'static str),
+    /// The server has executed it, but too few replicas have confirmed it.
+    Unconfirmed(String),
     /// It was certainly not sent, for this reason.
     NotSent(String),
 }
@@ -99,7 +101,7 @@ pub(crate) enum CommandError {
 impl CommandError {
     /// Whether the error is a reply of the server to the command.
     pub(crate) fn is_reply(&self) -> bool {
-        matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Rejected(_))
+        matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Rejected(_) | Self::Unconfirmed(_))
     }
 }
 
@@ -127,7 +129,9 @@ impl From<CommandError> for StoreError {
                 Self::Unavailable("the server does not keep the functions".to_owned())
             }
             CommandError::Rejected(details) => Self::Corrupt(details),
-            CommandError::Unavailable(details) | CommandError::NotSent(details) => Self::Unavailable(details),
+            CommandError::Unavailable(details)
+            | CommandError::Unconfirmed(details)
+            | CommandError::NotSent(details) => Self::Unavailable(details),
             CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),
         }
     }

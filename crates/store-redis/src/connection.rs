@@ -126,8 +126,13 @@ impl Connection {
         Ok(Self { client, _tasks: tasks })
     }
 
+    /// Whether the connection is established, as far as is known.
+    pub(crate) fn is_established(&self) -> bool {
+        self.client.is_connected()
+    }
+
     async fn established(&self) {
-        while !self.client.is_connected() {
+        while !self.is_established() {
             let _ = timeout(CONNECTED_CHECK_INTERVAL, self.client.wait_for_connect()).await;
         }
     }
@@ -140,21 +145,28 @@ impl Connection {
             .map_err(|_| CommandError::NotSent("not connected".to_owned()))?;
         let once = command.retry == Retry::Never || command.replicas > 0;
         let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        let options =
-            Options { timeout: Some(rest), fail_fast: once, max_attempts: once.then_some(1), ..Options::default() };
+        let options = Options {
+            timeout: Some(rest),
+            fail_fast: once,
+            max_attempts: once.then_some(1),
+            // On another node, `WAIT` would know nothing of the command.
+            max_redirections: (command.replicas > 0).then_some(0),
+            ..Options::default()
+        };
         let (hash, replicas) = (command.cluster_hash(), command.replicas);
         let client = self.client.with_options(&options);
         let sent = client.custom(CustomCommand::new_static(command.name, hash.clone(), false), command.arguments);
         if replicas == 0 {
             return Ok(sent.await?);
         }
-        let limit = vec![i64::from(replicas), rest.as_millis() as i64];
+        // The rest of the time is for the reply: without replicas the server replies, and works.
+        let limit = vec![i64::from(replicas), (rest * 3 / 4).as_millis() as i64];
         let confirmed = client.custom::<i64, _>(CustomCommand::new_static("WAIT", hash, false), limit);
         let (reply, confirmed) = tokio::join!(biased; sent, confirmed);
         match (reply?, confirmed?) {
             (reply, confirmed) if confirmed >= i64::from(replicas) => Ok(reply),
             (_, confirmed) => {
-                Err(CommandError::Unavailable(format!("{confirmed} of {replicas} replicas have confirmed it in time")))
+                Err(CommandError::Unconfirmed(format!("{confirmed} of {replicas} replicas have confirmed it in time")))
             }
         }
     }

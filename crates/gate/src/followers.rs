@@ -14,6 +14,8 @@ use vestibule_runtime::JobQueues;
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum number of followers of a process.
 const FOLLOWERS_MAX: usize = 10_000;
+/// Maximum number of followers of one job: its session can have as many tabs, and can't take the place of others.
+const FOLLOWERS_OF_JOB_MAX: usize = 32;
 
 /// What is known about a followed job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,7 +61,11 @@ impl Followers {
         let permit = self.permits.clone().try_acquire_owned().ok()?;
         let mut followed = self.lock();
         let is_read = followed.contains_key(job_queue);
-        let mut seen = followed.entry(job_queue.clone()).or_default().entry(job).or_default().subscribe();
+        let sender = followed.entry(job_queue.clone()).or_default().entry(job).or_default();
+        if sender.receiver_count() >= FOLLOWERS_OF_JOB_MAX {
+            return None;
+        }
+        let mut seen = sender.subscribe();
         // What others have seen already is new to this one.
         seen.mark_changed();
         if !is_read {

@@ -37,6 +37,8 @@ const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 const RETRY_OF_FUNCTIONS: u64 = 2_000;
 /// Maximum size of a message from the client, which is ignored.
 const CLIENT_MESSAGE_MAX: usize = 1024;
+/// Memory for what is read of a client, in bytes.
+const READ_BUFFER: usize = 4 * 1024;
 /// A client that does not read for this long is cut off.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// nginx sends a response with this header unbuffered.
@@ -61,7 +63,11 @@ pub(crate) async fn job_events(
         Err(error) => return error.into_response(),
     };
     let response = match upgrade {
-        Ok(upgrade) => upgrade.max_message_size(CLIENT_MESSAGE_MAX).on_upgrade(|socket| stream.send_to(socket)),
+        Ok(upgrade) => upgrade
+            .max_message_size(CLIENT_MESSAGE_MAX)
+            .max_frame_size(CLIENT_MESSAGE_MAX)
+            .read_buffer_size(READ_BUFFER)
+            .on_upgrade(|socket| stream.send_to(socket)),
         Err(rejection) if wants_socket => return rejection.into_response(),
         Err(_) => stream.into_response(is_function),
     };

@@ -63,7 +63,7 @@ wordings! {
         NoWebhook("no_webhook", "This job queue delivers no webhook events. Set its webhook first."),
         JobQueueNotEmpty("job_queue_not_empty", "The job queue has jobs or dead letters. Wait until they have run, or drain it and delete its dead letters."),
         PullNotSupported("pull_not_supported", "Jobs of this job queue can't be received: its target is not pull."),
-        LeaseEnded("lease_ended", "The lease has ended, or the receipt handle is wrong; nothing changed. The job may be received again."),
+        LeaseEnded("lease_ended", "The lease has ended, or the receipt handle is wrong. Unless an earlier request settled the job, it may be received again."),
         JobLeased("job_leased", "The job runs and can no longer be canceled."),
         JobFinished("job_finished", "The job is completed or a dead letter, so there is nothing to cancel. Dead letters can be deleted."),
         UnknownDeadLetter("unknown_dead_letter", "No dead letter with this ID, or no held order whose outcome is unknown."),

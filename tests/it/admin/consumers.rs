@@ -109,6 +109,13 @@ async fn receive_waits_for_a_job(backoffice: Backoffice) {
     let (received, id) = tokio::join!(waiting, enqueued);
     assert_eq!(received.expect("long before the end of the wait")[0]["job_id"], id);
     assert!(receive(&mut root, 1).await.is_empty(), "it ends when the time is over");
+    let paused = async {
+        sleep(Duration::from_millis(200)).await;
+        producer.post(&format!("{QUEUE}/pause"), json!({})).await;
+        enqueue(&mut producer, "b", 2).await;
+    };
+    let (received, ()) = tokio::join!(receive(&mut root, 2), paused);
+    assert!(received.is_empty(), "a paused job queue starts nothing: {received:?}");
 }
 
 async fn jobs_of_a_lost_request_return_at_once(backoffice: Backoffice) {

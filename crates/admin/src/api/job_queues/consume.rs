@@ -170,7 +170,7 @@ pub(crate) async fn receive_jobs(
     let (job_queues, wait) = (job_queues.clone(), Duration::from_secs(wait_seconds));
     let (answer, received) = oneshot::channel();
     // A task of its own ends what it has begun if the client goes away meanwhile.
-    tokio::spawn(async move { receive(&job_queues, &cached, max_jobs as usize, wait, answer).await });
+    tokio::spawn(async move { receive(&job_queues, cached, max_jobs as usize, wait, answer).await });
     let lost = || JobBackendError::Unavailable("the request was interrupted".to_owned());
     let received = received.await.unwrap_or_else(|_| Err(lost())).map_err(Problem::of_job_read)?;
     Ok(Json(ReceivedJobs { jobs: received.jobs.into_iter().map(ReceivedJob::from).collect() }))
@@ -178,12 +178,18 @@ pub(crate) async fn receive_jobs(
 
 type Answer = oneshot::Sender<Result<Received, JobBackendError>>;
 
-/// Waits for jobs. Those that nobody receives any more are returned without an attempt.
-async fn receive(job_queues: &JobQueues, cached: &CachedJobQueue, most: usize, wait: Duration, mut answer: Answer) {
-    let settings = &cached.settings;
-    let (deadline, wake) = (Instant::now() + wait, job_queues.wake(&settings.id));
+/// Waits for jobs, while the job queue has them for this consumer. Those that nobody receives any more are returned without an
+/// attempt.
+async fn receive(
+    job_queues: &JobQueues,
+    mut cached: Arc<CachedJobQueue>,
+    most: usize,
+    wait: Duration,
+    mut answer: Answer,
+) {
+    let (deadline, wake) = (Instant::now() + wait, job_queues.wake(&cached.settings.id));
     let received = loop {
-        let received = job_queues.backend().receive(settings, most).await;
+        let received = job_queues.backend().receive(&cached.settings, most).await;
         let rest = deadline.saturating_duration_since(Instant::now());
         if rest.is_zero() || received.as_ref().map_or(true, |received| !received.jobs.is_empty()) {
             break received;
@@ -192,7 +198,14 @@ async fn receive(job_queues: &JobQueues, cached: &CachedJobQueue, most: usize, w
             () = answer.closed() => return,
             _ = timeout(rest.min(LOOK_INTERVAL), wake.notified()) => {}
         }
+        // It may be paused, changed or removed meanwhile.
+        match job_queues.get(&cached.settings.id).await {
+            Ok(Some(now)) if is_same(&now, &cached) => cached = now,
+            Ok(_) => break Ok(Received::default()),
+            Err(error) => warn!(job_queue = %cached.settings.id, %error, "a job queue could not be read"),
+        }
     };
+    let settings = &cached.settings;
     let Err(Ok(received)) = answer.send(received) else { return };
     let requeued = |job: LeasedJob| Settlement { lease: job.lease, outcome: Outcome::Requeued };
     let settlements: Vec<_> = received.jobs.into_iter().map(requeued).collect();
@@ -202,6 +215,11 @@ async fn receive(job_queues: &JobQueues, cached: &CachedJobQueue, most: usize, w
     if let Err(error) = job_queues.backend().settle(settings, settlements).await {
         warn!(job_queue = %settings.id, %error, "jobs whose consumer has gone stay leased until their leases expire");
     }
+}
+
+/// Whether a job queue still has jobs for consumers of the same tenant.
+fn is_same(now: &CachedJobQueue, before: &CachedJobQueue) -> bool {
+    now.settings.target.kind == JobTargetKind::Pull && now.settings.tenant == before.settings.tenant
 }
 
 fields! {

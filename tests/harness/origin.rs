@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::{Json, Router};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt, stream};
@@ -45,6 +45,7 @@ pub struct Recorded {
 /// | `/echo` | the request as JSON: method, uri, headers (several values joined by `, `), body |
 /// | `/cookies` | three `Set-Cookie` headers |
 /// | `/slow?<milliseconds>` | after that time, 2000 if none is given |
+/// | `/redirect` | 303 to `/thanks` |
 /// | `/stream` | five lines, 100 ms between them |
 /// | `/status/<code>` | that status |
 /// | `/ws` | a WebSocket that says back what it hears |
@@ -128,6 +129,7 @@ async fn answer(State(requests): State<Requests>, request: Request) -> Response 
         "/echo" => echo(&recorded),
         "/cookies" => cookies(),
         "/slow" => slow(recorded.uri.query()).await,
+        "/redirect" => Redirect::to("/thanks").into_response(),
         "/stream" => lines(),
         "/ws" => web_socket(&recorded.headers, upgrade),
         path => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {

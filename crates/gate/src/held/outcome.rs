@@ -40,7 +40,7 @@ impl OrderOutcome {
         // H9: a job that the backend does not know is unknown, too.
         let Some(view) = view else { return Self::Unknown };
         match (view.state, view.result) {
-            // The origin asked for it to be sent later.
+            // The origin asked for it to be sent later, or the worker returned it before it was sent.
             (JobState::Queued, _) if view.receive_count > 0 => Self::Retrying,
             (JobState::Queued | JobState::Running, _) => Self::Pending,
             (JobState::Retrying, _) => Self::Retrying,
@@ -52,6 +52,7 @@ impl OrderOutcome {
             },
             // The origin rejected it, and its response is not kept any more.
             (JobState::Completed, Some(result)) if result.headers.is_empty() && is_rejection(&result) => Self::Failed,
+            (JobState::Completed, Some(result)) if result.headers.is_empty() && is_failure(&result) => Self::Unknown,
             (JobState::Completed, Some(result)) if result.headers.is_empty() && view.is_delivered => {
                 Self::Delivered(result)
             }
@@ -67,6 +68,7 @@ impl OrderOutcome {
             Self::Pending => JobNews::OrderQueued,
             Self::Retrying => JobNews::OrderRetrying,
             Self::Response(response) if is_rejection(response) => JobNews::OrderFailed,
+            Self::Response(response) if is_failure(response) => JobNews::OrderUnknown,
             Self::Response(_) | Self::NotKept(_) => JobNews::OrderReceived,
             Self::Delivered(_) => JobNews::OrderSubmitted,
             Self::Failed => JobNews::OrderFailed,
@@ -79,6 +81,11 @@ impl OrderOutcome {
 /// Whether the origin rejected the order.
 const fn is_rejection(response: &JobResponse) -> bool {
     matches!(response.status, 400..500)
+}
+
+/// Whether the origin failed. Only its response may say whether the order was placed.
+const fn is_failure(response: &JobResponse) -> bool {
+    response.status >= 500
 }
 
 fn has_ended(seen: &Seen) -> bool {

@@ -26,8 +26,8 @@ pub(crate) struct SeenQueue {
 }
 
 impl SeenQueue {
-    /// A queue that was not seen before.
-    pub(crate) fn first(stats: &Stats) -> Self {
+    /// A queue as it is.
+    pub(crate) fn of(stats: &Stats) -> Self {
         Self {
             at: stats.now,
             state_since: stats.state_since,
@@ -39,9 +39,15 @@ impl SeenQueue {
         }
     }
 
+    /// What a queue that was not seen before is compared with: nothing has happened, but a recovery has begun, because it may have
+    /// lost what was seen before.
+    pub(crate) fn before_first(stats: &Stats) -> Self {
+        Self { recovering: false, ..Self::of(stats) }
+    }
+
     /// What is seen now, and what has happened since.
     pub(crate) fn next(&self, queue: &Settings, stats: &Stats) -> (Self, Vec<WebhookEvent>) {
-        let mut now = Self::first(stats);
+        let mut now = Self::of(stats);
         let admitted =
             if now.state_since == self.state_since { now.admitted.saturating_sub(self.admitted) } else { now.admitted };
         if admitted == 0 && self.waiting > 0 && could_admit(stats) {

@@ -209,7 +209,7 @@ async fn same_comparison_in_two_processes_is_one_event() {
     let fixture = Fixture::new().await;
     let hooks = fixture.webhook("hooks", "acme", &ALL, &["*"]).await;
     let tour = queue("tour", "acme", 5);
-    let before = SeenQueue::first(&fixture.stats("tour").await);
+    let before = SeenQueue::of(&fixture.stats("tour").await);
     fixture.join("tour", 1).await;
     for _ in 0..2 {
         // The second one is a little later.
@@ -224,7 +224,7 @@ async fn same_comparison_in_two_processes_is_one_event() {
 /// The reasons for which a queue needs an operator, over 13 comparisons every ten seconds with these statistics.
 fn reasons(stats: &Stats, waiting_again: bool) -> Vec<String> {
     let tour = queue("tour", "acme", 5);
-    let mut seen = SeenQueue::first(stats);
+    let mut seen = SeenQueue::of(stats);
     let mut reasons = Vec::new();
     for step in 1..=26 {
         let mut stats = stats.clone();
@@ -258,7 +258,7 @@ async fn attention_is_asked_for_once() {
     let tour: QueueId = "tour".parse().unwrap();
     let settings = queue(tour.as_str(), "acme", 5);
     let begins = Stats { recovering: true, ..free.clone() };
-    let (seen, events) = SeenQueue::first(&free).next(&settings, &begins);
+    let (seen, events) = SeenQueue::of(&free).next(&settings, &begins);
     assert_eq!(events[0].details["reason"], "recovering");
     assert!(seen.next(&settings, &begins).1.is_empty(), "it was told before");
 }
@@ -267,7 +267,7 @@ async fn attention_is_asked_for_once() {
 async fn admissions_of_a_new_state_count_from_zero() {
     let fixture = Fixture::new().await;
     fixture.join("tour", 5).await;
-    let before = SeenQueue::first(&fixture.stats("tour").await);
+    let before = SeenQueue::of(&fixture.stats("tour").await);
     let mut lost = fixture.stats("tour").await;
     lost.state_since = Micros(lost.now.0 + 1);
     lost.counters.admitted = 2;

@@ -86,15 +86,13 @@ impl Watcher {
         let key = EphemeralKey::new(EphemeralKind::WatchedQueue, queue.id.as_str());
         let records = self.job_queues.records();
         let before = records.get_ephemeral(&key).await?.and_then(|text| from_str::<SeenQueue>(&text).ok());
-        let (now, events) = match before {
-            Some(before) => before.next(queue, &stats),
-            None => (SeenQueue::first(&stats), Vec::new()),
-        };
+        let (now, events) = before.unwrap_or_else(|| SeenQueue::before_first(&stats)).next(queue, &stats);
+        // If this fails, the next comparison finds what has changed. An event that is told twice would hide what came after it.
+        records.set_ephemeral(&key, &json!(now).to_string(), SEEN_TTL).await?;
         for event in &events {
             self.job_queues.publish(event).await;
         }
-        // If this fails, the next comparison finds the same events.
-        records.set_ephemeral(&key, &json!(now).to_string(), SEEN_TTL).await
+        Ok(())
     }
 }
 

@@ -51,13 +51,14 @@ impl SqsJobs {
         self.registry.jobs()
     }
 
-    /// Sends messages of registered jobs. The jobs of those that were certainly not sent are withdrawn.
+    /// Sends messages of registered jobs. Jobs that were certainly not sent are withdrawn, but not those of which an earlier message
+    /// may be on its way.
     async fn send(&self, settings: &JobQueueSettings, messages: &[JobMessage]) -> Result<(), JobBackendError> {
         let is_fifo = settings.id.is_fifo();
         let sent = self.queues.send(is_fifo, messages, self.in_flight.is_timed_by_sqs()).await;
         let (mut withdrawn, mut first_error) = (Vec::new(), None);
         for (message, error) in messages.iter().zip(sent).filter_map(|(message, sent)| Some((message, sent.err()?))) {
-            if error.is_certain {
+            if error.is_certain && !message.is_repeated() {
                 withdrawn.push(message.id().job);
             }
             first_error.get_or_insert(error.reason);

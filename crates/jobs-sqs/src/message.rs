@@ -68,6 +68,11 @@ impl JobMessage {
         Self { is_repeated: true, ..Self::of(job_queue, job, number) }
     }
 
+    /// Whether another message with this number may have been sent before.
+    pub(crate) const fn is_repeated(&self) -> bool {
+        self.is_repeated
+    }
+
     /// The message of a job that was replayed; `None` if its payload is not known.
     pub(crate) fn replayed(job_queue: &JobQueueId, view: JobView) -> Option<Self> {
         let job = NewJob {

@@ -121,7 +121,10 @@ impl Queues {
             (Ok(client), Ok(url)) => (client, url),
             (Err(reason), _) | (_, Err(reason)) => return all(true, reason),
         };
-        let output = match client.send_message_batch().queue_url(url).set_entries(Some(entries)).send().await {
+        // Once: of a repeated attempt nobody would know whether the first one was stored.
+        let once = Builder::new().retry_config(RetryConfig::disabled());
+        let batch = client.send_message_batch().queue_url(url).set_entries(Some(entries));
+        let output = match batch.customize().config_override(once).send().await {
             Ok(output) => output,
             Err(error) => return all(is_refusal(&error), describe(&error)),
         };

@@ -79,7 +79,7 @@ impl JobRegistry {
     ) -> Result<Vec<Registered>, JobBackendError> {
         let mut arguments = vec![text(token())];
         for job in jobs {
-            arguments.extend([id(job.id), packing::fields(settings, job)?]);
+            arguments.extend([id(job.id), packing::fields(job)?]);
         }
         // A repeated call answers as the first one did.
         let mut reply = self.jobs.run(settings, &functions().register_jobs, arguments, Retry::Safe).await?;
@@ -126,7 +126,7 @@ impl JobRegistry {
         may_be_started: bool,
     ) -> Result<(), JobBackendError> {
         let flag = text(u8::from(may_be_started));
-        let arguments = [id(job.id), packing::fields(settings, job)?, text(message), text(enqueued_at.0), flag];
+        let arguments = [id(job.id), packing::fields(job)?, text(message), text(enqueued_at.0), flag];
         self.jobs.run(settings, &functions().restore_job, arguments, Retry::Safe).await.map(drop)
     }
 
@@ -141,7 +141,8 @@ impl JobRegistry {
         payload: &Payload,
     ) -> Result<(), JobBackendError> {
         let arguments = [id(job), Value::Bytes(payload.bytes.clone().into())];
-        self.jobs.run(settings, &functions().keep_payload, arguments, Retry::Safe).await.map(drop)
+        // The message is deleted then.
+        self.jobs.run_confirmed(settings, &functions().keep_payload, arguments).await.map(drop)
     }
 
     /// Puts dead letters back as [`replay_all`](vestibule_core::jobs::JobBackend::replay_all) does. Returns which ones, too:

@@ -253,14 +253,16 @@ impl JobQueues {
             }
         }
         for StoredJobQueue { settings, revision, .. } in &plan.removed {
-            let removed = self.backend.remove(settings).await;
-            if !removed.map_err(|error| StoreError::Unavailable(error.to_string()))? {
+            if self.has_jobs(settings).await? {
                 outcome.not_empty.push(settings.id.clone());
                 continue;
             }
             let change = DocumentChange { text: None, over: *revision, needs_other: None };
             match self.records.change_document(DocumentKind::JobQueues, settings.id.as_str(), change).await? {
-                DocumentOutcome::Stored(_) => outcome.removed.push(settings.id.clone()),
+                DocumentOutcome::Stored(_) => {
+                    self.remove_state(settings).await;
+                    outcome.removed.push(settings.id.clone());
+                }
                 DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
                     outcome.skipped.push(settings.id.clone());
                 }
@@ -272,6 +274,16 @@ impl JobQueues {
             warn!(%error, "job queues were written, but could not be read again yet");
         }
         Ok(outcome)
+    }
+
+    /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.
+    async fn remove_state(&self, settings: &JobQueueSettings) {
+        let job_queue = &settings.id;
+        match self.backend.remove(settings).await {
+            Ok(true) => {}
+            Ok(false) => warn!(%job_queue, "jobs were accepted meanwhile: they wait for a job queue of this name"),
+            Err(error) => warn!(%job_queue, %error, "results of a removed job queue stay in the backend"),
+        }
     }
 
     /// Whether a job queue has jobs that are not finished, or dead letters.

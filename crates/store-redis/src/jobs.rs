@@ -88,7 +88,7 @@ impl RedisJobs {
     ) -> Result<Command, JobBackendError> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let arguments = [now, pack_settings(settings, self.by_message)?].into_iter().chain(arguments);
-        Ok(Command::call(function, JobKeys::of(&settings.id).all(), arguments, retry))
+        Ok(Command::call(function, JobKeys::of(settings).all(), arguments, retry))
     }
 
     /// As [`JobBackend::replay_all`], with the jobs that were put back.
@@ -135,7 +135,7 @@ impl JobBackend for RedisJobs {
         jobs.truncate(JOB_BATCH);
         let mut arguments = vec![text(token())];
         for job in jobs {
-            arguments.extend(packing::new_job(settings, job)?);
+            arguments.extend(packing::new_job(job)?);
         }
         // A repeated call answers as the first one did.
         let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments).await?;

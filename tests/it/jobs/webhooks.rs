@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vestibule_tests::{AdminClient, Origin, Program, Redis, Visitor, free_port, wait_until};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 const PASSWORD: &str = "correct horse battery";
 
 /// A program with a backoffice.

@@ -111,6 +111,7 @@ wordings! {
         MediaType("media_type", "a media type such as \"application/json\""),
         HttpTargetOnly("http_target_only", "applies to the target kind \"http\" only"),
         OriginTargetOnly("origin_target_only", "applies to the target kind \"origin\" only"),
+        JobQueueTenant("job_queue_tenant", "cannot change, since stored jobs belong to the tenant; remove the job queue first, or use another one"),
         OrdersKind("orders_kind", "cannot change between \"origin\" and other kinds, since stored jobs would be lost or sent elsewhere; use another job queue"),
         OriginNeedsFifo("origin_needs_fifo", "the kind \"origin\" needs a FIFO job queue, whose id ends with \".fifo\""),
         OriginProducers("origin_producers", "must be \"api\" for the target kind \"origin\": held orders come from the rules of queues"),

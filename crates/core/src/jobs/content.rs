@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id::{DeduplicationId, JobGroupId};
-use crate::{SessionId, TenantId};
+use crate::SessionId;
 
 /// The content of a job: bytes, and their content type.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,11 +131,10 @@ impl DeduplicationKey {
         Self { group, visitor, content }
     }
 
-    /// A hash of the key in a job queue of this tenant, for backends that store keys of one size. Such a key can outlive its job
-    /// queue, whose ID another tenant can take.
+    /// A hash of the key, for backends that store keys of one size.
     #[must_use]
-    pub fn digest(&self, tenant: &TenantId) -> [u8; 32] {
-        // A tenant's and a group's ID contain no zero byte, and the byte after it tells the kinds apart.
+    pub fn digest(&self) -> [u8; 32] {
+        // A group ID contains no zero byte, and the byte after it tells the kinds apart.
         let (kind, content) = match &self.content {
             DeduplicationContent::Id(id) => (1, id.as_str().as_bytes()),
             DeduplicationContent::Hash(hash) => (2, hash.as_slice()),
@@ -144,8 +143,7 @@ impl DeduplicationKey {
             None => (kind, &[][..]),
             Some(session) => (kind + 2, &session.as_bytes()[..]),
         };
-        let digest = Sha256::new().chain_update(tenant.as_str()).chain_update([0]);
-        let digest = digest.chain_update(self.group.as_str()).chain_update([0, kind]);
+        let digest = Sha256::new().chain_update(self.group.as_str()).chain_update([0, kind]);
         digest.chain_update(visitor).chain_update(content).finalize().into()
     }
 }
@@ -198,11 +196,11 @@ mod tests {
     #[test]
     fn digests_tell_keys_apart() {
         let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"a".to_vec() };
-        let of = |tenant: &str, visitor, group: &str, id: Option<&str>| {
+        let of = |visitor, group: &str, id: Option<&str>| {
             let id = id.map(|id| id.parse().unwrap());
-            DeduplicationKey::of(group.parse().unwrap(), visitor, id, &payload).digest(&tenant.parse().unwrap())
+            DeduplicationKey::of(group.parse().unwrap(), visitor, id, &payload).digest()
         };
-        let key = |group, id| of("acme", None, group, id);
+        let key = |group, id| of(None, group, id);
         let [one, other] = [SessionId::random(), SessionId::random()].map(Some);
         let digests = [
             key("a", None),
@@ -210,10 +208,9 @@ mod tests {
             key("a", Some("b")),
             key("b", Some("b")),
             key("ab", Some("b")),
-            of("globex", None, "a", Some("b")),
-            of("acme", one, "a", Some("b")),
-            of("acme", other, "a", Some("b")),
-            of("acme", one, "a", None),
+            of(one, "a", Some("b")),
+            of(other, "a", Some("b")),
+            of(one, "a", None),
         ];
         for (at, digest) in digests.iter().enumerate() {
             assert!(!digests[..at].contains(digest), "{at}");

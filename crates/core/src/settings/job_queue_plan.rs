@@ -112,6 +112,10 @@ impl JobQueuePlan {
             if let (None, Some(before)) = (&settings.target.secret, before) {
                 settings.target.secret.clone_from(&before.settings.target.secret);
             }
+            if before.is_some_and(|before| before.settings.tenant != settings.tenant) {
+                let field = format!("{}.tenant", settings.id);
+                plan.invalid.push(FieldError::new(field, FieldWording::JobQueueTenant));
+            }
             if before.is_some_and(|before| before.settings.holds_orders() != settings.holds_orders()) {
                 let field = format!("{}.target.kind", settings.id);
                 plan.invalid.push(FieldError::new(field, FieldWording::OrdersKind));

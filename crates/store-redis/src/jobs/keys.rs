@@ -1,22 +1,27 @@
 //! Names of the keys of job queues.
 
 use fred::types::Key;
-use vestibule_core::jobs::JobQueueId;
+use vestibule_core::TenantId;
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
 
-/// Builds the names of the keys of a job queue. Its ID contains none of `{`, `}` and `:`, so it can't change the hash tag; the
-/// tag of a queue contains no `:`, so the keys of both differ.
+/// Builds the names of the keys of a job queue. They name its tenant, too, so that nobody meets what a removed job queue of another
+/// tenant has left. Neither ID contains `{`, `}` or `:`, so they can't change the hash tag; the tag of a queue contains no `:`, so the
+/// keys of both differ.
 #[derive(Debug, Clone, Copy)]
-pub struct JobKeys<'a>(&'a JobQueueId);
+pub struct JobKeys<'a> {
+    tenant: &'a TenantId,
+    job_queue: &'a JobQueueId,
+}
 
 impl<'a> JobKeys<'a> {
     /// The keys of this job queue.
     #[must_use]
-    pub const fn of(job_queue: &'a JobQueueId) -> Self {
-        Self(job_queue)
+    pub const fn of(settings: &'a JobQueueSettings) -> Self {
+        Self { tenant: &settings.tenant, job_queue: &settings.id }
     }
 
     fn named(self, name: &str) -> String {
-        format!("vestibule:{{jobs:{}}}:{name}", self.0)
+        format!("vestibule:{{jobs:{}:{}}}:{name}", self.tenant, self.job_queue)
     }
 
     /// All keys but those that expire, which scripts name after these, in the order expected by scripts:
@@ -56,22 +61,22 @@ mod tests {
 
     #[test]
     fn key_names_are_stable() {
-        let job_queue: JobQueueId = "orders.fifo".parse().unwrap();
-        let names = JobKeys::of(&job_queue).all().map(|key| key.into_string().unwrap());
+        let (tenant, job_queue) = (&"acme".parse().unwrap(), &"orders.fifo".parse().unwrap());
+        let names = JobKeys { tenant, job_queue }.all().map(|key| key.into_string().unwrap());
         assert_eq!(
             names,
             [
-                "vestibule:{jobs:orders.fifo}:ready",
-                "vestibule:{jobs:orders.fifo}:groups",
-                "vestibule:{jobs:orders.fifo}:leased",
-                "vestibule:{jobs:orders.fifo}:unfinished",
-                "vestibule:{jobs:orders.fifo}:completed",
-                "vestibule:{jobs:orders.fifo}:dead",
-                "vestibule:{jobs:orders.fifo}:jobs",
-                "vestibule:{jobs:orders.fifo}:payloads",
-                "vestibule:{jobs:orders.fifo}:state",
-                "vestibule:{jobs:orders.fifo}:progress",
-                "vestibule:{jobs:orders.fifo}:delivered",
+                "vestibule:{jobs:acme:orders.fifo}:ready",
+                "vestibule:{jobs:acme:orders.fifo}:groups",
+                "vestibule:{jobs:acme:orders.fifo}:leased",
+                "vestibule:{jobs:acme:orders.fifo}:unfinished",
+                "vestibule:{jobs:acme:orders.fifo}:completed",
+                "vestibule:{jobs:acme:orders.fifo}:dead",
+                "vestibule:{jobs:acme:orders.fifo}:jobs",
+                "vestibule:{jobs:acme:orders.fifo}:payloads",
+                "vestibule:{jobs:acme:orders.fifo}:state",
+                "vestibule:{jobs:acme:orders.fifo}:progress",
+                "vestibule:{jobs:acme:orders.fifo}:delivered",
             ]
         );
     }

@@ -132,13 +132,13 @@ pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Re
 }
 
 /// The arguments of a job to enqueue.
-pub(super) fn new_job(settings: &JobQueueSettings, job: NewJob) -> Result<[Value; 3], JobBackendError> {
-    Ok([id(job.id), fields(settings, &job)?, Value::Bytes(job.payload.bytes.into())])
+pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
+    Ok([id(job.id), fields(&job)?, Value::Bytes(job.payload.bytes.into())])
 }
 
 /// The fields of a new job without its payload.
-pub(super) fn fields(settings: &JobQueueSettings, job: &NewJob) -> Result<Value, JobBackendError> {
-    let key = job.deduplication_key().map(|key| digest(settings, &key));
+pub(super) fn fields(job: &NewJob) -> Result<Value, JobBackendError> {
+    let key = job.deduplication_key().as_ref().map(digest);
     pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
@@ -153,8 +153,8 @@ pub(super) fn fields(settings: &JobQueueSettings, job: &NewJob) -> Result<Value,
 }
 
 /// A key of deduplication, as names of keys have it.
-fn digest(settings: &JobQueueSettings, key: &DeduplicationKey) -> String {
-    key.digest(&settings.tenant).iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
+fn digest(key: &DeduplicationKey) -> String {
+    key.digest().iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
@@ -212,8 +212,6 @@ pub(super) fn pack_outcome(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-    use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::Payload;
 
     use super::*;
@@ -225,15 +223,8 @@ mod tests {
             deduplication_id: Some("change-4711".parse().unwrap()),
             ..NewJob::new(JobId::random(), Payload { content_type: String::new(), bytes: Vec::new() })
         };
-        let settings = |tenant: &str| {
-            JobQueueSettings::from_json(
-                &json!({ "id": "updates.fifo", "tenant": tenant, "target": { "kind": "pull" } }),
-            )
-        };
-        let of = |tenant| digest(&settings(tenant).unwrap(), &job.deduplication_key().unwrap());
-        // printf 'acme\0user-17\0\1change-4711' | sha256sum
-        assert_eq!(of("acme"), "482d73f75d059f3c240b2502ae8e8527");
-        assert_ne!(of("globex"), of("acme"));
+        // printf 'user-17\0\1change-4711' | sha256sum
+        assert_eq!(digest(&job.deduplication_key().unwrap()), "fe4670dacd783880024eeecdab0597d5");
     }
 
     #[test]

@@ -92,6 +92,13 @@ pub(super) async fn only_an_empty_job_queue_is_removed(fixture: &JobsFixture) {
     assert_eq!((queue.stats().await, queue.view(1).await), (JobStats::default(), None));
     assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted);
     assert_eq!(queue.view(1).await.unwrap().sequence, 1);
+    let queue = fixture.fifo(&json!({}));
+    for _ in 0..3 {
+        assert_eq!(queue.enqueue(job(1, Some("a"))).await, Enqueued::Accepted, "it is no duplicate of a removed one");
+        let lease = queue.start_one().await;
+        queue.acknowledge(lease).await;
+        assert!(queue.remove().await);
+    }
 }
 
 pub(super) async fn j14_dead_letters_are_listed(fixture: &JobsFixture) {

@@ -11,6 +11,7 @@
 -- Two kinds of keys expire by themselves. Jobs name them, and operations end jobs of which only the record is known, so their names
 -- are built here, with the hash tag of the others: `dedup:<digest>`, ID of the first job with a key of deduplication and until when
 -- another one is a duplicate (J7), and `enqueues:<session>`, what a session has enqueued itself in its window, and the window's start.
+-- Once the job queue was removed, its generation comes before them, so that a later one of the same name starts without them.
 --
 -- With the setting `by_message`, a message queue brings the jobs with their payloads. They are received by ID (`jobs.start`) in the
 -- order of their messages, so a job is in `ready` and `groups` from its first message on. Each time a job becomes unfinished it
@@ -18,7 +19,8 @@
 --
 -- The table `jobs` is prepended by Rust, with limits and codes.
 do
-  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED, PREFIX
+  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED, PREFIX, EXPIRING
+  local generation
   local now, settings
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
@@ -119,7 +121,7 @@ do
 
   -- J7: the first job with this key if another one is a duplicate now, and until when.
   local function first_with(key)
-    local stored = call('GET', PREFIX .. 'dedup:' .. key)
+    local stored = call('GET', EXPIRING .. 'dedup:' .. key)
     local until_time = stored and tonumber(string.sub(stored, jobs.ID_SIZE + 1))
     if until_time and now < until_time then return string.sub(stored, 1, jobs.ID_SIZE), until_time end
   end
@@ -127,12 +129,12 @@ do
   -- J7: until this time, another job with this key is a duplicate.
   local function remember(key, id, until_time)
     local ttl = string.format('%d', math.ceil((until_time - now) / 1000))
-    call('SET', PREFIX .. 'dedup:' .. key, id .. string.format('%d', until_time), 'PX', ttl)
+    call('SET', EXPIRING .. 'dedup:' .. key, id .. string.format('%d', until_time), 'PX', ttl)
   end
 
   -- From now on, an equal job is no duplicate of this one.
   local function release_key(id, record)
-    if record.key and first_with(record.key) == id then call('DEL', PREFIX .. 'dedup:' .. record.key) end
+    if record.key and first_with(record.key) == id then call('DEL', EXPIRING .. 'dedup:' .. record.key) end
   end
 
   -- H8: an equal order is a duplicate for `result_ttl` at least.
@@ -386,10 +388,12 @@ do
       decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
     end
     settings = decoded
-    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since')
+    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation')
     sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
     credit, credit_at = buckets.read(state[4])
     paused_until, held_since = tonumber(state[5]) or 0, tonumber(state[6]) or 0
+    generation = tonumber(state[7]) or 0
+    EXPIRING = PREFIX .. (generation > 0 and string.format('%d:', generation) or '')
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
     reap()
   end
@@ -415,7 +419,7 @@ do
 
   -- How many jobs a session has enqueued itself within its window, when that began, and its key.
   local function enqueued_by(session)
-    local key = PREFIX .. 'enqueues:' .. session
+    local key = EXPIRING .. 'enqueues:' .. session
     local times, since = string.match(call('GET', key) or '', '^(%d+) (%d+)$')
     if times and now < since + jobs.ENQUEUES_WINDOW * SECOND then return tonumber(times), tonumber(since), key end
     return 0, now, key
@@ -928,6 +932,7 @@ do
     save()
     if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
     call('UNLINK', COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
+    call('HSET', STATE, 'generation', string.format('%d', generation + 1))
     return 1
   end
 

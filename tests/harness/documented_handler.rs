@@ -32,6 +32,49 @@ def update_customer(id, customer):
         file.write(f\"{id} {customer.get('email') or customer['type']}\\n\")
 ";
 
+/// The same in PHP, which runs the file for each request.
+const PHP: &str = "<?php
+function update_customer(string $id, array $customer): void {
+    if (!file_exists('called')) {
+        touch('called');
+        throw new Exception('not now');
+    }
+    file_put_contents('processed', $id . ' ' . ($customer['email'] ?? $customer['type']) . \"\\n\", FILE_APPEND);
+}
+";
+
+/// The same in Go.
+const GO: &str = "package main
+
+import (
+	\"context\"
+	\"encoding/json\"
+	\"errors\"
+	\"fmt\"
+	\"os\"
+)
+
+var calls = 0
+
+func updateCustomer(timedOut context.Context, id string, payload []byte) error {
+	calls++
+	if calls == 1 || timedOut.Err() != nil {
+		return errors.New(\"not now\")
+	}
+	var customer struct{ Email, Type string }
+	if err := json.Unmarshal(payload, &customer); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(\"processed\", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = fmt.Fprintf(file, \"%s %s%s\\n\", id, customer.Email, customer.Type)
+	return err
+}
+";
+
 /// A handler of docs/jobs.md in a process of its own, exactly as it is printed there.
 pub struct DocumentedHandler {
     port: u16,
@@ -55,6 +98,25 @@ impl DocumentedHandler {
         std::fs::write(folder.path().join("handler.py"), format!("{PYTHON}{}", printed("python"))).unwrap();
         let python = workspace(".tools/python/bin/python");
         Self::start(Command::new(python).arg("handler.py"), folder, secret).await
+    }
+
+    /// The handler in PHP, with the web server of PHP.
+    pub async fn php(secret: &str) -> Self {
+        let folder = folder();
+        let handler = printed("php");
+        let (_, rest) = handler.split_once("<?php\n").expect("the handler is PHP");
+        std::fs::write(folder.path().join("handler.php"), format!("{PHP}{rest}")).unwrap();
+        let serve = "exec php -S \"127.0.0.1:$PORT\" handler.php";
+        Self::start(Command::new("sh").args(["-c", serve]), folder, secret).await
+    }
+
+    /// The handler in Go.
+    pub async fn go(secret: &str) -> Self {
+        let folder = folder();
+        std::fs::write(folder.path().join("customer.go"), GO).unwrap();
+        std::fs::write(folder.path().join("handler.go"), printed("go")).unwrap();
+        let build = "go build -o handler handler.go customer.go && exec ./handler";
+        Self::start(Command::new("sh").args(["-c", build]), folder, secret).await
     }
 
     async fn start(command: &mut Command, folder: TempDir, secret: &str) -> Self {

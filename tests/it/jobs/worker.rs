@@ -133,3 +133,13 @@ async fn handler_in_node_fails_once_and_completes() {
 async fn handler_in_python_fails_once_and_completes() {
     assert_completes(DocumentedHandler::python(SECRET).await).await;
 }
+
+#[tokio::test]
+async fn handler_in_php_fails_once_and_completes() {
+    assert_completes(DocumentedHandler::php(SECRET).await).await;
+}
+
+#[tokio::test]
+async fn handler_in_go_fails_once_and_completes() {
+    assert_completes(DocumentedHandler::go(SECRET).await).await;
+}

@@ -49,18 +49,20 @@ test('a slow page stays usable while the browser calculates', async ({ serve, pa
     Object.assign(window, { longTasks: tasks })
   })
   // Nothing asks the page meanwhile: that would be a task as well.
-  const joined = page.waitForResponse('**/_vestibule/join?*', { timeout: 8000 })
+  const joined = page.waitForResponse('**/_vestibule/join?*', { timeout: 20_000 })
   await page.goto(gate.at('shop.localhost', '/'))
   expect((await joined).status()).toBe(200)
-  const tasks = await page.evaluate(() => {
+  const busy = await page.evaluate(() => {
     const [challenge, join] = ['challenge', 'join'].map((name) =>
       performance.getEntriesByType('resource').find((entry) => entry.name.includes(`/_vestibule/${name}?`)),
     ) as PerformanceResourceTiming[]
     const { longTasks } = window as unknown as { longTasks: PerformanceEntry[] }
     const calculating = longTasks.filter(({ startTime }) => startTime > challenge!.responseEnd && startTime < join!.startTime)
-    return calculating.map(({ startTime, duration }) => `${duration} ms at ${startTime}`)
+    const sum = calculating.reduce((sum, { duration }) => sum + duration, 0)
+    return sum / (join!.startTime - challenge!.responseEnd)
   })
-  expect(tasks).toEqual([])
+  // On a quiet machine there is no task above 50 ms. A page that calculates itself is busy all the time.
+  expect(busy).toBeLessThan(0.25)
 })
 
 /** A page of the site with the widget in a form. */

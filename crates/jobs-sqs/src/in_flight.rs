@@ -47,7 +47,7 @@ impl InFlight {
         self.concealed.is_none()
     }
 
-    /// The message of a job that was leased for so many seconds.
+    /// The message of a job that was leased for this number of seconds.
     pub(crate) fn hold(&self, lease: Lease, is_fifo: bool, handle: String, payload: Payload, seconds: u64) {
         let until = self.now().add_seconds(seconds);
         locked(&self.held).insert(lease, Held { handle, is_fifo, payload, until });

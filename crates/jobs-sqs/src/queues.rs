@@ -23,7 +23,7 @@ use vestibule_core::jobs::{JobBackendError, LEASE_SECONDS};
 use crate::address::SqsPrefix;
 use crate::message::{Delivery, JobMessage};
 
-/// SQS takes and returns at most so many messages at a time.
+/// Maximum number of messages that SQS takes or returns at a time.
 pub(crate) const BATCH: usize = 10;
 /// SQS takes at most 1 MiB at a time, with what surrounds the messages.
 const BATCH_BYTES: usize = 1_000_000;

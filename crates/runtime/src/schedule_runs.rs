@@ -8,7 +8,7 @@ use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind, RecordSt
 /// Bytes of the hash that identifies a schedule.
 const KEY_BYTES: usize = 16;
 
-/// Identifies a schedule. With other times it is another schedule, which begins anew.
+/// Identifies a schedule. With other times it is another schedule, which has not run yet.
 #[must_use]
 pub fn schedule_key(job_queue: &JobQueueId, schedule: &JobSchedule) -> String {
     let JobSchedule { id, cron, time_zone, .. } = schedule;

@@ -51,7 +51,7 @@ impl Command {
         Self { name: "FCALL", key, arguments, retry, replicas: 0 }
     }
 
-    /// The same, confirmed by so many replicas.
+    /// The same, confirmed by this number of replicas.
     pub(crate) fn confirmed_by(self, replicas: u8) -> Self {
         Self { replicas, ..self }
     }

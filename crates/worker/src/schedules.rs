@@ -219,7 +219,7 @@ mod tests {
         let mut processes = [fixture.process(), fixture.process(), fixture.process()];
         for second in 0..3_600_u64 {
             for (index, process) in processes.iter_mut().enumerate() {
-                // Each at other times, and one is started anew now and then.
+                // Each at other times, and one is restarted now and then.
                 if (second + 1) % (index as u64 + 2) == 0 {
                     process.enqueue_due().await.unwrap();
                 }

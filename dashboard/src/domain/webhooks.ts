@@ -9,5 +9,5 @@ export const WEBHOOK_EVENT_TYPES = [
   'order.outcome_unknown',
 ] as const
 
-/** What stands for all queues of the tenant. */
+/** Selects all queues of the tenant. */
 export const ALL_QUEUES = '*'

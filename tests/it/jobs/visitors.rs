@@ -6,6 +6,7 @@ use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Request, StatusCode};
+use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use vestibule_tests::{Origin, Program, TestResponse, Visitor, WebSocket, free_port, wait_until};
@@ -214,6 +215,21 @@ async fn completion_and_progress_reach_websocket() {
     assert_eq!(last, ["completed", "completed"], "the stream ends with the job");
     let other = site.visitor().await.web_socket(&events).await.unwrap_err();
     assert_eq!(code(&other), (404, "unknown_job".to_owned()));
+}
+
+#[tokio::test]
+async fn web_socket_with_a_large_frame_is_closed() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
+    let events = format!("{}/events", accepted.header("location").unwrap());
+    let mut socket = visitor.web_socket(&events).await.unwrap();
+    assert_eq!(next(&mut socket).await.unwrap()["event"], "state");
+    // The head of a binary frame of 16 MiB. Its content is not awaited.
+    let head = [&[0x82, 0xff][..], &(16_u64 << 20).to_be_bytes(), &[0; 4]].concat();
+    socket.get_mut().write_all(&head).await.unwrap();
+    let ended = async { while let Some(Ok(_)) = socket.next().await {} };
+    timeout(Duration::from_secs(1), ended).await.expect("long before the job ends");
 }
 
 #[tokio::test]

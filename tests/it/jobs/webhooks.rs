@@ -69,11 +69,13 @@ async fn each_event_reaches_the_handler_once_over_two_processes() {
             visitor.navigate("/").await;
         }
     }
-    wait_until("the admission is told", LIMIT, async || !events(&handler, "queue.admitted").is_empty()).await;
+    wait_until("the event about the admission arrives", LIMIT, async || !events(&handler, "queue.admitted").is_empty())
+        .await;
     assert_eq!(one.client.patch("/queues/tour", json!({ "quota": 2 })).await.status, 200);
     let admitted = || events(&handler, "queue.admitted").iter().filter_map(|it| it["admitted"].as_u64()).sum::<u64>();
-    wait_until("the second admission is told", LIMIT, async || admitted() >= 2).await;
-    wait_until("the change is told", LIMIT, async || !events(&handler, "queue.updated").is_empty()).await;
+    wait_until("the event about the second admission arrives", LIMIT, async || admitted() >= 2).await;
+    wait_until("the event about the change arrives", LIMIT, async || !events(&handler, "queue.updated").is_empty())
+        .await;
 
     // As long as any process would need to tell something again.
     tokio::time::sleep(Duration::from_secs(11)).await;

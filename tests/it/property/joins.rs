@@ -44,7 +44,7 @@ impl ComparedStores {
         self.other.clock.advance(micros);
     }
 
-    /// Runs a sequence of so many operations; returns what happened in it.
+    /// Runs a sequence of operations; returns what happened in it.
     ///
     /// # Errors
     /// Returns what differs or is counted too low.

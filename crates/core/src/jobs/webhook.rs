@@ -19,7 +19,7 @@ use crate::{IdError, QueueId, TenantId};
 const EVENT_TYPES: usize = 7;
 /// Maximum number of queues that a webhook names.
 const WEBHOOK_QUEUES_MAX: usize = 100;
-/// What stands for all queues.
+/// Selects all queues.
 const ALL_QUEUES: &str = "*";
 
 /// The type of a webhook event.

@@ -33,7 +33,7 @@ use crate::state::Gate;
 
 /// A stream that has sent nothing for this long sends a comment or a ping, so that proxies do not close it.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
-/// A function ends its response after the first events; a client comes back after so many milliseconds.
+/// A function ends its response after the first events; a client comes back after this number of milliseconds.
 const RETRY_OF_FUNCTIONS: u64 = 2_000;
 /// Maximum size of a message from the client, which is ignored.
 const CLIENT_MESSAGE_MAX: usize = 1024;

@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
-use vestibule_core::jobs::JobState;
+use vestibule_core::jobs::{Failure, FailureReason, JobId, JobState, Outcome};
 
 use super::fixture::Fixture;
+use crate::webhooks::JobEvents;
 
 fn webhook() -> Value {
     json!({ "webhook": { "event_types": ["job.dead_lettered", "order.outcome_unknown"] }, "max_attempts": 1 })
@@ -9,7 +10,7 @@ fn webhook() -> Value {
 
 /// W1, J19.
 #[tokio::test]
-async fn dead_letter_is_told_without_its_payload() {
+async fn dead_letter_event_has_no_payload() {
     let mut fixture = Fixture::start(8).await;
     fixture.job_queue("hooks", &webhook()).await;
     let mails = fixture.job_queue("mails", &json!({ "max_attempts": 2, "min_backoff": 1 })).await;
@@ -29,6 +30,27 @@ async fn dead_letter_is_told_without_its_payload() {
         "tenant": "acme", "job_queue": "mails", "job_id": id.to_string(), "reason": "status", "status": 503,
     });
     assert_eq!(body, json!({ "type": "job.dead_lettered", "timestamp": null, "data": data }));
+    call.respond(204, &[]);
+}
+
+/// J19.
+#[tokio::test]
+async fn unknown_outcome_event_has_no_response() {
+    let mut fixture = Fixture::start(8).await;
+    fixture.job_queue("hooks", &webhook()).await;
+    let orders = fixture.job_queue("orders", &json!({})).await;
+    let (events, publish) = JobEvents::new(fixture.job_queues.clone());
+    let failure = Failure { reason: FailureReason::Timeout, status: None, response: b"ada@example.com".to_vec() };
+    let id = JobId::random();
+    events.settled(&orders, id, &Outcome::Unknown(failure), JobState::Unknown);
+    drop(events);
+    publish.await;
+    let call = fixture.handler.next().await;
+    let body: Value = serde_json::from_slice(&call.body).unwrap();
+    let data = json!({
+        "tenant": "acme", "job_queue": "orders", "job_id": id.to_string(), "reason": "timeout", "status": null,
+    });
+    assert_eq!((&body["type"], &body["data"]), (&json!("order.outcome_unknown"), &data));
     call.respond(204, &[]);
 }
 

@@ -179,7 +179,7 @@ async fn any_number_of_processes_create_each_event_once() {
         if second % 7 == 0 {
             fixture.join("tour", (second % 4) as usize).await;
         }
-        // Sometimes all at the same instant, and each at times of its own; one is started anew now and then.
+        // Sometimes all at the same instant, and each at times of its own; one is restarted now and then.
         let [one, two, three] = &processes;
         match second % 10 {
             0 => {
@@ -198,10 +198,10 @@ async fn any_number_of_processes_create_each_event_once() {
     fixture.advance(10);
     processes[2].compare().await.unwrap();
     let events = fixture.events(&hooks).await;
-    let told: u64 = events.iter().filter_map(|it| it["data"]["admitted"].as_u64()).sum();
+    let reported: u64 = events.iter().filter_map(|it| it["data"]["admitted"].as_u64()).sum();
     let admitted = fixture.stats("tour").await.counters.admitted;
     assert!(admitted > 50, "{admitted}");
-    assert_eq!(told, admitted - joined);
+    assert_eq!(reported, admitted - joined);
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn attention_is_asked_for_once() {
     let begins = Stats { recovering: true, ..free.clone() };
     let (seen, events) = SeenQueue::of(&free).next(&settings, &begins);
     assert_eq!(events[0].details["reason"], "recovering");
-    assert!(seen.next(&settings, &begins).1.is_empty(), "it was told before");
+    assert!(seen.next(&settings, &begins).1.is_empty(), "it was reported before");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use super::comparison::SeenQueue;
 const INTERVAL: u64 = 10;
 /// Seconds for which a comparison belongs to the process that makes it.
 const CLAIM_TTL: u64 = 30;
-/// Seconds for which the statistics of a queue are kept. A queue that nobody compared for longer begins anew.
+/// Seconds for which the statistics of a queue are kept. A queue that was not compared for longer is a new one.
 const SEEN_TTL: u64 = 3_600;
 /// How many queues are compared at once: they share one connection.
 const AT_ONCE: usize = 16;
@@ -87,7 +87,7 @@ impl Watcher {
         let records = self.job_queues.records();
         let before = records.get_ephemeral(&key).await?.and_then(|text| from_str::<SeenQueue>(&text).ok());
         let (now, events) = before.unwrap_or_else(|| SeenQueue::before_first(&stats)).next(queue, &stats);
-        // If this fails, the next comparison finds what has changed. An event that is told twice would hide what came after it.
+        // If this fails, the next comparison finds what has changed. A repeated event would hide the changes after it.
         records.set_ephemeral(&key, &json!(now).to_string(), SEEN_TTL).await?;
         for event in &events {
             self.job_queues.publish(event).await;

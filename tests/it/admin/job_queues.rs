@@ -3,9 +3,7 @@
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
-use vestibule_core::jobs::{
-    Extension, Failure, FailureReason, JobId, JobResponse, NewJob, Outcome, PAYLOAD_MAX, Payload, Settlement,
-};
+use vestibule_core::jobs::{JobResponse, Outcome, PAYLOAD_MAX, Settlement};
 use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
@@ -20,21 +18,14 @@ on_memory_and_redis! {
     job_queue_is_created_changed_and_removed,
     settings_of_job_queues_are_checked,
     jobs_keep_their_job_queue,
-    waiting_jobs_are_canceled_and_drained,
-    dead_letters_are_shown_replayed_and_deleted,
-    dead_letters_are_for_operators_of_the_tenant,
-    held_orders_are_resolved_and_never_replayed,
     secret_is_rotated,
     job_queue_is_paused_and_resumed,
     secret_is_revealed_to_operators_only,
     exported_job_queues_can_be_imported,
     tenant_lists_cover_job_queues,
-    schedules_are_listed_and_run,
-    webhook_is_tested,
-    changes_of_queues_are_webhook_events,
 }
 
-fn job_queue(id: &str, more: &Value) -> Value {
+pub(super) fn job_queue(id: &str, more: &Value) -> Value {
     let mut job_queue = json!({
         "id": id, "tenant": "acme", "target": { "kind": "http", "url": "https://crm.acme.example/jobs" },
     });
@@ -43,13 +34,13 @@ fn job_queue(id: &str, more: &Value) -> Value {
 }
 
 /// Imports job queues of the tenant acme.
-async fn import(backoffice: &Backoffice, job_queues: &[Value]) {
+pub(super) async fn import(backoffice: &Backoffice, job_queues: &[Value]) {
     let document = json!({ "tenants": [{ "id": "acme", "name": "acme" }], "job_queues": job_queues });
     let imported = backoffice.root().confirmed(Method::POST, "/settings", Some(document)).await;
     assert_eq!(imported.json()["applied"], true, "{}", imported.text());
 }
 
-async fn enqueue(client: &mut AdminClient, path: &str, content_type: &str, body: &[u8]) -> TestResponse {
+pub(super) async fn enqueue(client: &mut AdminClient, path: &str, content_type: &str, body: &[u8]) -> TestResponse {
     let request = Builder::new().method(Method::POST).uri(format!("/api/v1/job-queues/{path}"));
     client.visitor().request(request.header(header::CONTENT_TYPE, content_type), body.to_vec()).await
 }
@@ -448,298 +439,4 @@ async fn tenant_lists_cover_job_queues(backoffice: Backoffice) {
     let document = json!({ "tenants": tenants, "job_queues": [job_queue("mails", &json!({}))] });
     assert!(root.post("/settings", document).await.wrong_fields()[0].starts_with("job_queues[0].target.url: "));
     root.send(Method::DELETE, "/tenants/acme", &[], None).await.assert_code("has_job_queues");
-}
-
-async fn schedules_are_listed_and_run(backoffice: Backoffice) {
-    let schedules = json!([
-        { "id": "nightly", "cron": "30 4 * * *", "time_zone": "Europe/Berlin", "payload": "{\"full\":true}" },
-        { "id": "leap-day", "cron": "0 0 29 2 *", "payload": "now", "content_type": "text/plain" },
-    ]);
-    import(&backoffice, &[job_queue("stock", &json!({ "schedules": schedules }))]).await;
-    let mut root = backoffice.root();
-    let list = root.get("/job-queues/stock/schedules").await.json();
-    let list = list["schedules"].as_array().unwrap();
-    assert_eq!((&list[0]["id"], &list[0]["time_zone"]), (&json!("nightly"), &json!("Europe/Berlin")));
-    let next = list[0]["next_run_at"].as_u64().unwrap();
-    assert!([9_000, 12_600].contains(&(next % 86_400)), "{next}: 02:30 or 03:30 UTC");
-    assert_eq!(list[1]["next_run_at"].as_u64().unwrap() % 86_400, 0);
-
-    let mut ids = Vec::new();
-    for _ in 0..2 {
-        let run = root.post("/job-queues/stock/schedules/nightly/run", json!({})).await;
-        assert_eq!(run.status, 202, "{}", run.text());
-        ids.push(run.json()["job_id"].as_str().unwrap().to_owned());
-    }
-    assert_ne!(ids[0], ids[1], "each run has its own job");
-    let job = root.get(&format!("/job-queues/stock/jobs/{}", ids[0])).await.json();
-    assert_eq!((&job["payload"], &job["content_type"]), (&json!({ "full": true }), &json!("application/json")));
-    let unknown = root.post("/job-queues/stock/schedules/other/run", json!({})).await;
-    assert_eq!((unknown.status.as_u16(), unknown.json()["code"].as_str()), (404, Some("unknown_schedule")));
-
-    let exported = root.get("/settings").await.json();
-    assert_eq!(exported["job_queues"][0]["schedules"][0]["cron"], "30 4 * * *");
-}
-
-async fn webhook_is_tested(backoffice: Backoffice) {
-    let webhook = json!({ "event_types": ["queue.reset"], "queues": ["tour"] });
-    let hooks = job_queue("hooks.fifo", &json!({ "webhook": webhook }));
-    import(&backoffice, &[hooks, job_queue("mails", &json!({}))]).await;
-    let mut root = backoffice.root();
-    let mut ids = Vec::new();
-    for _ in 0..2 {
-        backoffice.advance_seconds(1);
-        let test = root.post("/job-queues/hooks.fifo/webhook/test", json!({})).await;
-        assert_eq!(test.status, 202, "{}", test.text());
-        ids.push(test.json()["job_id"].as_str().unwrap().to_owned());
-    }
-    assert_ne!(ids[0], ids[1], "each test has its own job");
-    let job = root.get(&format!("/job-queues/hooks.fifo/jobs/{}", ids[0])).await.json();
-    let payload = &job["payload"];
-    assert_eq!((&payload["type"], &payload["timestamp"].is_string()), (&json!("webhook.test"), &true));
-    assert_eq!(payload["data"], json!({ "tenant": "acme", "job_queue": "hooks.fifo" }));
-    assert_eq!(job["group_id"], "hooks.fifo");
-    root.post("/job-queues/mails/webhook/test", json!({})).await.assert_code("no_webhook");
-    let events = root.get("/audit").await.json();
-    let event = &events["events"][0];
-    assert_eq!((&event["action"], &event["subject"]), (&json!("job_queue.test_webhook"), &json!("hooks.fifo")));
-
-    let exported = root.get("/settings").await.json();
-    assert_eq!(exported["job_queues"][0]["webhook"], webhook);
-    let patched =
-        root.patch("/job-queues/hooks.fifo", json!({ "webhook": { "event_types": ["queue.created"] } })).await;
-    let wrong = &patched.wrong_fields()[0];
-    assert!(wrong.starts_with("webhook.event_types[0]: must be one of \"queue.updated\""), "{wrong}");
-    let removed = root.patch("/job-queues/hooks.fifo", json!({ "webhook": null })).await;
-    assert_eq!(removed.json()["settings"].get("webhook"), None, "{}", removed.text());
-}
-
-/// The payloads of the jobs that wait in a job queue, in their order, without their times.
-async fn waiting_payloads(backoffice: &Backoffice, id: &str) -> Vec<Value> {
-    let jobs = backoffice.admin.jobs();
-    let settings = jobs.get(&id.parse().unwrap()).await.unwrap().unwrap().settings.clone();
-    let mut payloads = Vec::new();
-    loop {
-        let received = jobs.backend().receive(&settings, 1).await.unwrap().jobs;
-        let Some(job) = received.first() else { return payloads };
-        let mut payload: Value = serde_json::from_slice(&job.payload.bytes).unwrap();
-        assert!(payload["timestamp"].take().is_string());
-        payloads.push(payload);
-        let settlement = Settlement { lease: job.lease, outcome: Outcome::Acknowledged(None) };
-        jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
-    }
-}
-
-/// W1.
-async fn changes_of_queues_are_webhook_events(backoffice: Backoffice) {
-    let hooks = |id: &str, tenant: &str, types: &[&str], queues: &[&str]| {
-        let webhook = json!({ "event_types": types, "queues": queues });
-        job_queue(id, &json!({ "tenant": tenant, "webhook": webhook }))
-    };
-    let both = ["queue.updated", "queue.reset"];
-    let job_queues = [
-        hooks("all.fifo", "acme", &both, &["*"]),
-        hooks("resets.fifo", "acme", &["queue.reset"], &["*"]),
-        hooks("other.fifo", "acme", &both, &["gala"]),
-        hooks("foreign.fifo", "globex", &both, &["*"]),
-        hooks("named.fifo", "globex", &both, &["tour"]),
-    ];
-    let tenants = json!([{ "id": "acme", "name": "acme" }, { "id": "globex", "name": "globex" }]);
-    let document = json!({ "tenants": tenants, "job_queues": job_queues });
-    let mut root = backoffice.root();
-    let imported = root.confirmed(Method::POST, "/settings", Some(document)).await;
-    assert_eq!(imported.json()["applied"], true, "{}", imported.text());
-
-    backoffice.queue("tour", "acme", json!({ "quota": 5 })).await;
-    let changes = &waiting_payloads(&backoffice, "all.fifo").await[0]["data"]["changes"];
-    assert!(changes.as_array().unwrap().iter().any(|it| it["field"] == "quota" && it["to"] == 5), "{changes}");
-    backoffice.advance_seconds(1);
-    assert_eq!(root.patch("/queues/tour", json!({ "quota": 9 })).await.status, 200);
-    assert_eq!(root.patch("/queues/tour", json!({ "quota": 9 })).await.status, 200, "which changes nothing");
-    assert_eq!(root.post("/queues/tour/release", json!({ "count": 1 })).await.status, 200, "no setting");
-    let after = root.confirmed(Method::POST, "/queues/tour/reset", None).await.json();
-    let change = json!({ "field": "quota", "from": 5, "to": 9 });
-    let data = json!({ "tenant": "acme", "queue": "tour", "revision": 2, "changes": [change] });
-    let updated = json!({ "type": "queue.updated", "timestamp": null, "data": data });
-    let data =
-        json!({ "tenant": "acme", "queue": "tour", "revision": 3, "epoch": after["epoch"], "waiting": 0, "active": 0 });
-    let reset = json!({ "type": "queue.reset", "timestamp": null, "data": data });
-    assert_eq!(waiting_payloads(&backoffice, "all.fifo").await, [updated, reset.clone()]);
-    assert_eq!(waiting_payloads(&backoffice, "resets.fifo").await, [reset]);
-    for none in ["other.fifo", "foreign.fifo", "named.fifo"] {
-        assert_eq!(waiting_payloads(&backoffice, none).await, Vec::<Value>::new(), "{none}");
-    }
-}
-
-/// Runs what is due, as a worker does, with these outcomes.
-async fn run_jobs(backoffice: &Backoffice, id: &str, outcomes: Vec<Outcome>) {
-    let jobs = backoffice.admin.jobs();
-    let settings = jobs.get(&id.parse().unwrap()).await.unwrap().unwrap().settings.clone();
-    let received = jobs.backend().receive(&settings, outcomes.len()).await.unwrap().jobs;
-    assert_eq!(received.len(), outcomes.len());
-    let settlements = received.iter().zip(outcomes).map(|(job, outcome)| Settlement { lease: job.lease, outcome });
-    jobs.backend().settle(&settings, settlements.collect()).await.unwrap();
-}
-
-fn failed(status: u16) -> Outcome {
-    let response = format!("no customer with status {status}").into_bytes();
-    Outcome::FailedForGood(Failure { reason: FailureReason::Permanent, status: Some(status), response })
-}
-
-async fn enqueue_text(client: &mut AdminClient, path: &str, text: &str) -> String {
-    let enqueued = enqueue(client, path, "text/plain", text.as_bytes()).await;
-    assert_eq!(enqueued.status, 202, "{}", enqueued.text());
-    enqueued.json()["job_id"].as_str().unwrap().to_owned()
-}
-
-/// J13.
-async fn waiting_jobs_are_canceled_and_drained(backoffice: Backoffice) {
-    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
-    let mut root = backoffice.root();
-    let running = enqueue_text(&mut root, "mails/jobs", "one").await;
-    let jobs = backoffice.admin.jobs();
-    let settings = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
-    let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
-    let waiting = enqueue_text(&mut root, "mails/jobs", "two").await;
-    let cancel = async |job: &str| {
-        backoffice.root().send(Method::DELETE, &format!("/job-queues/mails/jobs/{job}"), &[], None).await
-    };
-    cancel(&running).await.assert_code("job_leased");
-    assert_eq!(cancel(&waiting).await.status, 204);
-    cancel(&waiting).await.assert_code("unknown_job");
-    cancel("x").await.assert_code("unknown_job");
-    let settlement = Settlement { lease, outcome: failed(410) };
-    jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
-    cancel(&running).await.assert_code("job_finished");
-
-    for number in 0..250 {
-        let job = NewJob::new(JobId::random(), Payload { content_type: "text/plain".to_owned(), bytes: vec![number] });
-        jobs.enqueue(&settings, vec![job]).await.unwrap();
-    }
-    let first = root.send(Method::POST, "/job-queues/mails/drain", &[], None).await;
-    assert!(
-        first.json()["confirmation"]["consequence"].as_str().unwrap().contains("250 waiting jobs"),
-        "{}",
-        first.text()
-    );
-    let drained = root.confirmed(Method::POST, "/job-queues/mails/drain", None).await;
-    assert_eq!(drained.json(), json!({ "canceled": 250, "complete": true }));
-    let stats = root.get("/job-queues/mails/stats").await.json();
-    assert_eq!((&stats["waiting"], &stats["dead"]), (&json!(0), &json!(1)), "dead letters stay");
-    let events = root.get("/audit").await.json();
-    let of_jobs = |action: &str| events["events"].as_array().unwrap().iter().find(|it| it["action"] == action).cloned();
-    assert_eq!(of_jobs("job_queue.drain").unwrap()["changes"][0]["to"], 250);
-    assert_eq!(of_jobs("job_queue.cancel_job").unwrap()["changes"][0]["to"], waiting);
-}
-
-/// J14.
-async fn dead_letters_are_shown_replayed_and_deleted(backoffice: Backoffice) {
-    import(&backoffice, &[job_queue("updates.fifo", &json!({}))]).await;
-    let mut root = backoffice.root();
-    let mut ids = Vec::new();
-    for (group, text) in [("a", "first"), ("b", "second"), ("c", "third")] {
-        ids.push(enqueue_text(&mut root, &format!("updates.fifo/jobs?group_id={group}"), text).await);
-    }
-    for status in [410, 422, 400] {
-        run_jobs(&backoffice, "updates.fifo", vec![failed(status)]).await;
-    }
-    let page = root.get("/job-queues/updates.fifo/dead-letters?limit=2").await.json();
-    let shown = |page: &Value| -> Vec<String> {
-        page["dead_letters"].as_array().unwrap().iter().map(|it| it["job_id"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(shown(&page), [ids[2].as_str(), &ids[1]]);
-    let letter = &page["dead_letters"][1];
-    for (field, value) in [
-        ("state", json!("failed")),
-        ("reason", json!("permanent")),
-        ("response", json!("no customer with status 422")),
-        ("group_id", json!("b")),
-        ("payload", Value::Null),
-    ] {
-        assert_eq!(letter[field], value, "{field}");
-    }
-    assert!(letter["ended_at"].is_u64() && letter["attempts"][0]["status"] == 422, "{letter}");
-    let next = page["next"].as_str().unwrap();
-    let page = root.get(&format!("/job-queues/updates.fifo/dead-letters?limit=2&before={next}")).await.json();
-    assert_eq!((shown(&page), &page["next"]), (vec![ids[0].clone()], &Value::Null));
-    let wrong = root.get("/job-queues/updates.fifo/dead-letters?before=x").await.wrong_fields();
-    assert!(wrong[0].starts_with("before: "), "{wrong:?}");
-    let path = |id: &str| format!("/job-queues/updates.fifo/dead-letters/{id}");
-    assert_eq!(root.get(&path(&ids[0])).await.json()["payload"], "first");
-
-    let replay = async |body: Value| backoffice.root().post("/job-queues/updates.fifo/dead-letters/replay", body).await;
-    assert_eq!(replay(json!({ "job_ids": [ids[0]] })).await.json(), json!({ "replayed": 1, "complete": true }));
-    assert_eq!(replay(json!({ "job_ids": [ids[0]] })).await.json()["replayed"], 0, "it is no dead letter any more");
-    let job = root.get(&format!("/job-queues/updates.fifo/jobs/{}", ids[0])).await.json();
-    assert_eq!(
-        (&job["state"], &job["failed_attempts"], &job["sequence_number"]),
-        (&json!("queued"), &json!(0), &json!(4))
-    );
-    root.get(&path(&ids[0])).await.assert_code("unknown_dead_letter");
-    for bad in [json!({}), json!({ "job_ids": [ids[1]], "all": true }), json!({ "job_ids": ["x"] })] {
-        assert!(replay(bad.clone()).await.wrong_fields()[0].starts_with("job_ids: must "), "{bad}");
-    }
-    assert_eq!(root.send(Method::DELETE, &path(&ids[1]), &[], None).await.status, 204);
-    root.send(Method::DELETE, &path(&ids[1]), &[], None).await.assert_code("unknown_dead_letter");
-    assert_eq!(replay(json!({ "all": true })).await.json(), json!({ "replayed": 1, "complete": true }));
-    let stats = root.get("/job-queues/updates.fifo/stats").await.json();
-    assert_eq!((&stats["waiting"], &stats["dead"]), (&json!(2), &json!(0)));
-}
-
-async fn dead_letters_are_for_operators_of_the_tenant(backoffice: Backoffice) {
-    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
-    backoffice.tenant("blue").await;
-    let id = enqueue_text(&mut backoffice.root(), "mails/jobs", "hello").await;
-    run_jobs(&backoffice, "mails", vec![failed(410)]).await;
-    let vera = backoffice.operator("vera", "viewer", &["acme"]).await;
-    let otto = backoffice.operator("otto", "operator", &["blue"]).await;
-    for (client, code) in [(vera, "permission_denied"), (otto, "unknown_job_queue")] {
-        for (method, path, body) in [
-            (Method::GET, "dead-letters".to_owned(), None),
-            (Method::GET, format!("dead-letters/{id}"), None),
-            (Method::DELETE, format!("dead-letters/{id}"), None),
-            (Method::DELETE, format!("jobs/{id}"), None),
-            (Method::POST, "drain".to_owned(), None),
-            (Method::POST, "dead-letters/replay".to_owned(), Some(json!({ "all": true }))),
-            (Method::POST, format!("dead-letters/{id}/resolve"), Some(json!({ "outcome": "placed" }))),
-        ] {
-            let response = client.clone().send(method, &format!("/job-queues/mails/{path}"), &[], body).await;
-            assert_eq!(response.code(), code, "{path}: {}", response.text());
-        }
-    }
-    assert_eq!(backoffice.root().get("/job-queues/mails/stats").await.json()["dead"], 1);
-}
-
-/// H9.
-async fn held_orders_are_resolved_and_never_replayed(backoffice: Backoffice) {
-    let target = json!({ "target": { "kind": "origin" } });
-    import(&backoffice, &[job_queue("orders.fifo", &target)]).await;
-    let jobs = backoffice.admin.jobs();
-    let settings = jobs.get(&"orders.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
-    let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"order".to_vec() };
-    let order = NewJob { group: Some("visitor-1".parse().unwrap()), ..NewJob::new(JobId::random(), payload) };
-    let id = order.id.to_string();
-    jobs.enqueue(&settings, vec![order]).await.unwrap();
-    let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
-    assert_eq!(jobs.backend().extend(&settings, &[Extension::sent(lease)]).await.unwrap(), [true]);
-    let lost = Outcome::Unknown(Failure { reason: FailureReason::Timeout, status: None, response: Vec::new() });
-    jobs.backend().settle(&settings, vec![Settlement { lease, outcome: lost }]).await.unwrap();
-
-    let mut root = backoffice.root();
-    let job = enqueue(&mut root, "orders.fifo/jobs?group_id=visitor-1", "text/plain", b"order").await;
-    assert_eq!((job.status.as_u16(), job.code().as_str()), (409, "held_orders_only"));
-    let path = format!("/job-queues/orders.fifo/dead-letters/{id}");
-    assert_eq!(root.get(&path).await.json()["state"], "unknown");
-    let replay = root.post("/job-queues/orders.fifo/dead-letters/replay", json!({ "all": true })).await;
-    assert_eq!((replay.status.as_u16(), replay.code().as_str()), (409, "not_replayable"));
-    root.post(&format!("{path}/resolve"), json!({ "outcome": "perhaps" })).await.assert_code("validation_failed");
-    assert_eq!(root.post(&format!("{path}/resolve"), json!({ "outcome": "placed" })).await.status, 204);
-    assert_eq!(root.get(&path).await.json()["resolution"], "placed");
-    let unknown = format!("/job-queues/orders.fifo/dead-letters/{}/resolve", JobId::random());
-    root.post(&unknown, json!({ "outcome": "placed" })).await.assert_code("unknown_dead_letter");
-    let events = root.get("/audit").await.json();
-    let resolved = events["events"].as_array().unwrap().iter().find(|it| it["action"] == "job_queue.resolve_order");
-    assert_eq!(
-        (&resolved.unwrap()["changes"][0]["to"], &resolved.unwrap()["changes"][1]["to"]),
-        (&json!(id), &json!("placed"))
-    );
 }

@@ -5,6 +5,7 @@ mod apply_to_backoffice;
 mod backoffice;
 mod beacon;
 mod check;
+mod demo;
 mod flood;
 mod invitations;
 mod jobs;

@@ -18,13 +18,13 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
-use vestibule_core::SaleKeys;
-use vestibule_core::settings::{Document, TrustedHeaders};
-use vestibule_core::{Store, SystemClock};
+use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, TrustedHeaders};
+use vestibule_core::{PassSigner, SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{Directory, LogFormat, init_telemetry};
-use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_runtime::{Directory, JobQueues, LogFormat, init_telemetry};
+use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
+use vestibule_worker::Worker;
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use self::report::Credentials;
@@ -92,7 +92,7 @@ async fn run_workload(gate: SocketAddr, visitors: u32, seed: u64) {
     }
 }
 
-/// The shop and the gate. Their background tasks end with it.
+/// The shop, the gate and the worker that sends the orders. Their background tasks end with it.
 struct Demo {
     store: Arc<dyn Store>,
     router: axum::Router,
@@ -109,15 +109,31 @@ impl Demo {
         let document = document(shop.tcp_address().context("the shop has no address")?)?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(SystemClock::new()));
         let records: Arc<dyn RecordStore> = Arc::new(MemoryRecords::new(SystemClock::new()));
-        let Document { tenants, queues, .. } = document;
-        let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
-        directory.apply(&tenants, &queues).await?;
+        let jobs = Arc::new(MemoryJobs::new(SystemClock::new()));
+        let jobs = Arc::new(JobQueues::new(records.clone(), store.clone(), jobs));
+        let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
+        directory.apply(&document.tenants, &document.queues).await?;
+        let plan = Plan::of(&StoredSettings::default(), document, &PlanOptions::default());
+        jobs.execute(&plan.job_queues).await?;
         let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
         let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
         let sale_keys = SaleKeys::new(&random_key("sale")?)?;
-        let gate = queue::gate(store.clone(), directory.clone(), at.open("themes")?, sale_keys.clone())?;
+        let pass_key = random_key("pass")?;
+        let gate = queue::gate(queue::Parts {
+            store: store.clone(),
+            directory: directory.clone(),
+            jobs: jobs.clone(),
+            themes: at.open("themes")?,
+            passes: PassSigner::new(&pass_key)?,
+            sale_keys: sale_keys.clone(),
+        })?;
         let router = vestibule_gate::router(gate);
+        let worker = Worker::new(jobs.clone(), vestibule_worker::CONCURRENCY, PassSigner::new(&pass_key)?, None)
+            .with_queues(store.clone(), directory.clone());
         let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            worker.run(std::future::pending()).await;
+        });
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), SHUTDOWN_GRACE));
         tasks.spawn(purge_loop(store.clone(), records.clone()));
         let backoffice = AdminParts {
@@ -132,7 +148,7 @@ impl Demo {
             streams: true,
             sale_keys,
             trusted_headers: TrustedHeaders::default(),
-            jobs: None,
+            jobs: Some(jobs),
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })
     }

@@ -52,7 +52,8 @@ fn introduction(options: &DemoOptions, address: SocketAddr, credentials: &Creden
     } else {
         writeln!(text, "You join the line behind them; you are admitted after {}.", in_words(wait))
     };
-    text + "When you buy or leave, the next visitor in line gets your slot. Nothing is really sold.\n\
+    text + "Your order is held until the slow shop has processed it; a double click is one order. Nothing is really sold.\n\
+            When you have bought or left, the next visitor in line gets your slot.\n\
             A private window is another visitor. Press Ctrl+C to stop the demo.\n\n"
 }
 

@@ -1,10 +1,14 @@
 //! The sample shop: the site behind the gate. Nothing is really sold.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::extract::{RawQuery, State};
-use axum::response::{Html, Redirect};
+use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use axum::routing::{MethodRouter, get};
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use tokio::time::sleep;
 
 const LAYOUT: &str = include_str!("shop/layout.html");
 const KEEPALIVE: &str = include_str!("shop/keepalive.html");
@@ -19,6 +23,11 @@ const DATES: [&str; 4] =
 const AREAS: [(&str, usize); 3] = [("Standing", 38), ("Balcony", 46), ("Stalls", 52)];
 /// Maximum number of tickets of an order.
 const COUNT_MAX: usize = 6;
+/// How long the shop processes an order: at least this long, and up to the spread longer.
+const PROCESSING_MIN: Duration = Duration::from_secs(1);
+const PROCESSING_SPREAD: Duration = Duration::from_secs(1);
+/// One in so many orders finds the shop busy.
+const BUSY_ONE_IN: u32 = 10;
 
 /// A page of the shop.
 #[derive(Clone, Copy)]
@@ -65,9 +74,15 @@ fn show(page: Page) -> MethodRouter<Shop> {
     })
 }
 
-async fn buy(RawQuery(query): RawQuery) -> Redirect {
+/// Takes as long as a shop that books seats and collects a payment. One order in ten is not processed and comes again.
+async fn buy(RawQuery(query): RawQuery) -> Response {
+    let random = getrandom::u32().unwrap_or_default();
+    sleep(PROCESSING_MIN + PROCESSING_SPREAD.mul_f64(f64::from(random) / f64::from(u32::MAX))).await;
+    if random.is_multiple_of(BUSY_ONE_IN) {
+        return (StatusCode::SERVICE_UNAVAILABLE, "The shop is busy.").into_response();
+    }
     let order = Order::of(query.as_deref());
-    Redirect::to(&format!("/thanks?date={}&area={}&count={}", order.date, order.area, order.count))
+    Redirect::to(&format!("/thanks?date={}&area={}&count={}", order.date, order.area, order.count)).into_response()
 }
 
 fn asset(content_type: &'static str, text: &'static str) -> MethodRouter<Shop> {

@@ -8,6 +8,7 @@
 mod attack_tests;
 mod devices;
 mod gate;
+mod polls;
 mod request_rate;
 mod sale;
 

@@ -220,7 +220,8 @@ async fn f01_jobs_of_killed_workers_run_again() {
     };
     let killed = async {
         for kill in 0..KILLS {
-            sleep(Duration::from_secs(1)).await;
+            // At different times of the 100 ms between two batches: the workers are idle for a part of them.
+            sleep(Duration::from_millis(900 + 37 * kill as u64)).await;
             workers[kill % 2].restart();
         }
     };

@@ -7,7 +7,7 @@ use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::time::Instant;
-use vestibule_tests::{GateOptions, TestResponse, Visitor};
+use vestibule_tests::{GateOptions, TestResponse, Visitor, account_keys, account_token};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};
 
@@ -21,6 +21,8 @@ on_each_store! {
     spent_pre_ticket_joins_nobody_again,
     address_waits_after_20_invalid_proofs,
     late_challenge_keeps_no_arrival,
+    challenge_that_nobody_required_keeps_no_arrival,
+    proof_does_not_replace_an_account,
 }
 
 /// A full queue in which every newcomer proves the least work that the settings allow.
@@ -227,6 +229,44 @@ async fn late_challenge_keeps_no_arrival(keeper: StoreSetup) {
         (joined.status, &joined.json()["joined_at"]),
         (StatusCode::OK, &json!(fixture.stats().await.now.seconds()))
     );
+}
+
+/// A pre-ticket that is kept for later is worth no more than its age, though its bearer asked for a challenge at once.
+async fn challenge_that_nobody_required_keeps_no_arrival(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "protection": { "pre_ticket_from": 0 } })).await;
+    let mut hoarder = fixture.visitor();
+    hoarder.navigate("/").await;
+    challenge(&fixture, &mut hoarder).await;
+    fixture.advance_seconds(50);
+    let mut honest = fixture.visitor();
+    for visitor in [&mut honest, &mut hoarder] {
+        visitor.navigate("/").await;
+        visitor.status(fixture.queue.as_str()).await;
+    }
+    let joined_at = hoarder.status(fixture.queue.as_str()).await.json()["joined_at"].as_u64();
+    assert_eq!(joined_at, Some(fixture.stats().await.now.seconds()), "it is too old to count");
+}
+
+async fn proof_does_not_replace_an_account(keeper: StoreSetup) {
+    let mut settings = proving();
+    settings["protection"]["identity"] = json!({
+        "keys": account_keys(), "issuer": "https://www.example.com", "audience": "tour", "from": ["cookie:shop_id"],
+        "key_id": "k1", "required": true, "sign_in": "https://www.example.com/sign-in",
+    });
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let asked = visitor.status(fixture.queue.as_str()).await.json();
+    assert_eq!(asked["join"]["action"], "sign_in", "{asked}");
+    let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
+    let answer = join(&fixture, &mut visitor, &proof).await;
+    assert_eq!((answer.status, &answer.json()["join"]["action"]), (StatusCode::FORBIDDEN, &json!("sign_in")));
+    assert_eq!(fixture.counts().await, (0, 0));
+    let expires = fixture.keeper.clock.now().seconds() + 3600;
+    let claims = json!({ "iss": "https://www.example.com", "aud": "tour", "sub": "user-1", "exp": expires });
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims));
+    let joined = join(&fixture, &mut visitor, &proof).await;
+    assert_eq!((joined.status, fixture.counts().await), (StatusCode::OK, (1, 0)), "{}", joined.text());
 }
 
 /// In one process, as others make challenges of their own.

@@ -53,9 +53,10 @@ fn answer(gate: &Gate, request: &EndpointRequest, pre_ticket: PreTicket) -> Answ
     let Some(challenge) = gate.challenges.challenge(gate.tickets.challenges(), &terms, now, network) else {
         return too_many(visit);
     };
-    // Rule W6: the first challenge that is issued while the first visit counts keeps the arrival. Its end is by the store's clock, so
-    // a process that does not know it keeps none.
-    let counts = gate.clock.has_synced() && first_visit_counts(settings, now, &pre_ticket);
+    // Rule W6: the first challenge that is issued while the first visit counts keeps the arrival, if a proof was required. Its end is
+    // by the store's clock, so a process that does not know it keeps none.
+    let is_required = pre_ticket.difficulty().is_some();
+    let counts = is_required && gate.clock.has_synced() && first_visit_counts(settings, now, &pre_ticket);
     let solving = if counts { pre_ticket.solving(challenge.parameters.expires_at) } else { pre_ticket };
     let visit = VisitResult { pre_ticket: Some(PreTicketOffer::Again(solving)), ..visit };
     Answer::new(visit, Reply::Challenge(Box::new(challenge)))

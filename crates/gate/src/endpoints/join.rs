@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use vestibule_core::line::ProofCounts;
-use vestibule_core::{ClientNetworks, PreTicket, Proof};
+use vestibule_core::{ClientNetworks, JoinStep, PreTicket, Proof};
 use vestibule_runtime::Outcome;
 
 use super::EndpointRequest;
@@ -19,7 +19,7 @@ use crate::error::GateError;
 use crate::request::Credential;
 use crate::respond::{finish, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::{VisitIntent, VisitorRequest, identify_visitor, visit_as};
 use crate::visit_result::decision;
 
 /// Maximum size of a body in bytes. A proof has about 900.
@@ -36,7 +36,8 @@ enum JoinBody {
 }
 
 pub(crate) async fn join(State(gate): State<Gate>, request: EndpointRequest, body: Body) -> Response {
-    let credential = match request.credential(&gate) {
+    let (credential, identified) = identify_visitor(&gate, &request.info, &request.queue, true).await;
+    let credential = match credential {
         Credential::PreTicket(pre_ticket) if pre_ticket.epoch() == request.queue.settings.line.epoch => {
             match prove(&gate, &request, pre_ticket, body).await {
                 Ok(proven) => Credential::PreTicket(proven),
@@ -52,9 +53,14 @@ pub(crate) async fn join(State(gate): State<Gate>, request: EndpointRequest, bod
     };
     let client = join_client(&gate, &request.info, &request.queue.settings);
     let enter_url = request.enter_url();
-    let visit = visit(&gate, request.queue, credential, VisitIntent::Join, client, Some(enter_url)).await;
-    let is_in_line = visit.visitor_status.join.is_none();
-    let status = if is_in_line { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
+    let visitor = VisitorRequest { info: &request.info, client, is_endpoint: true };
+    let visit =
+        visit_as(&gate, request.queue, credential, identified, VisitIntent::Join, &visitor, Some(enter_url)).await;
+    let status = match &visit.visitor_status.join {
+        None => StatusCode::OK,
+        Some(JoinStep::SignIn { .. }) => StatusCode::FORBIDDEN,
+        Some(_) => StatusCode::TOO_MANY_REQUESTS,
+    };
     let answer = Answer::new(visit, Reply::Status(status)).with_cors(request.cors_origin);
     respond(&gate, &request.info, answer).await
 }

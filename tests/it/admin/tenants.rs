@@ -90,12 +90,25 @@ fn handover(origin: &str) -> Value {
     json!({ "handover": { "kind": "proxy", "origin": origin } })
 }
 
+/// Accounts of the site, with another address.
+fn accounts(field: &str, address: &str) -> Value {
+    let mut identity = json!({
+        "jwks": "https://www.b.test/keys", "issuer": "https://www.b.test", "audience": "b", "from": ["cookie:id"],
+        "sign_in": "https://www.b.test/sign-in",
+    });
+    identity[field] = json!(address);
+    json!({ "protection": { "identity": identity } })
+}
+
 async fn operators_are_limited_to_tenant_lists(backoffice: Backoffice) {
     let mut bob = listed(&backoffice).await;
     for (patch, field) in [
         (handover("http://127.0.0.1:8191"), "handover.origin"),
         (handover("http://[::1]:9001"), "handover.origin"),
         (json!({ "handover": { "kind": "redirect", "origin": "https://evil.test" } }), "handover.origin"),
+        (accounts("jwks", "https://evil.test/keys"), "protection.identity.jwks"),
+        (accounts("jwks", "https://127.0.0.1:8191/keys"), "protection.identity.jwks"),
+        (accounts("sign_in", "https://evil.test/?r={return}"), "protection.identity.sign_in"),
         (json!({ "hosts": ["b.test", "*"] }), "hosts[1]"),
         (json!({ "hosts": ["login.a.test"] }), "hosts[0]"),
         (json!({ "hosts": ["x.b.test"], "cookie_domain": "co.uk" }), "cookie_domain"),

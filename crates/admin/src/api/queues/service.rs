@@ -231,7 +231,7 @@ pub(crate) async fn patched(
         settle_removed_beacons(&current.line, &mut settings.line, now);
     }
     let changes = differences(&before, &settings.to_value());
-    let delegated = ["hosts", "handover", "cookie_domain", "theme"];
+    let delegated = ["hosts", "handover", "cookie_domain", "theme", "protection"];
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
         allowed(admin, principal, &settings, Some(current)).await?;
     }

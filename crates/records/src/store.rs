@@ -28,6 +28,8 @@ pub enum DocumentKind {
     FileJobQueues,
     /// The settings of job queues, by id.
     JobQueues,
+    /// Markers of job queues that were removed, not lost, by id.
+    RemovedJobQueues,
 }
 
 impl DocumentKind {
@@ -41,6 +43,7 @@ impl DocumentKind {
             Self::FileTenants => "file-tenants",
             Self::FileJobQueues => "file-job-queues",
             Self::JobQueues => "job-queues",
+            Self::RemovedJobQueues => "removed-job-queues",
         }
     }
 }

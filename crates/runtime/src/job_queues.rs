@@ -1,6 +1,6 @@
 //! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -246,7 +246,12 @@ impl JobQueues {
             let text = change.to_document().to_string();
             let JobQueueChange { settings, replaces, .. } = change;
             match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
-                DocumentOutcome::Stored(_) => outcome.written.push(settings),
+                DocumentOutcome::Stored(_) => {
+                    if replaces == 0 {
+                        self.records.remove_document(DocumentKind::RemovedJobQueues, settings.id.as_str()).await?;
+                    }
+                    outcome.written.push(settings);
+                }
                 DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
                     outcome.skipped.push(settings.id);
                 }
@@ -257,6 +262,8 @@ impl JobQueues {
                 outcome.not_empty.push(settings.id.clone());
                 continue;
             }
+            // First the marker: nobody may take the removal for a loss.
+            self.records.put_document(DocumentKind::RemovedJobQueues, settings.id.as_str(), "{}", 0).await?;
             let change = DocumentChange { text: None, over: *revision, needs_other: None };
             match self.records.change_document(DocumentKind::JobQueues, settings.id.as_str(), change).await? {
                 DocumentOutcome::Stored(_) => {
@@ -305,7 +312,7 @@ impl JobQueues {
             return Ok(());
         }
         let read_at = Some(FreezeAwareInstant::now());
-        let stored = self.stored().await?;
+        let stored = self.with_lost(self.stored().await?).await?;
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
         let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
         let cached = |StoredJobQueue { settings, revision, retired_secret }: StoredJobQueue| {
@@ -315,6 +322,31 @@ impl JobQueues {
         let job_queues = stored.into_iter().map(cached).collect();
         self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
         Ok(())
+    }
+
+    /// Adds the job queues that the store has lost to those that it has: this process knows them, and nobody has removed them. They
+    /// are written back. Without them, held orders would be sent without their pace, and twice.
+    async fn with_lost(&self, stored: Vec<StoredJobQueue>) -> Result<Vec<StoredJobQueue>, StoreError> {
+        let known = self.snapshot.load_full();
+        let listed: HashSet<_> = stored.iter().map(|it| &it.settings.id).collect();
+        let missing: Vec<_> = known.job_queues.values().filter(|it| !listed.contains(&it.settings.id)).collect();
+        let mut is_changed = false;
+        for CachedJobQueue { settings, retired_secret, .. } in missing.into_iter().map(|it| &**it) {
+            let id = settings.id.as_str();
+            if self.records.get_document(DocumentKind::RemovedJobQueues, id).await?.is_some() {
+                continue;
+            }
+            let (settings, retired_secret) = (settings.clone(), retired_secret.clone());
+            let lost = JobQueueChange { settings, retired_secret, replaces: 0, changes: Vec::new() };
+            let text = lost.to_document().to_string();
+            if let DocumentOutcome::Stored(_) = self.records.put_document(DocumentKind::JobQueues, id, &text, 0).await?
+            {
+                warn!(job_queue = id, "job queue missing in the store; settings restored");
+            }
+            // Or another process was faster, or its settings can't be read.
+            is_changed = true;
+        }
+        if is_changed { self.stored().await } else { Ok(stored) }
     }
 }
 
@@ -389,6 +421,29 @@ mod tests {
         assert_eq!((cached.settings.concurrency, cached.revision), (3, 2), "written settings are in effect at once");
         assert_eq!(cached.settings.target.secret, Some(secret));
         assert_eq!(cached.tenant.as_ref().unwrap().name, "Acme");
+    }
+
+    #[tokio::test]
+    async fn lost_job_queues_are_restored_and_removed_ones_are_not() {
+        let one = fixture().await;
+        let other = JobQueues::new(one.records.clone(), one.store.clone(), one.backend.clone());
+        let mails = job_queue("mails");
+        let created = async || one.execute(&plan(&one, std::slice::from_ref(&mails)).await).await.unwrap();
+        let lose = async || one.records.remove_document(DocumentKind::JobQueues, "mails").await.unwrap();
+        created().await;
+        let secret = other.read(&mails.id).await.unwrap().unwrap().settings.target.secret.clone();
+        assert!(lose().await);
+        let restored = other.read(&mails.id).await.unwrap().unwrap();
+        assert_eq!((&restored.settings.target.secret, restored.revision), (&secret, 1));
+        assert_eq!(one.read(&mails.id).await.unwrap().unwrap().settings, restored.settings);
+
+        assert_eq!(one.execute(&plan(&one, &[]).await).await.unwrap().removed, [mails.id.clone()]);
+        assert!(other.read(&mails.id).await.unwrap().is_none());
+        assert!(one.stored().await.unwrap().is_empty(), "the other process did not write it back");
+        created().await;
+        other.read(&mails.id).await.unwrap();
+        assert!(lose().await);
+        assert!(other.read(&mails.id).await.unwrap().is_some(), "it exists again, so it was lost");
     }
 
     #[tokio::test]

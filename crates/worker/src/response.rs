@@ -12,6 +12,8 @@ use vestibule_runtime::header_lines;
 
 /// Maximum number of bytes of a response that are read.
 pub(crate) const RESPONSE_MAX: usize = HELD_RESPONSE_MAX;
+/// A job that is to run later waits this long at least.
+const RETRY_AFTER_MIN: u64 = 1;
 /// With [`ABORT`], a response that fails for good.
 const DELIVERY: HeaderName = HeaderName::from_static("webhook-delivery");
 const ABORT: &str = "abort-message";
@@ -96,7 +98,8 @@ fn failure(reason: FailureReason, response: &Response<Bytes>) -> Failure {
     Failure { reason, status: Some(response.status().as_u16()), response: start }
 }
 
-/// The seconds of a `Retry-After`, which is a number of seconds or a date.
+/// The seconds of a `Retry-After`, which is a number of seconds or a date. A time that has passed, by the clock of this machine, is
+/// not an invitation to call at once: the target is busy.
 fn retry_after(headers: &HeaderMap, now: u64) -> Option<u64> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let seconds = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
@@ -106,7 +109,7 @@ fn retry_after(headers: &HeaderMap, now: u64) -> Option<u64> {
         let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
         at.as_secs().saturating_sub(now)
     };
-    Some(seconds.min(RETRY_AFTER_MAX))
+    Some(seconds.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX))
 }
 
 #[cfg(test)]
@@ -157,12 +160,12 @@ mod tests {
     #[test]
     fn retry_after_is_seconds_or_a_date() {
         for (value, seconds) in [
-            ("0", 0),
+            ("0", 1),
             (" 7 ", 7),
             ("3601", 3_600),
             ("99999999999999999999999", 3_600),
             ("Wed, 21 Oct 2015 07:28:30 GMT", 30),
-            ("Wed, 21 Oct 2015 07:00:00 GMT", 0),
+            ("Wed, 21 Oct 2015 07:00:00 GMT", 1),
             ("Thu, 22 Oct 2099 07:28:00 GMT", 3_600),
         ] {
             assert_eq!(of(429, &[("retry-after", value)]), Outcome::Later { seconds, pauses: true }, "{value}");

@@ -11,6 +11,7 @@ use super::job_queues::{enqueue, import, job_queue};
 on_memory_and_redis! {
     waiting_jobs_are_canceled_and_drained,
     dead_letters_are_shown_replayed_and_deleted,
+    dead_letters_come_in_pages_of_any_size,
     dead_letters_are_for_operators_of_the_tenant,
     held_orders_are_resolved_and_never_replayed,
 }
@@ -128,6 +129,29 @@ async fn dead_letters_are_shown_replayed_and_deleted(backoffice: Backoffice) {
     assert_eq!(replay(json!({ "all": true })).await.json(), json!({ "replayed": 1, "complete": true }));
     let stats = root.get("/job-queues/updates.fifo/stats").await.json();
     assert_eq!((&stats["waiting"], &stats["dead"]), (&json!(2), &json!(0)));
+}
+
+async fn dead_letters_come_in_pages_of_any_size(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({ "concurrency": 100 }))]).await;
+    let mut root = backoffice.root();
+    for number in 0..70 {
+        enqueue_text(&mut root, "mails/jobs", &format!("job {number}")).await;
+    }
+    for count in [40, 30] {
+        run_jobs(&backoffice, "mails", (0..count).map(|_| failed(410)).collect()).await;
+    }
+    for limit in [1, 64, 65, 100] {
+        let (mut seen, mut before) = (0, String::new());
+        loop {
+            let page = root.get(&format!("/job-queues/mails/dead-letters?limit={limit}{before}")).await.json();
+            seen += page["dead_letters"].as_array().unwrap().len();
+            match page["next"].as_str() {
+                Some(next) => before = format!("&before={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(seen, 70, "pages of {limit}");
+    }
 }
 
 async fn dead_letters_are_for_operators_of_the_tenant(backoffice: Backoffice) {

@@ -40,7 +40,13 @@ async fn schedules_are_listed_and_run(backoffice: Backoffice) {
     assert_eq!((unknown.status.as_u16(), unknown.json()["code"].as_str()), (404, Some("unknown_schedule")));
 
     let exported = root.get("/settings").await.json();
-    assert_eq!(exported["job_queues"][0]["schedules"][0]["cron"], "30 4 * * *");
+    let schedule = &exported["job_queues"][0]["schedules"][0];
+    assert_eq!((&schedule["cron"], schedule["payload"].is_string()), (&json!("30 4 * * *"), true));
+    let mut viewer = backoffice.operator("vera", "viewer", &["acme"]).await;
+    for path in ["/settings", "/settings?format=toml", "/job-queues/stock"] {
+        let shown = viewer.get(path).await;
+        assert!(shown.text().contains("nightly") && !shown.text().contains("payload"), "{path}: {}", shown.text());
+    }
 }
 
 async fn webhook_is_tested(backoffice: Backoffice) {

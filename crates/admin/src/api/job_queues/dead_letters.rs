@@ -83,9 +83,11 @@ pub(crate) async fn list_dead_letters(
 ) -> Result<Json<DeadLetterPage>, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let before = before.map(|text| position(&text).ok_or_else(|| wrong("before", Code::PageStart))).transpose()?;
-    let found = job_queues.backend().dead_letters(&cached.settings, before, limit as usize).await;
+    // A backend returns at most this many.
+    let limit = usize::try_from(limit).unwrap_or(JOB_BATCH).min(JOB_BATCH);
+    let found = job_queues.backend().dead_letters(&cached.settings, before, limit).await;
     let found = found.map_err(Problem::of_job_read)?;
-    let last = found.last().filter(|_| found.len() as u64 == limit);
+    let last = found.last().filter(|_| found.len() == limit);
     let next = last.and_then(|last| Some(format!("{}-{}", last.ended_at?.0, last.sequence)));
     let dead_letters = found.into_iter().map(|view| Job::of(&cached.settings.id, view)).collect();
     Ok(Json(DeadLetterPage { dead_letters, next }))

@@ -24,7 +24,7 @@ use vestibule_runtime::CachedJobQueue;
 
 use self::service::{Edited, audit, change, create, find_editable, find_visible, patched, read_editable, remove};
 use self::views::{JobQueueStats, JobQueueView};
-use crate::access::{Principal, Role};
+use crate::access::Principal;
 use crate::api::queues::service::IfMatch;
 use crate::body::{Body, JsonBody, Segments};
 use crate::codes::Code;
@@ -36,7 +36,7 @@ use crate::state::Admin;
 
 pub(crate) use self::consume::FailedJob;
 pub(crate) use self::jobs::JobDraft;
-pub(crate) use self::views::settings_without_secret;
+pub(crate) use self::views::settings_for;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
@@ -88,7 +88,7 @@ pub(crate) async fn list_job_queues(
     let Some(job_queues) = &admin.jobs else { return Ok(Json(JobQueueList { job_queues: Vec::new() })) };
     let mut views = Vec::new();
     for cached in job_queues.all().await?.iter().filter(|it| principal.can_view(&it.settings.tenant)) {
-        views.push(shown(&principal, JobQueueView::of(job_queues, cached).await));
+        views.push(JobQueueView::of(&principal, job_queues, cached).await);
     }
     Ok(Json(JobQueueList { job_queues: views }))
 }
@@ -108,7 +108,7 @@ pub(crate) async fn create_job_queue(
     Body(settings): Body<JobQueueSettings>,
 ) -> Result<(StatusCode, JobQueueView), Problem> {
     let (job_queues, created) = create(&admin, &principal, settings).await?;
-    Ok((StatusCode::CREATED, JobQueueView::of(job_queues, &created).await))
+    Ok((StatusCode::CREATED, JobQueueView::of(&principal, job_queues, &created).await))
 }
 
 /// Get a job queue
@@ -123,11 +123,7 @@ pub(crate) async fn get_job_queue(
     Segments(id): Segments<String>,
 ) -> Result<JobQueueView, Problem> {
     let (job_queues, cached) = find_visible(&admin, &principal, &id).await?;
-    Ok(shown(&principal, JobQueueView::of(job_queues, &cached).await))
-}
-
-fn shown(principal: &Principal, view: JobQueueView) -> JobQueueView {
-    if principal.at_least(Role::Operator).is_ok() { view } else { view.without_payloads() }
+    Ok(JobQueueView::of(&principal, job_queues, &cached).await)
 }
 
 /// Update a job queue
@@ -156,7 +152,7 @@ pub(crate) async fn update_job_queue(
     let (if_match, patch) = (IfMatch::of(&headers)?, Value::Object(patch));
     let edit = |current: &CachedJobQueue| patched(current, &patch);
     let (job_queues, changed) = change(&admin, &principal, &id, if_match, "job_queue.update", edit).await?;
-    Ok(JobQueueView::of(job_queues, &changed).await)
+    Ok(JobQueueView::of(&principal, job_queues, &changed).await)
 }
 
 /// Remove a job queue
@@ -328,5 +324,5 @@ async fn set_paused(admin: &Admin, principal: &Principal, id: &str, paused: bool
         Ok(Edited::settings(current, JobQueueSettings { paused, ..current.settings.clone() }))
     };
     let (job_queues, changed) = change(admin, principal, id, IfMatch::Any, action, edit).await?;
-    Ok(JobQueueView::of(job_queues, &changed).await)
+    Ok(JobQueueView::of(principal, job_queues, &changed).await)
 }

@@ -15,6 +15,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
+use crate::access::{Principal, Role};
 use crate::describe::describe;
 use crate::queue_settings::etag;
 
@@ -23,25 +24,20 @@ pub(crate) struct JobQueueSettingsView;
 
 describe!(JobQueueSettingsView = JobQueueSettings, Response);
 
-/// The settings without the signing secret, for responses and exports.
-pub(crate) fn settings_without_secret(settings: &JobQueueSettings) -> Value {
+/// The settings without the signing secret, for responses and exports. Viewers don't see payloads either.
+pub(crate) fn settings_for(principal: &Principal, settings: &JobQueueSettings) -> Value {
     let mut value = settings.to_value();
     if let Some(target) = value["target"].as_object_mut() {
         target.remove("secret");
     }
-    value
-}
-
-impl JobQueueView {
-    /// The same for viewers, who don't see payloads.
-    pub(super) fn without_payloads(mut self) -> Self {
-        for schedule in self.settings["schedules"].as_array_mut().into_iter().flatten() {
+    if principal.at_least(Role::Operator).is_err() {
+        for schedule in value["schedules"].as_array_mut().into_iter().flatten() {
             if let Some(schedule) = schedule.as_object_mut() {
                 schedule.remove("payload");
             }
         }
-        self
     }
+    value
 }
 
 /// A job queue.
@@ -63,13 +59,13 @@ impl IntoResponse for JobQueueView {
 }
 
 impl JobQueueView {
-    pub(super) async fn of(job_queues: &JobQueues, cached: &CachedJobQueue) -> Self {
+    pub(super) async fn of(principal: &Principal, job_queues: &JobQueues, cached: &CachedJobQueue) -> Self {
         let CachedJobQueue { settings, revision, .. } = cached;
         let stats = job_queues.backend().stats(settings).await;
         let stats =
             stats.inspect_err(|error| warn!(%error, job_queue = %settings.id, "cannot read the statistics")).ok();
         Self {
-            settings: settings_without_secret(settings),
+            settings: settings_for(principal, settings),
             revision: *revision,
             stats: stats.as_ref().map(JobQueueStats::of),
         }

@@ -24,7 +24,7 @@ pub use self::plan::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 
 use self::plan::{PlannedImport, plan_import};
 use crate::access::{Principal, Role};
-use crate::api::job_queues::{JobQueueDraft, settings_without_secret};
+use crate::api::job_queues::{JobQueueDraft, settings_for};
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
 use crate::body::{DOCUMENT_MAX, JsonBody, Query};
@@ -81,7 +81,7 @@ pub(crate) async fn export_settings(
     let document = SettingsDocument {
         tenants: tenants.collect(),
         queues: queues.iter().map(|it| QueueSettings(it.settings.clone())).collect(),
-        job_queues: job_queues.map(|it| settings_without_secret(&it.settings)).collect(),
+        job_queues: job_queues.map(|it| settings_for(&principal, &it.settings)).collect(),
     };
     if format == SettingsFormat::Toml {
         let head =

@@ -43,8 +43,8 @@ pub(crate) fn add_cors_headers(headers: &mut HeaderMap, cors_origin: CorsOrigin)
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     if let CorsOrigin::Allowed(origin) = cors_origin {
         allow_origin(headers, origin);
-        headers
-            .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after, x-vestibule-ticket"));
+        let exposed = "retry-after, location, x-vestibule-ticket, x-job-id, x-job-duplicate";
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
     }
 }
 
@@ -57,7 +57,7 @@ fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
 pub(crate) fn endpoint_preflight() -> Response {
     preflight_response(
         HeaderValue::from_static("GET, POST"),
-        HeaderValue::from_static("content-type, x-vestibule-ticket"),
+        HeaderValue::from_static("content-type, authorization, x-vestibule-ticket, idempotency-key"),
     )
 }
 

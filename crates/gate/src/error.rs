@@ -205,6 +205,11 @@ impl GateError {
             Self::UpgradeNotSupported => (StatusCode::NOT_IMPLEMENTED, "upgrade_not_supported", None),
         }
     }
+
+    /// The status of the response.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.table().0
+    }
 }
 
 impl IntoResponse for GateError {

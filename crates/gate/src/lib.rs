@@ -94,16 +94,16 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/queue.js", get(endpoints::scripts::queue_js))
         .route("/_vestibule/keepalive.js", get(endpoints::scripts::keepalive_js))
         .route("/_vestibule/theme/{queue}/{*path}", get(endpoints::theme::asset))
-        .route("/_vestibule/jobs/{job_queue}", post(endpoints::jobs::enqueue).options(endpoints::preflight))
+        .route("/_vestibule/jobs/{job_queue}", post(endpoints::jobs::enqueue).options(endpoints::jobs::preflight))
         .route(
             "/_vestibule/jobs/{job_queue}/{id}",
             get(endpoints::job_status::job_status)
                 .post(endpoints::jobs::enqueue_in_group)
-                .options(endpoints::preflight),
+                .options(endpoints::jobs::preflight),
         )
         .route(
             "/_vestibule/jobs/{job_queue}/{id}/{deduplication_id}",
-            post(endpoints::jobs::enqueue_once).options(endpoints::preflight),
+            post(endpoints::jobs::enqueue_once).options(endpoints::jobs::preflight),
         )
         .route("/_vestibule/jobs/{job_queue}/{id}/progress", post(endpoints::job_progress::add_progress))
         .route("/_vestibule/jobs/{job_queue}/{id}/events", get(endpoints::job_events::job_events))

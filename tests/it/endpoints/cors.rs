@@ -10,6 +10,7 @@ on_each_store! {
     cors_allows_hosts_of_the_queue_and_its_origin,
     other_sites_get_no_cors_access,
     preflights_of_allowed_pages_are_answered,
+    page_of_the_site_may_read_why_it_waits,
 }
 
 const ORIGIN: &str = "https://www.example.net";
@@ -87,6 +88,18 @@ async fn preflights_of_allowed_pages_are_answered(keeper: StoreSetup) {
         assert_eq!((foreign.status, allowed(&foreign)), (StatusCode::FORBIDDEN, None));
     }
     assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn page_of_the_site_may_read_why_it_waits(keeper: StoreSetup) {
+    let handover = json!({ "kind": "proxy", "origin": ORIGIN });
+    let fixture = GateFixture::open(keeper, json!({ "quota": 0, "handover": handover })).await;
+    for (origin, is_allowed) in [(ORIGIN, true), ("https://evil.example", false)] {
+        let request = Request::post("/basket").header("origin", origin).header("sec-fetch-mode", "cors");
+        let answer = fixture.visitor().request(request, "{}").await;
+        assert_eq!((answer.status, allowed(&answer)), (StatusCode::TOO_MANY_REQUESTS, is_allowed.then_some(origin)));
+        let exposed = answer.header("access-control-expose-headers").unwrap_or_default();
+        assert_eq!(exposed.contains("retry-after"), is_allowed);
+    }
 }
 
 #[tokio::test]

@@ -336,3 +336,16 @@ async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
     let ids: HashSet<_> = placed.iter().map(|order| order.headers["idempotency-key"].clone()).collect();
     assert_eq!((placed.len(), ids.len()), (ORDERS, ORDERS));
 }
+
+#[tokio::test]
+async fn page_says_that_an_order_beyond_the_limit_was_not_placed() {
+    let shop = Shop::open(10, "", "enqueues_per_minute = 1").await;
+    let mut visitor = shop.visitor().await;
+    assert_eq!(visitor.request(form("/echo"), "seat=1").await.status, StatusCode::OK);
+    let page = visitor.request(form("/echo"), "seat=2").await;
+    assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+    let data = visitor.request(script("/echo"), "seat=3").await;
+    assert_eq!((data.status, &data.json()["code"]), (StatusCode::TOO_MANY_REQUESTS, &"too_many_jobs".into()));
+    assert_eq!(shop.orders().len(), 1);
+}

@@ -104,7 +104,7 @@ async fn visitor_enqueues_by_post() {
     let params: serde_json::Value = serde_json::from_str(&header("vestibule-params")).unwrap();
     assert_eq!(
         params,
-        serde_json::json!({ "path": { "group": "user-17", "dedupe": "change-1" }, "query": { "from": "app", "n": ["1", "2"] } })
+        serde_json::json!({ "path": { "group": "user-17", "deduplication_id": "change-1" }, "query": { "from": "app", "n": ["1", "2"] } })
     );
     let session = visitor.status("tour").await.json()["session"].clone();
     assert_eq!(session, header("vestibule-session"));
@@ -339,4 +339,41 @@ async fn enqueue_errors() {
             );
         }
     }
+}
+
+/// A ticket of a session that has ended is void.
+#[tokio::test]
+async fn visitor_who_left_enqueues_nothing() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let mut other_tab = visitor.clone();
+    assert_eq!(visitor.request(job("mails", "text/plain"), "one").await.status, StatusCode::ACCEPTED);
+    visitor.leave("tour").await;
+    let refused = other_tab.request(job("mails", "text/plain"), "two").await;
+    assert_eq!(code(&refused), (401, "ticket_required".to_owned()));
+}
+
+/// The job queue says which tenant's pages may ask, though the host has several queues.
+#[tokio::test]
+async fn preflight_finds_the_tenant_by_its_job_queue() {
+    let more = "[[queues]]\nid = \"other\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
+                rules = [{ action = \"queue\", path = [\"/other\"] }]\nhandover = { kind = \"check\" }\n";
+    let site = Site::open_with(10, more).await;
+    let preflight = |path: &str, origin: &str| {
+        Request::options(format!("/_vestibule/jobs/{path}"))
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type, idempotency-key")
+    };
+    let own = format!("http://{HOST}");
+    for path in ["mails", "updates.fifo/g", "updates.fifo/g/d"] {
+        let answer = site.visitor().await.request(preflight(path, &own), "").await;
+        assert_eq!(
+            (answer.status, answer.header("access-control-allow-origin")),
+            (StatusCode::NO_CONTENT, Some(&*own))
+        );
+        assert!(answer.header("access-control-allow-headers").unwrap().contains("idempotency-key"));
+    }
+    let foreign = site.visitor().await.request(preflight("mails", "https://evil.example"), "").await;
+    assert_eq!((foreign.status, foreign.header("access-control-allow-origin")), (StatusCode::FORBIDDEN, None));
 }

@@ -1,5 +1,6 @@
 //! `POST /_vestibule/jobs/{job_queue}[/{group}[/{dedupe}]]`: a visitor enqueues a job.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
@@ -14,14 +15,16 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::line::JoinClient;
 use vestibule_core::{SessionId, Ticket};
-use vestibule_runtime::{CachedJobQueue, JobQueues, JobRequest, JobRequestError, Queue, checked_payload};
+use vestibule_runtime::{
+    CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
+};
 
 use crate::answer::{Answer, QueuedJob, Reply};
-use crate::cors::{CorsOrigin, cors_origin};
+use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
-use crate::respond::respond;
+use crate::respond::{finish, respond};
 use crate::state::Gate;
 use crate::visit::{VisitIntent, visit};
 use crate::visit_result::VisitResult;
@@ -64,7 +67,7 @@ pub(crate) async fn enqueue_once(
 struct JobPath {
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "deduplication_id", skip_serializing_if = "Option::is_none")]
     dedupe: Option<String>,
 }
 
@@ -116,8 +119,8 @@ pub(super) async fn find_job_queue(gate: &Gate, id: &str) -> Result<(Arc<JobQueu
     }
 }
 
-/// Visits with these tickets until one may enqueue: the first one, or the first of an active session if only those may. Otherwise
-/// the last visit. `None` if there is no ticket.
+/// Visits with these tickets until one may enqueue: the first valid one, or the first of an active session if only those may.
+/// Otherwise the last visit. `None` if there is no valid ticket: that of a session that has ended, or of an earlier epoch, is void.
 async fn visit_as_producer(
     gate: &Gate,
     info: &RequestInfo,
@@ -134,6 +137,10 @@ async fn visit_as_producer(
         let credential = Credential::Ticket(ticket);
         // It joins nobody.
         let visit = visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+        // In bypass mode nothing is stored, and so no session is known.
+        if visit.visitor_status.session != Some(session) && !visit.by_mode {
+            continue;
+        }
         let may_enqueue = producers != JobProducers::Active || visit.admitted.is_some();
         last = Some(Ok((visit, cors_origin, session)));
         if may_enqueue {
@@ -143,18 +150,45 @@ async fn visit_as_producer(
     last
 }
 
+/// The queues of this host that belong to the tenant of the job queue.
+async fn queues_of_tenant(
+    gate: &Gate,
+    info: &RequestInfo,
+    job_queue: &CachedJobQueue,
+) -> Result<Vec<Arc<Queue>>, GateError> {
+    let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
+    let mut queues = gate.directory.of_host(host).await;
+    queues.retain(|queue| queue.settings.tenant == job_queue.settings.tenant);
+    if queues.is_empty() { Err(GateError::UnknownJobQueue) } else { Ok(queues) }
+}
+
+/// Answers a preflight for these endpoints, for the pages of all queues of the tenant.
+pub(crate) async fn preflight(
+    State(gate): State<Gate>,
+    Path(path): Path<HashMap<String, String>>,
+    info: RequestInfo,
+) -> Response {
+    let job_queue = path.get("job_queue").map(String::as_str).unwrap_or_default();
+    match page_origin(&gate, &info, job_queue).await {
+        Ok(origin) => finish(endpoint_preflight(), Some(origin), Decision::without_queue(Outcome::Endpoint)),
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn page_origin(gate: &Gate, info: &RequestInfo, job_queue: &str) -> Result<CorsOrigin, GateError> {
+    let (_, job_queue) = find_job_queue(gate, job_queue).await?;
+    let queues = queues_of_tenant(gate, info, &job_queue).await?;
+    let mut origins = queues.iter().map(|queue| cors_origin(info, &queue.settings));
+    origins.find(Result::is_ok).unwrap_or(Err(GateError::OriginNotAllowed))
+}
+
 /// The queues of this host that belong to the tenant of the job queue and of which the visitor has a ticket.
 pub(super) async fn tickets_of_tenant(
     gate: &Gate,
     info: &RequestInfo,
     job_queue: &CachedJobQueue,
 ) -> Result<Vec<(Arc<Queue>, Ticket)>, GateError> {
-    let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
-    let mut queues = gate.directory.of_host(host).await;
-    queues.retain(|queue| queue.settings.tenant == job_queue.settings.tenant);
-    if queues.is_empty() {
-        return Err(GateError::UnknownJobQueue);
-    }
+    let queues = queues_of_tenant(gate, info, job_queue).await?;
     Ok(queues.into_iter().filter_map(|queue| Some((queue.clone(), info.ticket(&queue, &gate.tickets)?))).collect())
 }
 

@@ -56,13 +56,13 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
     Answer::new(visit, reply)
 }
 
-/// The refusal of an order that certainly was not stored.
-pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult) -> Answer {
+/// The refusal of an order that certainly was not stored. A page says that it was not placed, with the status of the error.
+pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateError) -> Answer {
     let reply = if info.wants_page() {
         let url = Some(without_job(&info.path, info.query.as_deref()));
-        Reply::JobPage { status: StatusCode::SERVICE_UNAVAILABLE, news: JobNews::OrderFailed, job: None, url }
+        Reply::JobPage { status: error.status(), news: JobNews::OrderFailed, job: None, url }
     } else {
-        Reply::Error(GateError::OrderNotPlaced)
+        Reply::Error(error)
     };
     Answer::new(visit, reply)
 }

@@ -68,8 +68,8 @@ async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: H
         Stored::No if hold.on_failure == OnFailure::Forward => {
             hand_over(gate, info, visit, Request::from_parts(head, Body::from(body))).await
         }
-        Stored::TooMany => Answer::new(visit, Reply::Error(GateError::TooManyJobs)),
-        Stored::No => not_placed(info, visit),
+        Stored::TooMany => not_placed(info, visit, GateError::TooManyJobs),
+        Stored::No => not_placed(info, visit, GateError::OrderNotPlaced),
     }
 }
 

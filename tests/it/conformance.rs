@@ -261,6 +261,8 @@ suite! {
     }
     draws {
         rule_14_lobby_costs_no_memory,
+        rule_14_blocked_networks_get_no_lobby_ticket,
+        rule_20_invited_latecomers_follow_the_draw,
         rule_14_sessions_from_before_keep_their_positions,
         rule_15_admissions_follow_the_numbers,
         rule_15_late_visitor_returns_to_the_drawn_position,

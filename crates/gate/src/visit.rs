@@ -472,7 +472,7 @@ fn from_store_answer(
             status.poll_after = delayed_after;
         }
     }
-    if lobby::is_lobby(answer) && answer.kind != VisitKind::InvitationRequired {
+    if lobby::is_lobby(answer) && !matches!(answer.kind, VisitKind::InvitationRequired | VisitKind::Rejected(_)) {
         let bearer = ticket.filter(|ticket| ticket.is_new_from_lobby()).map(Ticket::session);
         let session = bearer.or(lobby_entry.map(|entry| entry.session()));
         status = lobby::lobby_status(&queue.settings, session, answer.now);

@@ -1,8 +1,8 @@
 //! Rules 14 and 15: the lobby and the draw of an event.
 
 use serde_json::{Value, json};
-use vestibule_core::line::{Mode, Phase, VisitAnswer, VisitKind};
-use vestibule_core::{Draw, LobbyTicket, PutMode, SaleKeys, SessionId};
+use vestibule_core::line::{JoinClient, Mode, Phase, Visit, VisitAnswer, VisitKind};
+use vestibule_core::{Draw, LobbyTicket, MICROS_PER_SECOND, NetworkClass, PutMode, SaleKeys, SessionId};
 use vestibule_tests::GateUnderTest;
 
 use super::phases::event;
@@ -25,7 +25,7 @@ const DRAW: u64 = 30;
 /// A newcomer in the lobby.
 async fn enter_lobby(fixture: &LineFixture<'_>) -> LobbyTicket {
     let session = SessionId::random();
-    let visit = vestibule_core::line::Visit::joining(session);
+    let visit = Visit::joining(session);
     let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
     assert_eq!((answer.kind, answer.mode, answer.place), (VisitKind::Lobby, Mode::Lobby, None));
     let signer = &fixture.bench.signer;
@@ -55,6 +55,41 @@ pub(super) async fn rule_14_lobby_costs_no_memory(bench: &StoreFixture) {
     assert_eq!((stats.counters.joined, stats.phase, stats.mode), (0, Some(Phase::Lobby), Mode::Lobby));
     assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Absent, "only newcomers are counted");
     assert_eq!(fixture.stats().await.lobby_tickets, 2);
+}
+
+pub(super) async fn rule_14_blocked_networks_get_no_lobby_ticket(bench: &StoreFixture) {
+    for (mode, is_blocked) in [("enforce", true), ("monitor", false)] {
+        let mut settings = drawn();
+        settings["protection"] = json!({ "mode": mode, "on_exceed": "reject" });
+        let fixture = bench.open(settings).await;
+        let client = JoinClient { class: Some(NetworkClass::Blocked), ..JoinClient::default() };
+        let visit = Visit { client, ..Visit::joining(SessionId::random()) };
+        let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
+        assert_eq!(matches!(answer.kind, VisitKind::Rejected(_)), is_blocked, "{:?}", answer.kind);
+        assert_eq!((answer.mode, answer.lobby_entry(&visit).is_none()), (Mode::Lobby, is_blocked));
+        let stats = fixture.stats().await;
+        assert_eq!(
+            (stats.lobby_tickets, stats.limits.counters.rejected_blocked),
+            (u64::from(!is_blocked), u64::from(is_blocked))
+        );
+    }
+}
+
+/// However long the head start.
+pub(super) async fn rule_20_invited_latecomers_follow_the_draw(bench: &StoreFixture) {
+    let fixture = bench.open(drawn()).await;
+    let tickets = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
+    fixture.advance_seconds(STARTS + 5);
+    for ticket in &tickets {
+        visit_drawn(&fixture, ticket).await;
+    }
+    let plain = fixture.join().await;
+    for head_start in [60, 1_000, 86_400] {
+        let visit = Visit::invited(SessionId::random(), head_start * MICROS_PER_SECOND);
+        let place = fixture.store().visit(&fixture.queue, visit).await.unwrap().place.unwrap();
+        assert!((3..=5).contains(&place.position), "behind the drawn, ahead of other latecomers: {}", place.position);
+    }
+    assert_eq!(fixture.line().await.last(), Some(&plain.session));
 }
 
 pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &StoreFixture) {

@@ -15,8 +15,7 @@ impl Line {
     /// Whether the newcomer of this operation may join. Counts the join or the rejection.
     pub(super) fn admits_join(&mut self, now: Micros) -> bool {
         let client = self.client;
-        if let Err(rejection) = self.check_blocked(now, &client) {
-            self.refusal = Some(JoinRefusal::Rejected(rejection));
+        if self.is_blocked(now) {
             return false;
         }
         // The answer says that the line is full.
@@ -26,6 +25,14 @@ impl Line {
         }
         self.refusal = self.check_limits(now, &client).err();
         self.refusal.is_none()
+    }
+
+    /// Whether nobody joins from this network, or comes to the lobby.
+    pub(super) fn is_blocked(&mut self, now: Micros) -> bool {
+        let client = self.client;
+        let rejection = self.check_blocked(now, &client).err();
+        self.refusal = rejection.map(JoinRefusal::Rejected);
+        self.refusal.is_some()
     }
 
     /// Counts the proofs of work that a process verified.

@@ -102,12 +102,24 @@ impl LineRules {
     /// When the wait of a session with this arrival began. Rule 15.9: a drawn arrival is an order and not a time; those
     /// visitors wait from the start of the sale on.
     pub(super) fn waits_since(&self, now: Micros, arrival: Micros) -> Micros {
-        let event = latest(self, now).filter(|event| self.mode == Mode::Scheduled && event.order == EventOrder::Draw);
-        let times = event.map(|event| (event.lobby_at().micros(), event.starts_at.micros()));
-        match times {
-            Some((lobby_at, starts_at)) if starts_at <= now && (lobby_at..starts_at).contains(&arrival) => starts_at,
+        match self.draw(now) {
+            Some((lobby_at, starts_at)) if (lobby_at..starts_at).contains(&arrival) => starts_at,
             _ => arrival,
         }
+    }
+
+    /// Rule 20.1: the arrival of a newcomer with a head start, behind everyone drawn in the current event.
+    pub(super) fn arrival_ahead(&self, now: Micros, arrival: Micros, head_start: u64) -> Micros {
+        let drawn_until = self.draw(now).map(|(_, starts_at)| starts_at);
+        drawn_until.map_or(arrival.ahead(head_start), |starts_at| arrival.ahead(head_start).max(starts_at))
+    }
+
+    /// When the lobby of the last event opened and when it ended, if the event has started with a draw. Drawn arrivals lie between.
+    fn draw(&self, now: Micros) -> Option<(Micros, Micros)> {
+        let event =
+            latest(self, now).filter(|event| self.mode == Mode::Scheduled && event.order == EventOrder::Draw)?;
+        let (lobby_at, starts_at) = (event.lobby_at().micros(), event.starts_at.micros());
+        (starts_at <= now).then_some((lobby_at, starts_at))
     }
 
     /// These rules without the events: those of a queue that has this mode.

@@ -221,6 +221,7 @@ impl Line {
         // The draw would not give a session back that has ended.
         let newcomer = visit.join.filter(|session| !from_lobby && !self.is_ended(now, *session));
         let newcomer = newcomer.filter(|_| !self.needs_invitation(now, visit));
+        let newcomer = newcomer.filter(|_| !self.is_blocked(now));
         let Some(event) = newcomer.and_then(|_| self.current_event(now)) else {
             return from_lobby;
         };
@@ -300,7 +301,7 @@ impl Line {
             // While the order is drawn, the line does not move.
             self.departures -= i64::from(self.mode(now) != Mode::Draw);
         }
-        let arrival = arrival.ahead(head_start);
+        let arrival = if head_start == 0 { arrival } else { self.rules.arrival_ahead(now, arrival, head_start) };
         self.insert(session, Presence::waiting(arrival));
         self.counters.joined += 1;
         Some(visitor(arrival, VisitKind::Joined))

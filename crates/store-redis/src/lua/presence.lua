@@ -89,16 +89,22 @@ local function requires_pre_ticket()
   return limits.attack_mode() or from and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
 end
 
+-- Whether nobody joins from the network of this visit, or comes to the lobby.
+function limits.blocks()
+  local reason, retry_after = limits.check_blocked(limits.read_client())
+  limits.rejection = reason and { reason, retry_after }
+  return reason ~= nil
+end
+
 -- Whether the newcomer of this visit, who may be invited, may join. Counts the join or the rejection.
 function limits.admits(invited)
-  local client = limits.read_client()
-  local reason, retry_after = limits.check_blocked(client)
+  if limits.blocks() then return false end
   -- The answer says that the line is full.
-  if not reason and is_full() then
+  if is_full() then
     count('rejected:full', 1)
     return false
   end
-  if not reason then reason, retry_after = limits.check(client, invited) end
+  local reason, retry_after = limits.check(limits.read_client(), invited)
   limits.rejection = reason and { reason, retry_after }
   return not reason
 end
@@ -200,7 +206,7 @@ local function join(newcomer, head_start)
   if code then return code, position, admitted_at, arrival end
   if needs_invitation(head_start) then return NOT_JOINED end
   if effective_mode() == 'lobby' then
-    if ended_at then return NOT_JOINED end
+    if ended_at or limits.blocks() then return NOT_JOINED end
     count(lobby_counter(), 1)
     return IN_LOBBY
   end
@@ -216,7 +222,8 @@ local function join(newcomer, head_start)
   -- Invited visitors do not delay others who come now. The pace counts them like a return to the head of the line. While the
   -- order is drawn, the line does not move.
   if effective_mode() ~= 'draw' then joins_line() end
-  return enter_line(newcomer, math.max(arrival - head_start, 0), BY_JOINING)
+  -- Behind everyone drawn in the current event.
+  return enter_line(newcomer, math.max(arrival - head_start, drawn_until() or 0), BY_JOINING)
 end
 
 -- Rule 23: whether the first visit of a pre-ticket counts as the arrival: it was recent, its bearer is solving a challenge, or

@@ -120,11 +120,16 @@ local function lobby_counter()
   return string.format('lobby:%.0f', schedule.lobby_at)
 end
 
+-- When the last event started with a draw. Drawn arrivals lie between the opening of its lobby and that instant.
+local function drawn_until()
+  return schedule and schedule.draw_ends_at and now >= schedule.starts_at and schedule.starts_at or nil
+end
+
 -- Rule 15: when the wait of a session with this arrival began. A drawn arrival is an order and not a time; those visitors wait
 -- from the start of the sale on.
 local function waits_since(arrival)
-  local is_drawn = schedule and schedule.draw_ends_at and arrival >= schedule.lobby_at and arrival < schedule.starts_at
-  return is_drawn and now >= schedule.starts_at and schedule.starts_at or arrival
+  local starts_at = drawn_until()
+  return starts_at and arrival >= schedule.lobby_at and arrival < starts_at and starts_at or arrival
 end
 
 -- Changes these fields of the rules, one of which is the revision. The schedule follows.

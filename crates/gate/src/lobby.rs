@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::error;
 use vestibule_core::line::{LobbyEntry, Mode, VisitAnswer};
-use vestibule_core::settings::{Event, EventOrder, Settings};
+use vestibule_core::settings::{Event, EventOrder, LOBBY_MAX, Settings};
 use vestibule_core::{
     EventStatus, LobbyTicket, Micros, SessionId, Ticket, VisitorState, VisitorStatus, beacon_after, lobby_after,
     support_code,
@@ -48,11 +48,12 @@ pub(crate) fn value_of(gate: &Gate, settings: &Settings, ticket: &LobbyTicket, n
     LobbyTicketValue::KeyUnknown
 }
 
-/// The event of a lobby ticket, unless the queue was reset or the event removed or suspended.
+/// The event of a lobby ticket, unless the queue was reset or the event removed or suspended. A ticket from before the lobby is of
+/// an earlier event with the same ID.
 fn event_of<'a>(settings: &'a Settings, ticket: &LobbyTicket) -> Option<&'a Event> {
     let mut events = settings.line.events.planned();
     let event = events.find(|event| event.id == *ticket.event() && event.order == EventOrder::Draw);
-    event.filter(|_| ticket.epoch() == settings.line.epoch)
+    event.filter(|event| ticket.epoch() == settings.line.epoch && event.lobby_at().micros() <= ticket.came_at())
 }
 
 /// The result of a request with a lobby ticket before the draw. It needs no store call.
@@ -84,11 +85,11 @@ const fn state_in(mode: Mode) -> VisitorState {
 }
 
 /// The lobby ticket of a newcomer whom the store has counted. Its cookie is kept until long after the draw, since the event may
-/// be postponed while the page of the visitor reads the line document only.
+/// be postponed while the page of the visitor reads the line document only: to at most [`LOBBY_MAX`] seconds after the lobby opened.
 pub(crate) fn lobby_ticket(gate: &Gate, settings: &Settings, entry: &LobbyEntry) -> Option<NewTicket> {
     let event = settings.line.phase(entry.at(), true)?.event.filter(|event| event.order == EventOrder::Draw)?;
     let token = gate.tickets.sign_lobby(&settings.id, &event.id, entry)?;
-    let until = event.ends_at.micros().add_seconds(settings.line.hold_ttl);
+    let until = event.ends_at.micros().add_seconds(LOBBY_MAX + settings.line.hold_ttl);
     Some(NewTicket { token, max_age: until.since(entry.at()).div_ceil(vestibule_core::MICROS_PER_SECOND) })
 }
 

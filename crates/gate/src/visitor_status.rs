@@ -17,9 +17,14 @@ fn shown_position(answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<u64> 
     if answer.restoring { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
 }
 
+/// Whether the answer is about the session of the ticket.
+fn is_of(ticket: &Ticket, answer: &VisitAnswer) -> bool {
+    answer.place.is_some_and(|place| place.session == ticket.session())
+}
+
 /// Whether the ticket states what this session was shown while it waited.
 fn waits_on(ticket: &Ticket, answer: &VisitAnswer) -> bool {
-    answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
+    is_of(ticket, answer) && ticket.admitted_at().is_none()
 }
 
 /// The estimated wait at this position.
@@ -85,7 +90,7 @@ pub(crate) fn visitor_status(
     };
     let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
     let event = EventStatus::of(settings, answer.now, answer.waiting > 0);
-    let is_drawn = ticket.is_some_and(|ticket| waits_on(ticket, answer) && ticket.event().is_some());
+    let is_drawn = ticket.is_some_and(|ticket| is_of(ticket, answer) && ticket.event().is_some());
     if matches!(state, VisitorState::Full | VisitorState::InvitationRequired) {
         ask_after = full_after(answer.now);
     } else if is_drawing && !admitted {

@@ -13,6 +13,7 @@ on_each_store! {
     lobby_visitors_join_in_the_order_of_the_draw,
     a_set_mode_in_the_lobby_keeps_lobby_tickets,
     lobby_tickets_are_void_without_their_event,
+    lobby_ticket_of_an_earlier_event_is_void,
     leaving_the_lobby_deletes_the_ticket,
     line_document_commits_to_the_draw,
     postponed_event_keeps_its_secret,
@@ -64,6 +65,14 @@ async fn lobby_visitors_join_in_the_order_of_the_draw(keeper: StoreSetup) {
         let mut visitor = fixture.visitor();
         let page = visitor.navigate("/").await;
         assert!(page.text().contains(" starts at "), "{}", page.text());
+        // The event may be postponed to a day after its lobby opened, and the page does not ask for another cookie.
+        let cookie = page
+            .headers
+            .get_all("set-cookie")
+            .iter()
+            .find_map(|it| it.to_str().ok()?.split("Max-Age=").nth(1))
+            .unwrap();
+        assert!(cookie.split(';').next().unwrap().parse::<u64>().unwrap() > 86_400, "{cookie}");
         let first = visitor.fetch(&fixture.own("status")).await.json();
         let again = visitor.fetch(&fixture.own("status")).await.json();
         assert_eq!((&first["state"], &first["session"]), (&json!("lobby"), &again["session"]));
@@ -161,6 +170,28 @@ async fn lobby_tickets_are_void_without_their_event(keeper: StoreSetup) {
     let status = visitor.fetch(&fixture.own("status")).await.json();
     assert_eq!(status["state"], "lobby");
     assert_ne!(status["session"], before, "a newcomer after a reset");
+}
+
+/// An event with the ID of one that was removed is another event. A kept ticket is no way around its lobby.
+async fn lobby_ticket_of_an_earlier_event_is_void(keeper: StoreSetup) {
+    let settings = drawn(&keeper, &json!({}));
+    let fixture = GateFixture::open(keeper, settings.clone()).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let before = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
+    fixture.change(&json!({ "events": [] })).await;
+    advance(&fixture, 30).await;
+    let now = fixture.keeper.clock.now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
+    let mut event = settings["events"][0].clone();
+    for (field, seconds) in [("lobby_at", now + 10), ("starts_at", now + 310), ("ends_at", now + 3_600)] {
+        event[field] = json!(at(seconds));
+    }
+    fixture.change(&json!({ "events": [event] })).await;
+    advance(&fixture, 20).await;
+    let status = visitor.fetch(&fixture.own("status")).await.json();
+    assert_eq!(status["state"], "lobby");
+    assert_ne!(status["session"], before, "a newcomer of this lobby");
 }
 
 async fn leaving_the_lobby_deletes_the_ticket(keeper: StoreSetup) {

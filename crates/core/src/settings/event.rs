@@ -19,9 +19,10 @@ use crate::{EventId, Message};
 pub const EVENTS_MAX: usize = 50;
 /// How long before its start the lobby of an event opens by default, in seconds.
 pub const LOBBY_DEFAULT: u64 = 1_800;
-/// Minimum and maximum time between the opening of the lobby and the start, in seconds.
+/// Minimum time between the opening of the lobby and the start, in seconds.
 const LOBBY_MIN: u64 = 60;
-const LOBBY_MAX: u64 = 86_400;
+/// Maximum time between the opening of the lobby and the start, in seconds, also of an event that is postponed.
+pub const LOBBY_MAX: u64 = 86_400;
 /// Minimum and maximum duration of an event, in seconds.
 const DURATION_MIN: u64 = 60;
 const DURATION_MAX: u64 = 30 * 86_400;

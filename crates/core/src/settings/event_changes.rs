@@ -69,13 +69,15 @@ pub struct LobbyChange<'a> {
     pub effect: LobbyEffect,
 }
 
-/// The events that can have valid lobby tickets at `now` and that a change removes or suspends, or whose beacon it removes.
+/// The events that can have valid lobby tickets at `now` and that a change removes or suspends, or ends before their draw, or whose
+/// beacon it removes.
 #[must_use]
 pub fn affected_lobbies<'a>(before: &'a LineRules, after: Option<&LineRules>, now: Micros) -> Vec<LobbyChange<'a>> {
     let effect_on = |event: &Event| {
         let kept = after.and_then(|after| after.events.planned().find(|kept| kept.id == event.id));
         match kept {
             None => Some(LobbyEffect::Void),
+            Some(kept) if kept.missed_beacon(now) && !event.missed_beacon(now) => Some(LobbyEffect::Void),
             Some(kept) => (event.lacks_beacon_value() && kept.beacon.is_none()).then_some(LobbyEffect::WithoutBeacon),
         }
     };
@@ -220,6 +222,25 @@ mod tests {
         let mut same = before.clone();
         keep_open_lobbies(&before, &mut same, SPRING.0.parse::<Timestamp>().unwrap().micros());
         assert_eq!(same, before, "nothing is written that did not change");
+    }
+
+    #[test]
+    fn end_before_a_missing_beacon_voids_the_lobby() {
+        let at = |time: &str| time.parse::<Timestamp>().unwrap().micros();
+        let drawn = |ends_at: &str| {
+            let mut event = sale("a", SPRING.0, ends_at);
+            event["order"] = json!("draw");
+            event["key"] = json!("s1");
+            event["salt"] = json!("a");
+            event["draw_seconds"] = json!(300);
+            event["beacon"] = json!("drand-quicknet");
+            settings(&json!([event])).line
+        };
+        let (before, now) = (drawn(SPRING.1), at("2027-03-04T10:10:00Z"));
+        let effect =
+            |after: &LineRules| affected_lobbies(&before, Some(after), now).first().map(|change| change.effect);
+        assert_eq!(effect(&drawn("2027-03-04T10:09:00Z")), Some(LobbyEffect::Void));
+        assert_eq!(effect(&drawn("2027-03-04T15:00:00Z")), None, "it waits for its beacon");
     }
 
     #[test]

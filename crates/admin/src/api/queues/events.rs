@@ -207,9 +207,9 @@ pub(super) async fn confirm_lobby_changes(
 
 /// What a change does to the lobby of an event, with the number of its tickets; `None` if nobody is in it.
 pub(crate) fn consequence(before: &Settings, stats: &Stats, change: &LobbyChange<'_>) -> Option<Message> {
-    let is_followed = followed(before, stats).is_some_and(|followed| followed.id == change.event.id);
+    let is_counted = followed(before, stats).is_some_and(|followed| followed.id == change.event.id);
     let event = change.event.id.as_str();
-    match (change.effect, is_followed) {
+    match (change.effect, is_counted) {
         (_, true) if stats.lobby_tickets == 0 => None,
         (LobbyEffect::Void, true) => {
             Some(Code::WillVoidLobbyTickets.with("tickets", stats.lobby_tickets).with("event", event))

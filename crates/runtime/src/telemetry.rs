@@ -46,7 +46,8 @@ impl std::str::FromStr for LogFormat {
 pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
     let levels = parsed(&with_default(levels)).map_err(|directive| {
         format!(
-            "must be levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
+            "must be error, warn, info, debug, trace or off, and levels per module such as info,vestibule_gate=debug: \
+             \"{directive}\" is neither"
         )
     })?;
     let registry = tracing_subscriber::registry().with(levels).with(NoTracePayloads);
@@ -67,20 +68,17 @@ fn with_default(levels: &str) -> String {
     if named { levels.to_owned() } else { format!("request=off,{levels}") }
 }
 
-/// Levels per module; the error is the invalid part. A module without a level has all levels; spaces and empty parts are
-/// ignored. A filter by fields of spans would add a regular expression engine.
+/// Levels per module, and `info` for all others unless a level without a module says more or less; the error is the invalid part.
+/// Spaces and empty parts are ignored. A filter by fields of spans would add a regular expression engine.
 fn parsed(levels: &str) -> Result<Targets, String> {
     let directives = levels.split(',').map(str::trim).filter(|directive| !directive.is_empty());
-    directives.into_iter().try_fold(Targets::new(), |targets, directive| {
+    directives.into_iter().try_fold(Targets::new().with_default(LevelFilter::INFO), |targets, directive| {
         let none = || directive.to_owned();
         match directive.split_once('=') {
             Some((module, level)) => {
                 Ok(targets.with_target(name(module).ok_or_else(none)?, one(level).ok_or_else(none)?))
             }
-            None => match one(directive) {
-                Some(level) => Ok(targets.with_default(level)),
-                None => Ok(targets.with_target(name(directive).ok_or_else(none)?, LevelFilter::TRACE)),
-            },
+            None => one(directive).map(|level| targets.with_default(level)).ok_or_else(none),
         }
     })
 }
@@ -135,7 +133,7 @@ mod tests {
 
     #[test]
     fn levels_are_read_by_module() {
-        let levels = parsed("warn, vestibule_gate=debug,vestibule_gate::proxy=off,request = Info,,fred").unwrap();
+        let levels = parsed("warn, vestibule_gate=debug,vestibule_gate::proxy=off,request = Info,,fred=trace").unwrap();
         for (module, level, shown) in [
             ("hyper", Level::WARN, true),
             ("hyper", Level::INFO, false),
@@ -152,8 +150,17 @@ mod tests {
     }
 
     #[test]
+    fn other_modules_have_the_level_info() {
+        let levels = parsed("request=info").unwrap();
+        assert!(levels.would_enable("vestibule_gate", &Level::INFO));
+        assert!(!levels.would_enable("vestibule_gate", &Level::DEBUG));
+    }
+
+    #[test]
     fn invalid_levels_are_named() {
         for (levels, named) in [
+            ("warning", "warning"),
+            ("info,fred", "fred"),
             ("info,=", "="),
             ("info,vestibule_gate=loud", "vestibule_gate=loud"),
             ("vestibule_gate=", "vestibule_gate="),

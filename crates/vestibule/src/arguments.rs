@@ -10,8 +10,8 @@ use vestibule_runtime::LogFormat;
 
 #[derive(Args, Clone)]
 pub(crate) struct LogOptions {
-    /// Log level: error, warn, info or debug, or a comma-separated list of module=level;
-    /// request=info logs every request
+    /// Log level: error, warn, info, debug, trace or off, and levels of modules as a comma-separated list;
+    /// info,request=info logs every request
     #[arg(long = "log", env = "VESTIBULE_LOG", default_value = "info", value_name = "LEVELS")]
     pub(crate) levels: String,
 

@@ -63,5 +63,5 @@ async fn invalid_variables_are_named() {
 async fn invalid_log_levels_are_named() {
     let mut program = with_keys().env("VESTIBULE_LOG", "info,=").start();
     assert_eq!(program.end().await.code(), Some(1));
-    assert!(program.log().contains("VESTIBULE_LOG must be levels per module"), "{}", program.log());
+    assert!(program.log().contains("VESTIBULE_LOG must be error, warn, info"), "{}", program.log());
 }

@@ -125,9 +125,10 @@ impl Scraper {
         let queues = scraped.iter().map(|queue: &ScrapedQueue| queue.id.clone());
         let known = queues.zip(known).filter_map(|(queue, known)| Some((queue, known?))).collect();
         *self.tenants.lock().unwrap_or_else(PoisonError::into_inner) = known;
-        let failed = scraped.iter().filter(|queue| queue.stats.is_none()).count();
-        if failed > 0 {
-            warn!(failed, of = scraped.len(), "some queues cannot be read; see vestibule_queue_up");
+        let failed: Vec<_> =
+            scraped.iter().filter(|queue| queue.stats.is_none()).map(|queue| queue.id.as_str()).collect();
+        if let Some(queue) = failed.first() {
+            warn!(queue, failed = failed.len(), of = scraped.len(), "queues cannot be read; see vestibule_queue_up");
         }
         scraped
     }

@@ -59,7 +59,9 @@ pub(crate) struct ApiClient {
 impl ApiClient {
     pub(crate) fn new(options: &ApiOptions) -> anyhow::Result<Self> {
         let url = options.api_url.trim_end_matches('/');
-        if !url.parse::<Uri>().is_ok_and(|uri| is_private(&uri)) || url.contains(['?', '#', '@']) {
+        if !url.parse::<Uri>().is_ok_and(|uri| uri.scheme().is_some() && is_private(&uri))
+            || url.contains(['?', '#', '@'])
+        {
             bail!(
                 "--api-url must be an https:// URL, such as https://admin.example.com; http:// is allowed on this machine only, since the token is sent there"
             );

@@ -59,9 +59,10 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
 
 /// Prints what was written and what was not. Returns whether everything was.
 fn report(kind: &str, changed: &[PlannedChange], removed: &[String], skipped: &[&str]) -> bool {
-    let ids = changed.iter().map(|change| &change.id).chain(removed);
-    for id in ids.filter(|id| !skipped.contains(&id.as_str())) {
-        println!("{kind} {id}: written");
+    let written = changed.iter().map(|change| (&change.id, "written"));
+    let done = written.chain(removed.iter().map(|id| (id, "removed")));
+    for (id, done) in done.filter(|(id, _)| !skipped.contains(&id.as_str())) {
+        println!("{kind} {id}: {done}");
     }
     for id in skipped {
         let why = if removed.iter().any(|removed| removed == id) { "it has jobs, or it was" } else { "it was" };

@@ -160,6 +160,33 @@ test('an error of the server is shown at its field', async () => {
   expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
 })
 
+test('an error of a collapsed field opens it, and can be closed again', async () => {
+  const errors = ['draw_seconds', 'salt', 'key', 'order'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
+  await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 }, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Edit')
+  const details = getElement<HTMLDetailsElement>('[role="dialog"] details.advanced')
+  expect(details.open).toBe(false)
+  await submit()
+  expect(details.open).toBe(true)
+  const shown = [...document.querySelectorAll('[role="dialog"] .field .error')].map(({ textContent }) => textContent)
+  expect(shown).toEqual(['Wrong order.', 'Wrong draw_seconds.', 'Wrong salt.', 'Wrong key.'])
+  details.open = false
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  expect(details.open).toBe(false)
+  await submit()
+  expect(details.open).toBe(true)
+})
+
+test('errors of fields that the form does not have are listed', async () => {
+  const errors = ['suspended', 'salt'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
+  await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Edit')
+  await submit()
+  const listed = getElement('[role="dialog"] [role="alert"]').textContent
+  for (const name of ['suspended', 'salt']) expect(listed).toContain(`wrong ${name}`)
+})
+
 test('numbers that cannot be read are not sent', async () => {
   const requests = await events('2027-03-04T08:00:00Z')
   await press('Add an event')
@@ -170,6 +197,24 @@ test('numbers that cannot be read are not sent', async () => {
   await submit()
   expect(changes(requests)).toEqual([])
   expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+})
+
+test('a duration of the draw that cannot be read is shown for a draw only', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 })
+  await press('Edit')
+  const seconds = getElement('[role="dialog"] .field', 'Duration of the draw').querySelector('input')!
+  seconds.value = 'long'
+  seconds.dispatchEvent(new Event('input'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement<HTMLDetailsElement>('[role="dialog"] details.advanced').open).toBe(true)
+  const order = [...getElement('[role="dialog"]').querySelectorAll('select')].find(({ value }) => value === 'draw')!
+  order.selectedIndex = 1
+  order.dispatchEvent(new Event('change'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toHaveLength(1)
 })
 
 test('a new event is drawn with a salt of its own', async () => {

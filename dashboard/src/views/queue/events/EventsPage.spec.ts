@@ -187,6 +187,13 @@ test('errors of fields that the form does not have are listed', async () => {
   for (const name of ['suspended', 'salt']) expect(listed).toContain(`wrong ${name}`)
 })
 
+test('an event that cannot be resumed says why', async () => {
+  const errors = [{ field: 'events[0].lobby_at', code: 'event_too_early', detail: 'must be at least 15 minutes after the end of another event' }]
+  await events('2027-03-04T08:00:00Z', { events: [{ ...EVENT, suspended: true }] }, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Resume event')
+  expect(page!.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
+})
+
 test('numbers that cannot be read are not sent', async () => {
   const requests = await events('2027-03-04T08:00:00Z')
   await press('Add an event')

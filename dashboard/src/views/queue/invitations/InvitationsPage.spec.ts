@@ -104,6 +104,13 @@ test('errors of fields that the form does not have are listed', async () => {
   expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('set VESTIBULE_SALE_KEYS')
 })
 
+test('a batch that cannot be restored says why', async () => {
+  const errors = [{ field: 'invitations[0].key', code: 'unknown_sale_key', detail: 'is not one of the sale keys: s2', params: { known: 's2' } }]
+  await invitations({ invitations: [{ ...FANS, revoked: true }] }, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Restore batch')
+  expect(page!.find('[role="alert"]').text()).toContain('invitations[1].key is not one of the sale keys: s2')
+})
+
 test('errors are shown at their field', async () => {
   const errors = [{ field: 'invitations[1].id', code: 'batch_id_taken', detail: 'is already used by another batch of the queue: "fans"', params: { id: 'fans' } }]
   await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))

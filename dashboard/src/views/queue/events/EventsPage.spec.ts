@@ -187,11 +187,37 @@ test('errors of fields that the form does not have are listed', async () => {
   for (const name of ['suspended', 'salt']) expect(listed).toContain(`wrong ${name}`)
 })
 
+test('an event is not repeated more often than a queue can have events', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [] })
+  await press('Add an event')
+  const times = getElement('[role="dialog"] .field', 'Repeat weekly').querySelector('input')!
+  for (const [typed, error] of [['52', 'Enter a number from 1 to 50.'], ['0', 'Enter a number from 1 to 50.'], ['2', undefined]]) {
+    times.value = typed!
+    times.dispatchEvent(new Event('input'))
+    await flushPromises()
+    await submit()
+    expect(document.querySelector('[role="dialog"] .field.invalid .error')?.textContent).toBe(error)
+  }
+  expect((changes(requests)[0] as { events: QueueEvent[] }).events).toHaveLength(2)
+})
+
 test('an event that cannot be resumed says why', async () => {
   const errors = [{ field: 'events[0].lobby_at', code: 'event_too_early', detail: 'must be at least 15 minutes after the end of another event' }]
   await events('2027-03-04T08:00:00Z', { events: [{ ...EVENT, suspended: true }] }, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
   await press('Resume event')
   expect(page!.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
+})
+
+test('a time to postpone by that cannot be read is not sent', async () => {
+  const requests = await events('2027-03-04T08:00:00Z')
+  await press('Postpone')
+  const minutes = getElement('[role="dialog"] .field', 'Postpone by').querySelector('input')!
+  minutes.value = '10 min'
+  minutes.dispatchEvent(new Event('input'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
 })
 
 test('numbers that cannot be read are not sent', async () => {

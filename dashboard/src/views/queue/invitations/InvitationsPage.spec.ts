@@ -136,6 +136,23 @@ test('access for invited visitors without a valid batch is a warning', async () 
   expect(changes(requests)).toEqual([{ access: 'anyone' }])
 })
 
+test('access that could not be changed is shown as it is', async () => {
+  const responses = [problemResponse(412, 'revision_mismatch'), Response.json(settings({ invitations: [FANS], access: 'invited', revision: 8 }))]
+  await invitations({}, 'operator', () => responses.shift()!)
+  const chosen = () => getElement('fieldset.radios label:has(:checked) strong').textContent
+  const choose = async () => {
+    getElement('label', 'Invited visitors only').querySelector('input')!.click()
+    await flushPromises()
+  }
+  expect(chosen()).toBe('Anyone')
+  await choose()
+  expect(page!.find('[role="alert"]').exists()).toBe(true)
+  expect(chosen()).toBe('Anyone')
+  await choose()
+  expect(page!.find('[role="alert"]').exists()).toBe(false)
+  expect(chosen()).toBe('Invited visitors only')
+})
+
 test('viewers see batches and change nothing', async () => {
   await invitations({}, 'viewer')
   expect(page!.text()).toContain('Fan club')

@@ -160,6 +160,66 @@ test('an error of the server is shown at its field', async () => {
   expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
 })
 
+test('an error of a collapsed field opens it, and can be closed again', async () => {
+  const errors = ['draw_seconds', 'salt', 'key', 'order'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
+  await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 }, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Edit')
+  const details = getElement<HTMLDetailsElement>('[role="dialog"] details.advanced')
+  expect(details.open).toBe(false)
+  await submit()
+  expect(details.open).toBe(true)
+  const shown = [...document.querySelectorAll('[role="dialog"] .field .error')].map(({ textContent }) => textContent)
+  expect(shown).toEqual(['Wrong order.', 'Wrong draw_seconds.', 'Wrong salt.', 'Wrong key.'])
+  details.open = false
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  expect(details.open).toBe(false)
+  await submit()
+  expect(details.open).toBe(true)
+})
+
+test('errors of fields that the form does not have are listed', async () => {
+  const errors = ['suspended', 'salt'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
+  await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Edit')
+  await submit()
+  const listed = getElement('[role="dialog"] [role="alert"]').textContent
+  for (const name of ['suspended', 'salt']) expect(listed).toContain(`wrong ${name}`)
+})
+
+test('an event is not repeated more often than a queue can have events', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [] })
+  await press('Add an event')
+  const times = getElement('[role="dialog"] .field', 'Repeat weekly').querySelector('input')!
+  for (const [typed, error] of [['52', 'Enter a number from 1 to 50.'], ['0', 'Enter a number from 1 to 50.'], ['2', undefined]]) {
+    times.value = typed!
+    times.dispatchEvent(new Event('input'))
+    await flushPromises()
+    await submit()
+    expect(document.querySelector('[role="dialog"] .field.invalid .error')?.textContent).toBe(error)
+  }
+  expect((changes(requests)[0] as { events: QueueEvent[] }).events).toHaveLength(2)
+})
+
+test('an event that cannot be resumed says why', async () => {
+  const errors = [{ field: 'events[0].lobby_at', code: 'event_too_early', detail: 'must be at least 15 minutes after the end of another event' }]
+  await events('2027-03-04T08:00:00Z', { events: [{ ...EVENT, suspended: true }] }, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Resume event')
+  expect(page!.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
+})
+
+test('a time to postpone by that cannot be read is not sent', async () => {
+  const requests = await events('2027-03-04T08:00:00Z')
+  await press('Postpone')
+  const minutes = getElement('[role="dialog"] .field', 'Postpone by').querySelector('input')!
+  minutes.value = '10 min'
+  minutes.dispatchEvent(new Event('input'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+})
+
 test('numbers that cannot be read are not sent', async () => {
   const requests = await events('2027-03-04T08:00:00Z')
   await press('Add an event')
@@ -170,6 +230,24 @@ test('numbers that cannot be read are not sent', async () => {
   await submit()
   expect(changes(requests)).toEqual([])
   expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+})
+
+test('a duration of the draw that cannot be read is shown for a draw only', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 })
+  await press('Edit')
+  const seconds = getElement('[role="dialog"] .field', 'Duration of the draw').querySelector('input')!
+  seconds.value = 'long'
+  seconds.dispatchEvent(new Event('input'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement<HTMLDetailsElement>('[role="dialog"] details.advanced').open).toBe(true)
+  const order = [...getElement('[role="dialog"]').querySelectorAll('select')].find(({ value }) => value === 'draw')!
+  order.selectedIndex = 1
+  order.dispatchEvent(new Event('change'))
+  await flushPromises()
+  await submit()
+  expect(changes(requests)).toHaveLength(1)
 })
 
 test('a new event is drawn with a salt of its own', async () => {

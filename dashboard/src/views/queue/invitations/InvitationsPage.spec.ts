@@ -79,6 +79,38 @@ test('a new batch gets the next number', async () => {
   expect(changes(requests)).toEqual([{ invitations: [FANS, added] }])
 })
 
+test('a new batch gets another number after one was removed', async () => {
+  const errors = [{ field: 'invitations[1].number', code: 'batch_number_taken', detail: 'is already used by another batch of the queue: 7', params: { number: 7 } }]
+  const requests = await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add batch')
+  expect(getElement('[role="dialog"]').textContent).toContain('codes sent for that batch become valid again')
+  await type('ID', 'press')
+  await type('Batch number', '')
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"] .error').textContent).toBe('Enter a whole number.')
+  await type('Batch number', '12')
+  await submit()
+  expect(changes(requests)).toMatchObject([{ invitations: [FANS, { number: 12, id: 'press' }] }])
+  expect(getElement('[role="dialog"] .error').textContent).toContain('already used by another batch')
+})
+
+test('errors of fields that the form does not have are listed', async () => {
+  const errors = [{ field: 'invitations[1].key', code: 'no_sale_keys_to_invite', detail: 'invitations need a sale key: set VESTIBULE_SALE_KEYS' }]
+  await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add batch')
+  await type('ID', 'press')
+  await submit()
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('set VESTIBULE_SALE_KEYS')
+})
+
+test('a batch that cannot be restored says why', async () => {
+  const errors = [{ field: 'invitations[0].key', code: 'unknown_sale_key', detail: 'is not one of the sale keys: s2', params: { known: 's2' } }]
+  await invitations({ invitations: [{ ...FANS, revoked: true }] }, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Restore batch')
+  expect(page!.find('[role="alert"]').text()).toContain('invitations[1].key is not one of the sale keys: s2')
+})
+
 test('errors are shown at their field', async () => {
   const errors = [{ field: 'invitations[1].id', code: 'batch_id_taken', detail: 'is already used by another batch of the queue: "fans"', params: { id: 'fans' } }]
   await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
@@ -102,6 +134,23 @@ test('access for invited visitors without a valid batch is a warning', async () 
   getElement('label', 'Anyone').querySelector('input')!.click()
   await flushPromises()
   expect(changes(requests)).toEqual([{ access: 'anyone' }])
+})
+
+test('access that could not be changed is shown as it is', async () => {
+  const responses = [problemResponse(412, 'revision_mismatch'), Response.json(settings({ invitations: [FANS], access: 'invited', revision: 8 }))]
+  await invitations({}, 'operator', () => responses.shift()!)
+  const chosen = () => getElement('fieldset.radios label:has(:checked) strong').textContent
+  const choose = async () => {
+    getElement('label', 'Invited visitors only').querySelector('input')!.click()
+    await flushPromises()
+  }
+  expect(chosen()).toBe('Anyone')
+  await choose()
+  expect(page!.find('[role="alert"]').exists()).toBe(true)
+  expect(chosen()).toBe('Anyone')
+  await choose()
+  expect(page!.find('[role="alert"]').exists()).toBe(false)
+  expect(chosen()).toBe('Invited visitors only')
 })
 
 test('viewers see batches and change nothing', async () => {

@@ -6,7 +6,7 @@ import { useStatsStore } from '@/stores/stats'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { settings, stats } from '@/testing/fixtures'
 import { mockApi, type ApiRequest } from '@/testing/api'
-import type { QueueSettings } from '@/api/types'
+import type { QueueSettings, QueueStats } from '@/api/types'
 
 import { provideQueue } from '../useQueue'
 import ControlsPanel from './ControlsPanel.vue'
@@ -18,8 +18,8 @@ afterEach(() => panel?.unmount())
 const CONTROLS = 'PATCH /api/v1/queues/acme-tour/controls'
 
 /** Mounts the controls of a queue with 4,210 waiting visitors. */
-async function controls(message?: QueueSettings['message']): Promise<ApiRequest[]> {
-  const now = stats({ waiting: 4210, active: 100 })
+async function controls(message?: QueueSettings['message'], changes: Partial<QueueStats> = {}): Promise<ApiRequest[]> {
+  const now = stats({ waiting: 4210, active: 100, ...changes })
   const queue = settings({ message })
   const requests = mockApi({ 'GET /api/v1/queues/acme-tour': queue, 'GET /api/v1/queues/acme-tour/stats': now, [CONTROLS]: queue })
   signInAs()
@@ -76,6 +76,18 @@ test('a message and one language of it are removed', async () => {
   await button('Remove message …')!.trigger('click')
   await confirm('Remove message')
   expect(changes(requests)).toEqual([{ message: { default: 'Sold out.', de: null } }, { message: null }])
+})
+
+test('visitors in the lobby see the message, and nobody does in bypass', async () => {
+  const shown = () => form().find('p').text()
+  await controls({ default: 'Doors open soon.' }, { waiting: 0, mode: 'scheduled', effective_mode: 'lobby', event: { phase: 'lobby', lobby_tickets: 50_021, awaits_beacon: false } })
+  expect(shown()).toBe('50,021 visitors see this message.')
+  await button('Remove message …')!.trigger('click')
+  await flushPromises()
+  expect(getElement('[role="dialog"]').textContent).toContain('50,021 visitors will no longer see the message.')
+  panel!.unmount()
+  await controls({ default: 'Doors open soon.' }, { mode: 'scheduled', effective_mode: 'bypass' })
+  expect(shown()).toBe('0 visitors see this message.')
 })
 
 test('the message is edited in German', async () => {

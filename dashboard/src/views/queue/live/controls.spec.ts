@@ -44,6 +44,8 @@ test('another mode in the lobby of a draw says what it does to the lobby', () =>
   }
   const message = { kind: 'message', message: { default: 'Sold out.' }, before: null } as const
   expect(effects(message, inLobby)[0], 'waiting visitors and those of the lobby').toBe('51,221 visitors will see this.')
+  const awaitsBeacon = line({ event: { phase: 'draw', lobby_tickets: 50_021, awaits_beacon: true } })
+  expect(effects(message, awaitsBeacon)[0], 'visitors of the lobby join the line when the value is known').toBe('51,221 visitors will see this.')
   expect(last('scheduled', inLobby)).not.toContain('lobby')
 })
 

@@ -54,13 +54,20 @@ export function messagePatch(message: OperatorMessage | null, before: OperatorMe
   return { ...Object.fromEntries(removed.map((tag) => [tag, null])), ...message }
 }
 
-function messageEffects(message: OperatorMessage | null, { waiting, mode, event }: Line): string[] {
-  const readers = waiting + (event?.phase === 'lobby' ? (event.lobby_tickets ?? 0) : 0)
+/** How many visitors see the operator message: those who wait in line or for a draw. */
+export function messageReaders({ waiting, mode, event }: Pick<Line, 'waiting' | 'mode' | 'event'>): number {
+  // Nobody sees a queue page while everyone passes.
+  if (mode === 'bypass') return 0
+  const isBeforeDraw = event?.phase === 'lobby' || event?.awaits_beacon
+  return waiting + (isBeforeDraw ? (event?.lobby_tickets ?? 0) : 0)
+}
+
+function messageEffects(message: OperatorMessage | null, line: Line): string[] {
+  const readers = messageReaders(line)
   const seen = { count: count(readers) }
   if (!message) return [t('live.effects.removesMessage', seen, readers)]
   const texts = Object.entries(message).map(([tag, text]) => (tag === 'default' ? `“${text}”` : `${languageName(tag)}: “${text}”`))
-  // Nobody sees a queue page while everyone passes.
-  return [mode === 'bypass' ? deferred({ mode }) : t('live.effects.showsMessage', seen, readers), ...texts]
+  return [line.mode === 'bypass' ? deferred(line) : t('live.effects.showsMessage', seen, readers), ...texts]
 }
 
 function modeEffects(mode: Mode, line: Line): string[] {

@@ -1705,6 +1705,16 @@ export interface components {
             /** @description The signature of the round, in hexadecimal digits. */
             signature: string;
         };
+        /** @description A group whose later jobs wait because its first one fails. */
+        BlockedGroupView: {
+            /**
+             * Format: int64
+             * @description Seconds since an attempt of that job ended without success for the first time.
+             */
+            age: number;
+            /** @description ID of the first job of the group. */
+            job_id: string;
+        };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
         /** @description A client that a rule classifies. */
@@ -2581,6 +2591,7 @@ export interface components {
              * @description Completed jobs.
              */
             acknowledged: number;
+            blocked_group?: components["schemas"]["BlockedGroupView"] | null;
             /**
              * Format: int64
              * @description Size of all payloads together, in bytes.

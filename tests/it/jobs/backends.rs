@@ -81,6 +81,8 @@ suite! {
         j05_groups_take_turns not on SQS: Order,
         j06_groups_run_in_parallel,
         j06_failing_group_blocks_itself,
+        blocked_group_is_reported,
+        blocked_group_is_found_among_the_oldest_jobs not on SQS: Order,
     }
     dispatch {
         j08_standard_runs_in_parallel,

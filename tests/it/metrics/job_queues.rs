@@ -114,6 +114,29 @@ async fn samples_are_the_counts_of_the_backend() {
 }
 
 #[tokio::test]
+async fn blocked_group_has_its_age() {
+    let clock = Arc::new(ManualClock::at(START));
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(clock.clone())), &["idle.fifo", "updates.fifo"]).await;
+    let updates = job_queues.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let backend = job_queues.backend();
+    let in_group = |text| NewJob { group: Some("user-17".parse().unwrap()), ..job(text) };
+    backend.enqueue(&updates, vec![in_group("one"), in_group("two")]).await.unwrap();
+    let lease = backend.receive(&updates, 1).await.unwrap().jobs[0].lease;
+    let failure = Failure { reason: FailureReason::Timeout, status: None, response: Vec::new() };
+    backend.settle(&updates, vec![Settlement { lease, outcome: Outcome::Failed(failure) }]).await.unwrap();
+    clock.advance(45_000_000);
+
+    let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
+    for (id, age) in [("updates.fifo", 45.0), ("idle.fifo", 0.0)] {
+        assert_eq!(
+            found.value("vestibule_job_queue_blocked_group_age_seconds", &[("job_queue", id)]),
+            Some(age),
+            "{id}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn calls_of_the_worker_are_measured() {
     let calls = CallMetrics::new();
     let metrics = metrics_of(job_queues(Arc::new(MemoryJobs::new(SystemClock::new())), &[]).await, calls.clone());

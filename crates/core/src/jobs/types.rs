@@ -405,6 +405,15 @@ pub struct JobCounters {
     pub refused: u64,
 }
 
+/// A group whose first job was put back without being finished, so that the later ones wait (J6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockedGroup {
+    /// Its first job.
+    pub job: JobId,
+    /// Seconds since the job was put back for the first time.
+    pub age: u64,
+}
+
 /// The statistics of a job queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobStats {
@@ -418,6 +427,8 @@ pub struct JobStats {
     pub bytes: u64,
     /// Seconds since the oldest job that is not finished was accepted; `None` if there is none.
     pub oldest_age: Option<u64>,
+    /// The group that has been blocked longest; only groups of the [`super::BLOCKING_SEARCH`] oldest jobs are considered.
+    pub blocked_group: Option<BlockedGroup>,
     /// Until when a handler's `Retry-After` pauses the job queue.
     pub paused_until: Option<Micros>,
     /// Counts since the job queue was created.

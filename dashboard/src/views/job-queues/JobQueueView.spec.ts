@@ -58,6 +58,12 @@ test('statistics, counters and settings are shown', async () => {
   }
 })
 
+test('a blocked group is shown with the job that blocks it', async () => {
+  await open('viewer', { [`GET ${QUEUE}`]: jobQueue({}, { blocked_group: { job_id: ID, age: 1_200 } }) })
+  expect(text()).toContain('A group has been blocked for 20 min')
+  expect(text()).toContain(`Job ${ID} is the first of its group`)
+})
+
 test('the statistics are read again', async () => {
   const requests = await open('viewer')
   await vi.advanceTimersByTimeAsync(3_000)

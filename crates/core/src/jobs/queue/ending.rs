@@ -134,6 +134,7 @@ impl JobQueue {
             self.leave(now, sequence);
             return Some(self.dead_letter(now, settings, sequence, FailureReason::Expired, false));
         }
+        job.put_back_at.get_or_insert(now);
         self.ready.insert((due, sequence));
         Some(self.state_of(sequence))
     }

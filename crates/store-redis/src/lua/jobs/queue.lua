@@ -220,6 +220,7 @@ do
   -- J6: puts a job back whose lease has ended. It is still the first of its group.
   local function wait(id, record, turn, due)
     record.since, record.sent = nil, nil
+    if record.group then record.put_back_at = record.put_back_at or now end
     if now >= record.enqueued_at + settings.retention * SECOND then
       leave(record, turn)
       return dead_letter(id, record, turn, 'expired')
@@ -898,7 +899,7 @@ do
     record.sequence, record.enqueued_at, record.due, record.message = sequence, now, nil, nil
     record.replayed = settings.by_message and record.reason or nil
     record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
-    record.failed_attempts, record.response = nil, nil
+    record.failed_attempts, record.response, record.put_back_at = nil, nil, nil
     append(id, record, now)
     return 1
   end
@@ -936,14 +937,31 @@ do
     return 1
   end
 
+  -- J6: of the groups of the oldest unfinished jobs, the one that has been blocked longest: the ID of its first job, and microseconds
+  -- since that was put back for the first time. '' and -1 without one.
+  local function blocked_group()
+    if call('EXISTS', GROUPS) == 0 then return '', -1 end
+    local ids, blocking, since = {}, '', math.huge
+    for i, turn in ipairs(call('ZRANGE', UNFINISHED, 0, jobs.BLOCKING_SEARCH - 1)) do ids[i] = id_of(turn) end
+    jobs.read(ids)
+    for _, id in ipairs(ids) do
+      local record = unpack_record(read(id))
+      local put_back_at = record.put_back_at or math.huge
+      if put_back_at < since and first_of_group(record.group, 2)[2] then blocking, since = id, put_back_at end
+    end
+    return blocking, since < math.huge and math.max(now - since, 0) or -1
+  end
+
   -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest
-  -- unfinished job was accepted or -1, when a pause ends or -1, and the fields of the state, which include the counters.
+  -- unfinished job was accepted or -1, the first job of the group that has been blocked longest or '', for how many microseconds or
+  -- -1, when a pause ends or -1, and the fields of the state, which include the counters.
   function jobs.stats()
     save()
     local running, oldest = call('ZCARD', LEASED), first_score(UNFINISHED)
+    local blocking, blocked_for = blocked_group()
     return {
       call('ZCARD', UNFINISHED) - running, running, call('ZCARD', DEAD), bytes, oldest and math.max(now - oldest, 0) or -1,
-      paused_until > now and paused_until or -1, call('HGETALL', STATE),
+      blocking, blocked_for, paused_until > now and paused_until or -1, call('HGETALL', STATE),
     }
   end
 end

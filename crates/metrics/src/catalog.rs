@@ -106,7 +106,7 @@ metrics! {
     WAIT = HISTOGRAM "vestibule_queue_wait_seconds" QUEUE, "Wait of admitted sessions in seconds.";
 
     JOB_QUEUE_JOBS = GAUGE "vestibule_job_queue_jobs" &["job_queue", "state"],
-        "Jobs by state: waiting, running or dead.";
+        "Jobs by state: ready, delayed, running or dead.";
     JOB_QUEUE_OLDEST_AGE = GAUGE "vestibule_job_queue_oldest_age_seconds" JOB_QUEUE,
         "Seconds since the oldest job that is not finished was accepted; 0 without one.";
     JOB_QUEUE_BLOCKED_GROUP_AGE = GAUGE "vestibule_job_queue_blocked_group_age_seconds" JOB_QUEUE,

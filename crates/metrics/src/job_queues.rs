@@ -106,7 +106,12 @@ impl ScrapedJobQueues {
         let mut events = MetricFamilyBuilder::new(&JOBS);
         for (id, stats) in &self.stats {
             let id = id.as_str();
-            for (state, count) in [("waiting", stats.waiting), ("running", stats.running), ("dead", stats.dead)] {
+            for (state, count) in [
+                ("ready", stats.ready),
+                ("delayed", stats.waiting.saturating_sub(stats.ready)),
+                ("running", stats.running),
+                ("dead", stats.dead),
+            ] {
                 jobs.add(&[id, state], count as f64);
             }
             ages.add(&[id], stats.oldest_age.unwrap_or(0) as f64);

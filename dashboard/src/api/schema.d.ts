@@ -2634,6 +2634,11 @@ export interface components {
             paused_until?: number | null;
             /**
              * Format: int64
+             * @description Of the waiting jobs, those that can start now. The others wait for a time, for a retry, or for the first job of their group.
+             */
+            ready: number;
+            /**
+             * Format: int64
              * @description Jobs that were returned without an attempt.
              */
             requeued: number;

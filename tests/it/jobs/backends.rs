@@ -89,6 +89,7 @@ suite! {
         j08_longest_due_starts_first,
         j08_receive_count_never_decreases,
         j08_rate_limits_starts,
+        jobs_that_can_start_are_counted not on SQS: Ahead,
         j08_next_due_is_exact not on SQS: NextDue,
         j08_jobs_ahead_are_counted not on SQS: Ahead,
         j13_paused_job_queue_starts_nothing,

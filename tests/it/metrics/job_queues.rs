@@ -85,7 +85,7 @@ async fn samples_are_the_counts_of_the_backend() {
 
     let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
     let value = |name: &str, labels: &[(&str, &str)]| found.value(name, labels);
-    for (state, count) in [("waiting", 3.0), ("running", 1.0), ("dead", 1.0)] {
+    for (state, count) in [("ready", 2.0), ("delayed", 1.0), ("running", 1.0), ("dead", 1.0)] {
         let labels = [("job_queue", "mails"), ("state", state)];
         assert_eq!(value("vestibule_job_queue_jobs", &labels), Some(count), "{state}");
     }

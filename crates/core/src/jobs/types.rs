@@ -419,6 +419,9 @@ pub struct BlockedGroup {
 pub struct JobStats {
     /// Jobs that wait, for their turn or for a retry.
     pub waiting: u64,
+    /// Of those, the ones that can start now. The others wait for a time, for a retry, for the first job of their group, or for
+    /// their message.
+    pub ready: u64,
     /// Leased jobs.
     pub running: u64,
     /// Dead letters.

@@ -270,7 +270,8 @@ impl Reply {
 
     /// The reply of `stats.lua`.
     pub(super) fn job_stats(mut self) -> Result<JobStats, StoreError> {
-        let [waiting, running, dead, bytes] = [self.whole()?, self.whole()?, self.whole()?, self.whole()?];
+        let [waiting, ready] = [self.whole()?, self.whole()?];
+        let [running, dead, bytes] = [self.whole()?, self.whole()?, self.whole()?];
         let oldest_age = self.number()?.map(|micros| micros / MICROS_PER_SECOND);
         let blocking = self.next_bytes()?.filter(|id| !id.is_empty());
         let blocked_for = self.number()?;
@@ -298,6 +299,6 @@ impl Reply {
             replayed: count("replayed")?,
             refused: count("refused")?,
         };
-        Ok(JobStats { waiting, running, dead, bytes, oldest_age, blocked_group, paused_until, counters })
+        Ok(JobStats { waiting, ready, running, dead, bytes, oldest_age, blocked_group, paused_until, counters })
     }
 }

@@ -53,7 +53,7 @@ const sent = (requests: ApiRequest[], line: string) => requests.filter((request)
 
 test('statistics, counters and settings are shown', async () => {
   await open()
-  for (const shown of ['Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
+  for (const shown of ['Waiting5', 'Ready to start3', 'Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
     expect(text()).toContain(shown)
   }
 })

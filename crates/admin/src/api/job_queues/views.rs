@@ -82,6 +82,8 @@ impl JobQueueView {
 pub(crate) struct JobQueueStats {
     /// Jobs that wait, for their turn or for a retry.
     waiting: u64,
+    /// Of the waiting jobs, those that can start now. The others wait for a time, for a retry, or for the first job of their group.
+    ready: u64,
     /// Jobs that run.
     running: u64,
     /// Dead letters.
@@ -110,9 +112,11 @@ pub(crate) struct JobQueueStats {
 
 impl JobQueueStats {
     pub(super) fn of(stats: &JobStats) -> Self {
-        let JobStats { waiting, running, dead, bytes, oldest_age, blocked_group, paused_until, counters } = *stats;
+        let JobStats { waiting, ready, running, dead, bytes, oldest_age, blocked_group, paused_until, counters } =
+            *stats;
         Self {
             waiting,
+            ready,
             running,
             dead,
             bytes,

@@ -105,6 +105,7 @@ impl JobQueue {
         self.reap(now, settings);
         JobStats {
             waiting: (self.unfinished.len() - self.leased.len()) as u64,
+            ready: self.ready.range(..=(now, u64::MAX)).count() as u64,
             running: self.leased.len() as u64,
             dead: self.dead.len() as u64,
             bytes: self.bytes,

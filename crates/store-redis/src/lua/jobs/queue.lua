@@ -952,7 +952,7 @@ do
     return blocking, since < math.huge and math.max(now - since, 0) or -1
   end
 
-  -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest
+  -- Returns the numbers of waiting jobs, of those that can start now, of running jobs and of dead letters, the size of all payloads, microseconds since the oldest
   -- unfinished job was accepted or -1, the first job of the group that has been blocked longest or '', for how many microseconds or
   -- -1, when a pause ends or -1, and the fields of the state, which include the counters.
   function jobs.stats()
@@ -960,8 +960,8 @@ do
     local running, oldest = call('ZCARD', LEASED), first_score(UNFINISHED)
     local blocking, blocked_for = blocked_group()
     return {
-      call('ZCARD', UNFINISHED) - running, running, call('ZCARD', DEAD), bytes, oldest and math.max(now - oldest, 0) or -1,
-      blocking, blocked_for, paused_until > now and paused_until or -1, call('HGETALL', STATE),
+      call('ZCARD', UNFINISHED) - running, call('ZCOUNT', READY, '-inf', now), running, call('ZCARD', DEAD), bytes,
+      oldest and math.max(now - oldest, 0) or -1, blocking, blocked_for, paused_until > now and paused_until or -1, call('HGETALL', STATE),
     }
   end
 end

@@ -107,7 +107,7 @@ export interface paths {
         /**
          * Acknowledge jobs
          * @description Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
-         *     received again.
+         *     received again. A repeated request has the same results.
          */
         post: operations["acknowledge_jobs"];
         delete?: never;
@@ -253,7 +253,7 @@ export interface paths {
         /**
          * Report failed jobs
          * @description Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
-         *     dead letter.
+         *     dead letter. A repeated request has the same results.
          */
         post: operations["fail_jobs"];
         delete?: never;

@@ -98,6 +98,7 @@ suite! {
     attempts {
         j09_expired_lease_is_a_failed_attempt,
         j09_old_lease_is_refused,
+        j09_repeated_settlement_is_answered_again,
         j09_extension_keeps_the_lease,
         j09_pulled_job_is_leased_for_its_timeout,
         j10_failed_job_is_retried,

@@ -81,7 +81,8 @@ async fn samples_are_the_counts_of_the_backend() {
     let settlements = leases.iter().zip(outcomes).map(|(lease, outcome)| Settlement { lease: *lease, outcome });
     let settlements: Vec<_> = settlements.collect();
     backend.settle(&mails, settlements.clone()).await.unwrap();
-    backend.settle(&mails, settlements[..1].to_vec()).await.unwrap();
+    let contradiction = Settlement { lease: leases[0], outcome: Outcome::Requeued };
+    backend.settle(&mails, vec![contradiction]).await.unwrap();
 
     let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
     let value = |name: &str, labels: &[(&str, &str)]| found.value(name, labels);

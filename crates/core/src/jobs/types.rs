@@ -232,7 +232,8 @@ pub struct Settlement {
 /// What became of a settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// The job is now in this state.
+    /// The job is now in this state. A repeated settlement is answered in the same way, until the job is received again or
+    /// removed.
     Now(JobState),
     /// The lease is not the current one; nothing changed (J9).
     NotLeased,

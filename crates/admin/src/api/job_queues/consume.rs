@@ -299,7 +299,7 @@ pub(crate) struct LeaseResults {
 /// Acknowledge jobs
 ///
 /// Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
-/// received again.
+/// received again. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/acknowledge", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = AcknowledgeRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
@@ -319,7 +319,7 @@ pub(crate) async fn acknowledge_jobs(
 /// Report failed jobs
 ///
 /// Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
-/// dead letter.
+/// dead letter. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/fail", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = FailRequest,
     responses((status = 200, description = "The results", body = LeaseResults),

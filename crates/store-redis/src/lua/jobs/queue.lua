@@ -58,6 +58,12 @@ do
     return cmsgpack.unpack(packed)
   end
 
+  local function state_of(record)
+    if record.ended_at then return record.unknown and 'unknown' or record.reason and 'failed' or 'completed' end
+    if record.since then return 'running' end
+    return record.failed_attempts and 'retrying' or 'queued'
+  end
+
   -- Executes the deferred commands.
   local function flush()
     if not deferred[1] then return end
@@ -762,10 +768,23 @@ do
     return dead_letter(id, record, turn, reason)
   end
 
+  -- J9: whether an equal settlement, whose reply may have been lost, has ended the last lease of a job.
+  local function is_repeated_settlement(record, details)
+    if record.since or record.receive_count ~= details.receive_count then return false end
+    local attempt = record.attempts and record.attempts[#record.attempts]
+    if attempt and attempt.receive_count ~= record.receive_count then attempt = nil end
+    local outcome = details.outcome
+    if outcome == 'later' or outcome == 'requeued' then return not attempt end
+    -- It replaces an unknown outcome (H8).
+    if outcome == 'failed' and record.unknown then return false end
+    return attempt and attempt.reason == details.reason and attempt.status == details.status
+  end
+
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
   function jobs.settle(id, details, response)
     local packed = read(id)
     local found = packed and cmsgpack.unpack(packed)
+    if found and is_repeated_settlement(found, details) then return state_of(found) end
     if found and found.unknown and found.receive_count == details.receive_count then
       return settle_late(id, found, details, response)
     end
@@ -795,13 +814,8 @@ do
       return
     end
     local record = cmsgpack.unpack(packed)
-    local state, due, before = nil, -1, 0
-    if record.ended_at then
-      state = record.unknown and 'unknown' or record.reason and 'failed' or 'completed'
-    elseif record.since then
-      state = 'running'
-    else
-      state = record.failed_attempts and 'retrying' or 'queued'
+    local state, due, before = state_of(record), -1, 0
+    if not record.ended_at and not record.since then
       local turn = turn_of(id, record)
       -- A job that waits for its group is not ready.
       due = tonumber(call('ZSCORE', READY, turn)) or record.due or record.enqueued_at

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::LEASE_SECONDS;
 use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
 use super::results::{JobResponse, Progress};
 use super::schedule::JobSchedule;
-use super::webhook::WebhookEvent;
+use super::settings::JobQueueSettings;
+use super::webhook::{WebhookEvent, WebhookEventType, WebhookSubject};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -227,6 +229,35 @@ pub struct Settlement {
     pub lease: Lease,
     /// How it ends.
     pub outcome: Outcome,
+}
+
+impl Settlement {
+    /// The event that this settlement causes, if the job is in this state then: it failed for good, or the outcome of the held order
+    /// became unknown. A repeated settlement causes the same event. A job that delivers events causes none, so that failing
+    /// webhooks don't feed themselves. The event contains neither payload nor response (J19).
+    #[must_use]
+    pub fn webhook_event(&self, settings: &JobQueueSettings, state: JobState, at: Micros) -> Option<WebhookEvent> {
+        let event_type = match state {
+            JobState::Failed => WebhookEventType::JobDeadLettered,
+            JobState::Unknown => WebhookEventType::OrderOutcomeUnknown,
+            JobState::Queued | JobState::Running | JobState::Retrying | JobState::Completed => return None,
+        };
+        if settings.webhook.is_some() {
+            return None;
+        }
+        let Lease { job, receive_count } = self.lease;
+        let subject = WebhookSubject::Job(settings.id.clone(), job);
+        let event = WebhookEvent::new(event_type, settings.tenant.clone(), subject, at);
+        let event = WebhookEvent { occasion: receive_count, ..event };
+        Some(match &self.outcome {
+            Outcome::Failed(Failure { reason, status, .. })
+            | Outcome::Unknown(Failure { reason, status, .. })
+            | Outcome::FailedForGood(Failure { reason, status, .. }) => {
+                event.with("reason", json!(reason)).with("status", *status)
+            }
+            Outcome::Acknowledged(_) | Outcome::Later { .. } | Outcome::Requeued => event,
+        })
+    }
 }
 
 /// What became of a settlement.

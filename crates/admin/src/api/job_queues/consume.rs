@@ -20,6 +20,7 @@ use vestibule_core::jobs::{
     Extension, Failure, FailureReason, JOB_BATCH, JobBackendError, JobId, JobState, JobTargetKind, Lease, LeasedJob,
     Outcome, RESPONSE_KEPT, Received, Settled, Settlement,
 };
+use vestibule_core::{Clock as _, SystemClock};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use super::service::find_editable;
@@ -358,11 +359,20 @@ async fn settle(
     let settlement = |(handle, outcome): &(String, Outcome)| {
         Some(Settlement { lease: handle.parse::<ReceiptHandle>().ok()?.0, outcome: outcome.clone() })
     };
+    let settings = &cached.settings;
     let settlements: Vec<_> = outcomes.iter().filter_map(settlement).collect();
-    let settled = job_queues.backend().settle(&cached.settings, settlements).await;
+    let settled = job_queues.backend().settle(settings, settlements.clone()).await;
     let settled = settled.map_err(|error| Problem::of_job_write(&error))?;
     // The next jobs of their groups can start.
-    job_queues.wake(&cached.settings.id).notify_one();
+    job_queues.wake(&settings.id).notify_one();
+    let now = admin.now().await.unwrap_or_else(|_| SystemClock::new().now());
+    for (settlement, settled) in settlements.iter().zip(&settled) {
+        if let Settled::Now(state) = settled
+            && let Some(event) = settlement.webhook_event(settings, *state, now)
+        {
+            job_queues.publish(&event).await;
+        }
+    }
     let states = settled.into_iter().map(|settled| match settled {
         Settled::Now(state) => Some(state),
         Settled::NotLeased => None,

@@ -139,7 +139,20 @@ impl Visitor {
     ///
     /// The response without a stream.
     pub async fn event_stream(&mut self, path: &str) -> Result<EventStream, Box<TestResponse>> {
-        let request = script(Method::GET, path).header(ACCEPT, "text/event-stream").header("accept-encoding", "gzip");
+        self.open_event_stream(script(Method::GET, path)).await
+    }
+
+    /// Opens a stream of events again, as a client that has lost its connection after this event.
+    ///
+    /// # Errors
+    ///
+    /// The response without a stream.
+    pub async fn event_stream_after(&mut self, path: &str, id: &str) -> Result<EventStream, Box<TestResponse>> {
+        self.open_event_stream(script(Method::GET, path).header("last-event-id", id)).await
+    }
+
+    async fn open_event_stream(&mut self, request: Builder) -> Result<EventStream, Box<TestResponse>> {
+        let request = request.header(ACCEPT, "text/event-stream").header("accept-encoding", "gzip");
         let request = self.dress(request.body(Full::default()).unwrap());
         let response = timeout(TIMEOUT, self.client.request(request)).await.expect("an answer in time").unwrap();
         let (parts, body) = response.into_parts();

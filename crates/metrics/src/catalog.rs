@@ -106,9 +106,11 @@ metrics! {
     WAIT = HISTOGRAM "vestibule_queue_wait_seconds" QUEUE, "Wait of admitted sessions in seconds.";
 
     JOB_QUEUE_JOBS = GAUGE "vestibule_job_queue_jobs" &["job_queue", "state"],
-        "Jobs by state: waiting, running or dead.";
+        "Jobs by state: ready, delayed, running or dead.";
     JOB_QUEUE_OLDEST_AGE = GAUGE "vestibule_job_queue_oldest_age_seconds" JOB_QUEUE,
         "Seconds since the oldest job that is not finished was accepted; 0 without one.";
+    JOB_QUEUE_BLOCKED_GROUP_AGE = GAUGE "vestibule_job_queue_blocked_group_age_seconds" JOB_QUEUE,
+        "Seconds for which the first job of a group has failed while others of the group wait; of the group blocked longest, 0 without one.";
     JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
         "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, canceled, replayed or refused.";
     SCHEDULE_LAST_SUCCESS = GAUGE "vestibule_schedule_last_success_timestamp_seconds" &["job_queue", "schedule"],

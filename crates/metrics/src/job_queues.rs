@@ -14,8 +14,8 @@ use vestibule_core::{Micros, ScheduleId, StoreError};
 use vestibule_runtime::{CachedJobQueue, JobQueues, last_run, schedule_key};
 
 use crate::catalog::{
-    JOB_DURATION, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS, SCHEDULE_LAST_SUCCESS, SCHEDULE_MISSED,
-    WEBHOOK_EVENTS_DROPPED,
+    JOB_DURATION, JOB_QUEUE_BLOCKED_GROUP_AGE, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS, SCHEDULE_LAST_SUCCESS,
+    SCHEDULE_MISSED, WEBHOOK_EVENTS_DROPPED,
 };
 use crate::family::MetricFamilyBuilder;
 
@@ -102,13 +102,20 @@ impl ScrapedJobQueues {
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {
         let (mut jobs, mut ages) =
             (MetricFamilyBuilder::new(&JOB_QUEUE_JOBS), MetricFamilyBuilder::new(&JOB_QUEUE_OLDEST_AGE));
+        let mut blocked = MetricFamilyBuilder::new(&JOB_QUEUE_BLOCKED_GROUP_AGE);
         let mut events = MetricFamilyBuilder::new(&JOBS);
         for (id, stats) in &self.stats {
             let id = id.as_str();
-            for (state, count) in [("waiting", stats.waiting), ("running", stats.running), ("dead", stats.dead)] {
+            for (state, count) in [
+                ("ready", stats.ready),
+                ("delayed", stats.waiting.saturating_sub(stats.ready)),
+                ("running", stats.running),
+                ("dead", stats.dead),
+            ] {
                 jobs.add(&[id, state], count as f64);
             }
             ages.add(&[id], stats.oldest_age.unwrap_or(0) as f64);
+            blocked.add(&[id], stats.blocked_group.map_or(0, |group| group.age) as f64);
             let counters = stats.counters;
             for (event, count) in [
                 ("enqueued", counters.enqueued),
@@ -138,7 +145,7 @@ impl ScrapedJobQueues {
         for (id, count) in &self.dropped_events {
             dropped.add(&[id.as_str()], *count as f64);
         }
-        [jobs, ages, events, successes, missed, dropped].into_iter().filter_map(MetricFamilyBuilder::finish)
+        [jobs, ages, blocked, events, successes, missed, dropped].into_iter().filter_map(MetricFamilyBuilder::finish)
     }
 }
 

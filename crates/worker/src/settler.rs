@@ -41,13 +41,14 @@ async fn settle(
 ) {
     while !batch.is_empty() {
         let settlement = |(held, outcome): &Ended| Settlement { lease: held.lease, outcome: outcome.clone() };
-        match backend.settle(settings, batch.iter().map(settlement).collect()).await {
+        let settlements: Vec<_> = batch.iter().map(settlement).collect();
+        match backend.settle(settings, settlements.clone()).await {
             Ok(settled) => {
-                for ((held, outcome), settled) in batch.iter().zip(settled) {
+                for (settlement, settled) in settlements.iter().zip(settled) {
                     if let Settled::Now(state) = settled {
-                        events.settled(settings, held.lease.job, outcome, state);
+                        events.settled(settings, settlement, state);
                     }
-                    record(settings, counters, held, outcome, settled);
+                    record(settings, counters, settlement, settled);
                 }
                 return;
             }
@@ -69,15 +70,16 @@ async fn settle(
     }
 }
 
-fn record(settings: &JobQueueSettings, counters: &CallCounters, held: &HeldLease, outcome: &Outcome, settled: Settled) {
+fn record(settings: &JobQueueSettings, counters: &CallCounters, settlement: &Settlement, settled: Settled) {
+    let job = settlement.lease.job;
     match settled {
         Settled::Now(state) => {
-            counters.count(outcome);
-            debug!(job_queue = %settings.id, job = %held.lease.job, ?state, "job settled");
+            counters.count(&settlement.outcome);
+            debug!(job_queue = %settings.id, %job, ?state, "job settled");
         }
         Settled::NotLeased => {
             counters.count_lost();
-            warn!(job_queue = %settings.id, job = %held.lease.job, "the lease has ended; the outcome is ignored");
+            warn!(job_queue = %settings.id, %job, "the lease has ended; the outcome is ignored");
         }
     }
 }

@@ -107,7 +107,7 @@ export interface paths {
         /**
          * Acknowledge jobs
          * @description Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
-         *     received again.
+         *     received again. A repeated request has the same results.
          */
         post: operations["acknowledge_jobs"];
         delete?: never;
@@ -253,7 +253,7 @@ export interface paths {
         /**
          * Report failed jobs
          * @description Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
-         *     dead letter.
+         *     dead letter. A repeated request has the same results.
          */
         post: operations["fail_jobs"];
         delete?: never;
@@ -1705,6 +1705,16 @@ export interface components {
             /** @description The signature of the round, in hexadecimal digits. */
             signature: string;
         };
+        /** @description A group whose later jobs wait because its first one fails. */
+        BlockedGroupView: {
+            /**
+             * Format: int64
+             * @description Seconds since an attempt of that job ended without success for the first time.
+             */
+            age: number;
+            /** @description ID of the first job of the group. */
+            job_id: string;
+        };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
         /** @description A client that a rule classifies. */
@@ -2581,6 +2591,7 @@ export interface components {
              * @description Completed jobs.
              */
             acknowledged: number;
+            blocked_group?: components["schemas"]["BlockedGroupView"] | null;
             /**
              * Format: int64
              * @description Size of all payloads together, in bytes.
@@ -2621,6 +2632,11 @@ export interface components {
              * @description Until when a handler's `Retry-After` pauses the job queue, in seconds since 1970; `null` if it does not.
              */
             paused_until?: number | null;
+            /**
+             * Format: int64
+             * @description Of the waiting jobs, those that can start now. The others wait for a time, for a retry, or for the first job of their group.
+             */
+            ready: number;
             /**
              * Format: int64
              * @description Jobs that were returned without an attempt.

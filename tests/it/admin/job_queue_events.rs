@@ -11,6 +11,7 @@ on_memory_and_redis! {
     schedules_are_listed_and_run,
     webhook_is_tested,
     changes_of_queues_are_webhook_events,
+    dead_letter_of_a_consumer_is_a_webhook_event,
 }
 
 async fn schedules_are_listed_and_run(backoffice: Backoffice) {
@@ -137,4 +138,31 @@ async fn changes_of_queues_are_webhook_events(backoffice: Backoffice) {
     for none in ["other.fifo", "foreign.fifo", "named.fifo"] {
         assert_eq!(waiting_payloads(&backoffice, none).await, Vec::<Value>::new(), "{none}");
     }
+}
+
+/// J19, W1.
+async fn dead_letter_of_a_consumer_is_a_webhook_event(backoffice: Backoffice) {
+    let webhook = json!({ "webhook": { "event_types": ["job.dead_lettered"] } });
+    let pulled = json!({ "target": { "kind": "pull" } });
+    import(&backoffice, &[job_queue("hooks.fifo", &webhook), job_queue("stock", &pulled)]).await;
+    let mut root = backoffice.root();
+    let jobs = json!({ "jobs": [{ "payload": 1 }, { "payload": 2 }] });
+    assert_eq!(root.post("/job-queues/stock/jobs/batch", jobs).await.status, 202);
+    let received = root.post("/job-queues/stock/receive", json!({})).await.json()["jobs"].clone();
+    let failed = json!({ "jobs": [
+        { "receipt_handle": received[0]["receipt_handle"], "reason": "ada@example.com is unknown", "permanent": true },
+        { "receipt_handle": received[1]["receipt_handle"] },
+    ] });
+    // A repeated request is no other event.
+    for _ in 0..2 {
+        backoffice.advance_seconds(1);
+        let failed = root.post("/job-queues/stock/fail", failed.clone()).await.json();
+        let states = [&failed["results"][0]["state"], &failed["results"][1]["state"]];
+        assert_eq!(states, ["failed", "retrying"], "{failed}");
+    }
+    let data = json!({
+        "tenant": "acme", "job_queue": "stock", "job_id": received[0]["job_id"], "reason": "permanent", "status": null,
+    });
+    let expected = json!({ "type": "job.dead_lettered", "timestamp": null, "data": data });
+    assert_eq!(waiting_payloads(&backoffice, "hooks.fifo").await, [expected]);
 }

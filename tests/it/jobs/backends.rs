@@ -81,12 +81,15 @@ suite! {
         j05_groups_take_turns not on SQS: Order,
         j06_groups_run_in_parallel,
         j06_failing_group_blocks_itself,
+        blocked_group_is_reported,
+        blocked_group_is_found_among_the_oldest_jobs not on SQS: Order,
     }
     dispatch {
         j08_standard_runs_in_parallel,
         j08_longest_due_starts_first,
         j08_receive_count_never_decreases,
         j08_rate_limits_starts,
+        jobs_that_can_start_are_counted not on SQS: Ahead,
         j08_next_due_is_exact not on SQS: NextDue,
         j08_jobs_ahead_are_counted not on SQS: Ahead,
         j13_paused_job_queue_starts_nothing,
@@ -95,6 +98,7 @@ suite! {
     attempts {
         j09_expired_lease_is_a_failed_attempt,
         j09_old_lease_is_refused,
+        j09_repeated_settlement_is_answered_again,
         j09_extension_keeps_the_lease,
         j09_pulled_job_is_leased_for_its_timeout,
         j10_failed_job_is_retried,

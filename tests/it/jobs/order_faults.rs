@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
-use vestibule_tests::{TestResponse, Visitor, wait_until};
+use vestibule_core::jobs::{JobBackend as _, Resolution};
+use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_tests::{Redis, TestResponse, Visitor, wait_until};
 
+use super::backends::fixture::settings_of;
 use super::held_orders::{HOST, LIMIT, form, location, script, serve};
 
 /// What the site does with an order.
@@ -27,6 +31,8 @@ enum Fault {
     Status(u16),
     /// It never answers.
     Silence,
+    /// The connection breaks after the first order was read; the next ones are placed.
+    ResetOnce,
 }
 
 /// A site that lets visitors in and fails with every order. It counts the connections with orders.
@@ -51,11 +57,15 @@ async fn answer(mut connection: TcpStream, fault: Fault, orders: Arc<AtomicUsize
         respond(&mut connection, "200 OK", "origin").await;
         return;
     }
-    orders.fetch_add(1, Ordering::SeqCst);
+    let earlier = orders.fetch_add(1, Ordering::SeqCst);
     match fault {
+        Fault::ResetOnce if earlier > 0 => {
+            read(&mut connection, usize::MAX).await;
+            respond(&mut connection, "200 OK", "placed").await;
+        }
         Fault::ResetAtOnce => {}
         Fault::ResetInBody => read(&mut connection, 600).await,
-        Fault::ResetAfterBody => read(&mut connection, usize::MAX).await,
+        Fault::ResetAfterBody | Fault::ResetOnce => read(&mut connection, usize::MAX).await,
         Fault::ResetInResponse => {
             read(&mut connection, usize::MAX).await;
             let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nplaced").await;
@@ -150,4 +160,49 @@ async fn order_that_the_site_refuses_for_now_is_sent_again_and_then_not_placed()
         assert!(page.text().contains("Your order was not placed"), "{status}: {}", page.text());
         assert_eq!(orders.load(Ordering::SeqCst), 4, "the visitor can submit it again");
     }
+}
+
+#[tokio::test]
+async fn retry_always_sends_an_order_again_that_may_have_arrived() {
+    let always = "retry = \"always\"\nmax_attempts = 2\n";
+    let (url, orders) = site(Fault::ResetOnce).await;
+    let (address, _program) = serve(&url, 10, "", always, &["--state", "state"]).await;
+    let placed = visitor(&address).await.request(script("/checkout"), "ticket=a").await;
+    assert_eq!((placed.status, placed.text()), (StatusCode::OK, "placed"));
+    assert_eq!(orders.load(Ordering::SeqCst), 2);
+
+    let (url, orders) = site(Fault::ResetAfterBody).await;
+    let (address, _program) = serve(&url, 10, "", always, &["--state", "state"]).await;
+    let page = outcome(&mut visitor(&address).await).await;
+    assert!(page.text().contains("We don’t know whether your order was placed"), "{}", page.text());
+    assert_eq!(orders.load(Ordering::SeqCst), 2, "after the last attempt nobody knows, either");
+}
+
+#[tokio::test]
+async fn visitor_reads_what_became_of_an_unknown_order() {
+    let (redis, (url, orders)) = (Redis::start().await, site(Fault::ResetAfterBody).await);
+    let (address, _program) = serve(&url, 10, "", "", &["--state", "state", "--store", &redis.url()]).await;
+    let mut visitor = visitor(&address).await;
+    let page = outcome(&mut visitor).await;
+    assert!(page.text().contains("We don’t know whether your order was placed"), "{}", page.text());
+    let submitted = async |visitor: &mut Visitor| visitor.request(script("/checkout"), "x".repeat(100_000)).await;
+    let unknown = submitted(&mut visitor).await;
+    let id = unknown.json()["params"]["job_id"].as_str().unwrap().to_owned();
+    let (settings, job) = (settings_of("orders.fifo", &json!({ "target": { "kind": "origin" } })), id.parse().unwrap());
+    let jobs = RedisJobs::connect(&redis.url(), RedisOptions::default()).unwrap();
+
+    assert!(jobs.resolve(&settings, job, Resolution::Placed).await.unwrap());
+    let address_of_order = format!("/checkout?vestibule_job={id}");
+    let page = visitor.navigate(&address_of_order).await;
+    assert!(page.text().contains("Your order was placed"), "{}", page.text());
+    assert!(!page.text().contains("We don’t know"), "{}", page.text());
+    let again = submitted(&mut visitor).await;
+    assert_eq!((again.status, &again.json()["code"]), (StatusCode::CONFLICT, &"order_already_submitted".into()));
+    assert_eq!(orders.load(Ordering::SeqCst), 1, "an order that was placed is not sent again");
+
+    assert!(jobs.resolve(&settings, job, Resolution::NotPlaced).await.unwrap());
+    let page = visitor.navigate(&address_of_order).await;
+    assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+    outcome(&mut visitor).await;
+    assert_eq!(orders.load(Ordering::SeqCst), 2, "it can be submitted again");
 }

@@ -7,9 +7,9 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Request, StatusCode};
 use tokio::io::AsyncWriteExt as _;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
-use vestibule_tests::{Origin, Program, TestResponse, Visitor, WebSocket, free_port, wait_until};
+use vestibule_tests::{Origin, Program, Redis, TestResponse, Visitor, WebSocket, free_port, wait_until};
 
 const LIMIT: Duration = Duration::from_secs(20);
 const HOST: &str = "shop.example";
@@ -28,6 +28,10 @@ impl Site {
     }
 
     async fn open_with(quota: u64, more: &str) -> Self {
+        Self::launch(quota, more, &[]).await
+    }
+
+    async fn launch(quota: u64, more: &str, options: &[&str]) -> Self {
         let origin = Origin::start();
         let address = format!("127.0.0.1:{}", free_port());
         let folder = tempfile::tempdir().unwrap();
@@ -54,7 +58,7 @@ impl Site {
         let url = format!("http://{address}");
         let arguments =
             ["serve", "--listen", &address, "--state", "state", "--public-url", &url, "--settings", &settings];
-        let mut program = Program::vestibule(&arguments).start();
+        let mut program = Program::vestibule(&[&arguments[..], options].concat()).start();
         program.until_healthy(&address).await;
         Self { origin, address, _program: program }
     }
@@ -273,6 +277,66 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     let status = visitor.fetch(&location).await.json();
     assert_eq!(status["progress"][0]["message"]["status"], "preparing", "{status}");
     assert_eq!(code(&handler.request(report(&target), "1").await), (410, "lease_ended".to_owned()));
+}
+
+#[tokio::test]
+async fn last_event_id_resumes_after_a_message() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
+    let events = format!("{}/events", accepted.header("location").unwrap());
+    let mut call = None;
+    wait_until("the handler is called", LIMIT, async || {
+        call = site.origin.requests().into_iter().find(|request| request.uri.path() == "/slow");
+        call.is_some()
+    })
+    .await;
+    let url = call.unwrap().headers["vestibule-progress-url"].to_str().unwrap().to_owned();
+    let target = url.strip_prefix(&format!("http://{}", site.address)).unwrap().to_owned();
+    let mut handler = Visitor::new(&site.address, HOST);
+    for message in ["1", "2", "3"] {
+        let reported = handler.request(Request::post(target.clone()), message).await;
+        assert_eq!(reported.status, StatusCode::NO_CONTENT);
+    }
+    for (last, expected) in [("2", vec![3]), ("3", vec![]), ("nonsense", vec![1, 2, 3])] {
+        let mut stream = visitor.event_stream_after(&events, last).await.unwrap();
+        let (mut messages, mut state) = (Vec::new(), serde_json::Value::Null);
+        while let Some(event) = stream.event().await {
+            match event["message"].as_u64() {
+                Some(message) => messages.push(message),
+                None => state = event["state"].clone(),
+            }
+        }
+        assert_eq!((messages, state), (expected, "completed".into()), "after {last}");
+    }
+}
+
+#[tokio::test]
+async fn followers_of_a_job_share_its_reads() {
+    let redis = Redis::start().await;
+    let site = Site::launch(10, "", &["--store", &redis.url(), "--no-worker"]).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("mails", "text/plain"), "hello").await;
+    let events = format!("{}/events", accepted.header("location").unwrap());
+    // A stream reads when it opens.
+    let reads_of_three_seconds = async || {
+        let before = redis.calls("fcall").await;
+        sleep(Duration::from_secs(3)).await;
+        redis.calls("fcall").await - before
+    };
+    let mut streams = vec![visitor.event_stream(&events).await.unwrap()];
+    let alone = reads_of_three_seconds().await;
+    assert!(alone >= 8, "one read every 250 ms: {alone}");
+    for _ in 1..32 {
+        streams.push(visitor.event_stream(&events).await.unwrap());
+    }
+    let together = reads_of_three_seconds().await;
+    assert!(together <= alone + 8, "{together} reads for 32 followers, {alone} for one");
+    let refused = visitor.event_stream(&events).await.err().unwrap();
+    assert_eq!(code(&refused), (503, "too_many_followers".to_owned()));
+    for stream in &mut streams {
+        assert_eq!(stream.event().await.unwrap()["state"], "queued");
+    }
 }
 
 #[tokio::test]

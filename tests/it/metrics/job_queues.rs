@@ -81,11 +81,12 @@ async fn samples_are_the_counts_of_the_backend() {
     let settlements = leases.iter().zip(outcomes).map(|(lease, outcome)| Settlement { lease: *lease, outcome });
     let settlements: Vec<_> = settlements.collect();
     backend.settle(&mails, settlements.clone()).await.unwrap();
-    backend.settle(&mails, settlements[..1].to_vec()).await.unwrap();
+    let contradiction = Settlement { lease: leases[0], outcome: Outcome::Requeued };
+    backend.settle(&mails, vec![contradiction]).await.unwrap();
 
     let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
     let value = |name: &str, labels: &[(&str, &str)]| found.value(name, labels);
-    for (state, count) in [("waiting", 3.0), ("running", 1.0), ("dead", 1.0)] {
+    for (state, count) in [("ready", 2.0), ("delayed", 1.0), ("running", 1.0), ("dead", 1.0)] {
         let labels = [("job_queue", "mails"), ("state", state)];
         assert_eq!(value("vestibule_job_queue_jobs", &labels), Some(count), "{state}");
     }
@@ -111,6 +112,29 @@ async fn samples_are_the_counts_of_the_backend() {
     assert_eq!((dropped("mails"), dropped("idle.fifo")), (Some(2.0), None), "the job queue was full");
     assert_eq!(value("vestibule_up", &[]), Some(1.0));
     assert!(!found.types.contains_key("vestibule_job_duration_seconds"), "no call yet");
+}
+
+#[tokio::test]
+async fn blocked_group_has_its_age() {
+    let clock = Arc::new(ManualClock::at(START));
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(clock.clone())), &["idle.fifo", "updates.fifo"]).await;
+    let updates = job_queues.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let backend = job_queues.backend();
+    let in_group = |text| NewJob { group: Some("user-17".parse().unwrap()), ..job(text) };
+    backend.enqueue(&updates, vec![in_group("one"), in_group("two")]).await.unwrap();
+    let lease = backend.receive(&updates, 1).await.unwrap().jobs[0].lease;
+    let failure = Failure { reason: FailureReason::Timeout, status: None, response: Vec::new() };
+    backend.settle(&updates, vec![Settlement { lease, outcome: Outcome::Failed(failure) }]).await.unwrap();
+    clock.advance(45_000_000);
+
+    let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
+    for (id, age) in [("updates.fifo", 45.0), ("idle.fifo", 0.0)] {
+        assert_eq!(
+            found.value("vestibule_job_queue_blocked_group_age_seconds", &[("job_queue", id)]),
+            Some(age),
+            "{id}"
+        );
+    }
 }
 
 #[tokio::test]

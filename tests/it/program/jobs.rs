@@ -1,7 +1,14 @@
 //! `vestibule push`, `jobs`, `schedules`, `webhooks` and `work`: clients of the API, and a worker alone.
 
-use serde_json::json;
-use vestibule_tests::Program;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule_core::fields::Object as _;
+use vestibule_core::jobs::{
+    Failure, FailureReason, JobBackend as _, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement,
+};
+use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_tests::{Origin, Program, Redis, free_port, wait_until};
 
 use crate::admin::backoffice::Backoffice;
 
@@ -27,6 +34,44 @@ impl Jobs {
     async fn run(&self, arguments: &[&str]) -> (i32, String) {
         run(&format!("http://{}/", self.backoffice.admin.address()), &self.token, arguments).await
     }
+
+    /// Enqueues jobs of `mails`.
+    async fn enqueue(&self, count: u8) {
+        let jobs = self.backoffice.admin.jobs();
+        let settings = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+        for _ in 0..count {
+            jobs.enqueue(&settings, vec![job()]).await.unwrap();
+        }
+    }
+
+    /// Makes dead letters of all jobs of `mails`, and returns their IDs.
+    async fn kill_all(&self) -> Vec<String> {
+        let jobs = self.backoffice.admin.jobs();
+        let settings = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+        let failure = Failure { reason: FailureReason::Permanent, status: Some(410), response: Vec::new() };
+        let mut ids = Vec::new();
+        loop {
+            let received = jobs.backend().receive(&settings, 10).await.unwrap().jobs;
+            if received.is_empty() {
+                return ids;
+            }
+            let leases = received.iter().map(|job| job.lease);
+            let settlements =
+                leases.map(|lease| Settlement { lease, outcome: Outcome::FailedForGood(failure.clone()) }).collect();
+            jobs.backend().settle(&settings, settlements).await.unwrap();
+            ids.extend(received.iter().map(|job| job.lease.job.to_string()));
+        }
+    }
+
+    /// The numbers of waiting jobs and dead letters of `mails`.
+    async fn counts(&self) -> (Value, Value) {
+        let stats = self.backoffice.root().get("/job-queues/mails/stats").await.json();
+        (stats["waiting"].clone(), stats["dead"].clone())
+    }
+}
+
+fn job() -> NewJob {
+    NewJob::new(JobId::random(), Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() })
 }
 
 async fn run(url: &str, token: &str, arguments: &[&str]) -> (i32, String) {
@@ -89,6 +134,88 @@ async fn schedules_run_and_webhooks_are_tested() {
         let (status, shown) = jobs.run(&["jobs", "show", "mails", id.trim()]).await;
         assert_eq!((status, shown.contains("queued")), (0, true), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn dead_letters_are_retried() {
+    let jobs = Jobs::start().await;
+    // More than one request replays.
+    jobs.enqueue(203).await;
+    let dead = jobs.kill_all().await;
+    assert_eq!(jobs.counts().await, (json!(0), json!(203)));
+    let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[0], &dead[1]]).await;
+    assert_eq!((status, said.contains("2 jobs of mails run again")), (0, true), "{said}");
+    assert_eq!(jobs.counts().await, (json!(2), json!(201)));
+    let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[1], &dead[2]]).await;
+    assert_eq!((status, said.contains("1 of the jobs are no dead letters of mails")), (1, true), "{said}");
+    let (status, said) = jobs.run(&["jobs", "retry", "mails", "--all"]).await;
+    assert_eq!((status, said.contains("200 jobs of mails run again")), (0, true), "{said}");
+    assert_eq!(jobs.counts().await, (json!(203), json!(0)));
+    let (status, said) = jobs.run(&["jobs", "retry", "mails"]).await;
+    assert_eq!((status, said.contains("<JOB>")), (2, true), "{said}");
+}
+
+#[tokio::test]
+async fn waiting_jobs_are_drained_after_a_confirmation() {
+    let jobs = Jobs::start().await;
+    jobs.enqueue(3).await;
+    let (status, said) = jobs.run(&["jobs", "drain", "mails"]).await;
+    assert_eq!((status, said.contains("pass --yes to confirm: The 3 waiting jobs")), (1, true), "{said}");
+    assert_eq!(jobs.counts().await.0, 3, "nothing is deleted without a confirmation");
+    let (status, said) = jobs.run(&["jobs", "drain", "mails", "--yes"]).await;
+    assert_eq!((status, said.contains("3 waiting jobs of mails deleted")), (0, true), "{said}");
+    assert_eq!(jobs.counts().await.0, 0);
+}
+
+#[tokio::test]
+async fn paused_job_queue_starts_no_jobs_until_it_is_resumed() {
+    let jobs = Jobs::start().await;
+    jobs.enqueue(1).await;
+    for (action, says, started) in
+        [("pause", "mails is paused", 0), ("pause", "mails is paused", 0), ("resume", "mails is resumed", 1)]
+    {
+        let (status, said) = jobs.run(&["jobs", action, "mails"]).await;
+        assert_eq!((status, said.contains(says)), (0, true), "{said}");
+        assert_eq!(jobs.kill_all().await.len(), started, "{action}");
+    }
+}
+
+#[tokio::test]
+async fn work_runs_the_jobs_of_other_processes() {
+    let (redis, origin) = (Redis::start().await, Origin::start());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("vestibule.toml");
+    let document = format!(
+        "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
+         [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
+         handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
+         [[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\nconcurrency = 1\n\
+         target = {{ kind = \"http\", url = \"{}/slow?1500\" }}\n",
+        origin.url(),
+        origin.url()
+    );
+    std::fs::write(&file, document).unwrap();
+    let (address, url) = (format!("127.0.0.1:{}", free_port()), redis.url());
+    let file = file.to_str().unwrap();
+    let arguments =
+        ["serve", "--listen", &address, "--state", "state", "--no-worker", "--store", &url, "--settings", file];
+    let mut serving = Program::vestibule(&arguments).start();
+    serving.until_healthy(&address).await;
+    let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+    let settings = JobQueueSettings::from_json(&json!({ "id": "mails", "tenant": "acme", "target": target })).unwrap();
+    let jobs = RedisJobs::connect(&url, RedisOptions::default()).unwrap();
+    jobs.enqueue(&settings, vec![job(), job()]).await.unwrap();
+
+    let mut worker = Program::vestibule(&["work", "--store", &url, "--state", "state"]).start();
+    let limit = Duration::from_secs(20);
+    wait_until("the handler is called", limit, async || origin.requests().len() == 1).await;
+    assert!(worker.terminate().await.success(), "{}", worker.log());
+    let stats = jobs.stats(&settings).await.unwrap();
+    assert_eq!((stats.counters.acknowledged, stats.counters.failed), (1, 0), "it waited for the call: {stats:?}");
+    assert_eq!((stats.waiting, stats.running), (1, 0), "no other job is started");
+    worker.restart();
+    let completed = async || jobs.stats(&settings).await.unwrap().counters.acknowledged == 2;
+    wait_until("the other job is completed", limit, completed).await;
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub trait JobBackend: Send + Sync {
     /// Extends leases. The answer says which of them are current. A consumer that sends a held order has it recorded here
     /// before (H7).
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError>;
-    /// Ends leases.
+    /// Ends leases. It can be repeated if its answer is lost (J9).
     async fn settle(
         &self,
         settings: &JobQueueSettings,

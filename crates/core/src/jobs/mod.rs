@@ -27,9 +27,9 @@ pub use schedule::{Cron, JobSchedule, MISSED_MAX, SCHEDULES_MAX, TimeZone};
 pub use settings::{CONCURRENCY_MAX, JobProducers, JobQueueSettings, JobRetry, PAYLOAD_MAX};
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{
-    Attempt, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason, JobCounters,
-    JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll, Resolution, Settled,
-    Settlement,
+    Attempt, BlockedGroup, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason,
+    JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll, Resolution,
+    Settled, Settlement,
 };
 pub use webhook::{JobWebhook, WebhookEvent, WebhookEventType, WebhookQueue, WebhookSubject};
 
@@ -59,6 +59,8 @@ pub const RESULT_KEPT: usize = 16 * 1024;
 pub const HELD_RESPONSE_MAX: usize = 256 * 1024;
 /// Seconds after its delivery for which the response to a held order is kept.
 pub const DELIVERED_SECONDS: u64 = 60;
+/// Number of the oldest unfinished jobs among which those are looked for that block their groups (J6).
+pub const BLOCKING_SEARCH: usize = 64;
 /// Maximum number of jobs that draining cancels at a time (J13).
 pub const DRAIN_BATCH: usize = 200;
 /// Maximum number of dead letters that replaying all of them puts back at a time (J14).

@@ -44,6 +44,8 @@ struct Job {
     receive_count: u64,
     failed_attempts: u64,
     phase: Phase,
+    /// When a lease of it ended without finishing it for the first time, so that it blocks its group.
+    put_back_at: Option<Micros>,
     /// Whether its current consumer has recorded that it sends the held order.
     is_sent: bool,
     /// Whether an attempt that was repeated may have placed the held order.
@@ -150,6 +152,7 @@ impl JobQueue {
             receive_count: 0,
             failed_attempts: 0,
             phase: Phase::Waiting { due: now.add_seconds(delay_seconds) },
+            put_back_at: None,
             is_sent: false,
             may_be_placed: false,
             resolution: None,

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::LEASE_SECONDS;
 use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
 use super::results::{JobResponse, Progress};
 use super::schedule::JobSchedule;
-use super::webhook::WebhookEvent;
+use super::settings::JobQueueSettings;
+use super::webhook::{WebhookEvent, WebhookEventType, WebhookSubject};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -229,10 +231,40 @@ pub struct Settlement {
     pub outcome: Outcome,
 }
 
+impl Settlement {
+    /// The event that this settlement causes, if the job is in this state then: it failed for good, or the outcome of the held order
+    /// became unknown. A repeated settlement causes the same event. A job that delivers events causes none, so that failing
+    /// webhooks don't feed themselves. The event contains neither payload nor response (J19).
+    #[must_use]
+    pub fn webhook_event(&self, settings: &JobQueueSettings, state: JobState, at: Micros) -> Option<WebhookEvent> {
+        let event_type = match state {
+            JobState::Failed => WebhookEventType::JobDeadLettered,
+            JobState::Unknown => WebhookEventType::OrderOutcomeUnknown,
+            JobState::Queued | JobState::Running | JobState::Retrying | JobState::Completed => return None,
+        };
+        if settings.webhook.is_some() {
+            return None;
+        }
+        let Lease { job, receive_count } = self.lease;
+        let subject = WebhookSubject::Job(settings.id.clone(), job);
+        let event = WebhookEvent::new(event_type, settings.tenant.clone(), subject, at);
+        let event = WebhookEvent { occasion: receive_count, ..event };
+        Some(match &self.outcome {
+            Outcome::Failed(Failure { reason, status, .. })
+            | Outcome::Unknown(Failure { reason, status, .. })
+            | Outcome::FailedForGood(Failure { reason, status, .. }) => {
+                event.with("reason", json!(reason)).with("status", *status)
+            }
+            Outcome::Acknowledged(_) | Outcome::Later { .. } | Outcome::Requeued => event,
+        })
+    }
+}
+
 /// What became of a settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// The job is now in this state.
+    /// The job is now in this state. A repeated settlement is answered in the same way, until the job is received again or
+    /// removed.
     Now(JobState),
     /// The lease is not the current one; nothing changed (J9).
     NotLeased,
@@ -405,11 +437,23 @@ pub struct JobCounters {
     pub refused: u64,
 }
 
+/// A group whose first job was put back without being finished, so that the later ones wait (J6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockedGroup {
+    /// Its first job.
+    pub job: JobId,
+    /// Seconds since the job was put back for the first time.
+    pub age: u64,
+}
+
 /// The statistics of a job queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobStats {
     /// Jobs that wait, for their turn or for a retry.
     pub waiting: u64,
+    /// Of those, the ones that can start now. The others wait for a time, for a retry, for the first job of their group, or for
+    /// their message.
+    pub ready: u64,
     /// Leased jobs.
     pub running: u64,
     /// Dead letters.
@@ -418,6 +462,8 @@ pub struct JobStats {
     pub bytes: u64,
     /// Seconds since the oldest job that is not finished was accepted; `None` if there is none.
     pub oldest_age: Option<u64>,
+    /// The group that has been blocked longest; only groups of the [`super::BLOCKING_SEARCH`] oldest jobs are considered.
+    pub blocked_group: Option<BlockedGroup>,
     /// Until when a handler's `Retry-After` pauses the job queue.
     pub paused_until: Option<Micros>,
     /// Counts since the job queue was created.

@@ -155,18 +155,18 @@ pub struct WebhookEvent {
     pub subject: WebhookSubject,
     /// When it happened.
     pub at: Micros,
-    /// What tells it from other events of its type and subject (W2): when it happened, or the instant of the statistics that
-    /// were compared with later ones.
-    pub instant: Micros,
+    /// What tells it from other events of its type and subject (W2): when it happened or the instant of the statistics that were
+    /// compared with later ones, in microseconds; of a job the receive count of the lease that ended.
+    pub occasion: u64,
     /// What happened.
     pub details: Map<String, Value>,
 }
 
 impl WebhookEvent {
-    /// An event without details that happened at an instant.
+    /// An event without details that happened at an instant, which is its occasion.
     #[must_use]
     pub fn new(event_type: WebhookEventType, tenant: TenantId, subject: WebhookSubject, at: Micros) -> Self {
-        Self { event_type, tenant, subject, at, instant: at, details: Map::new() }
+        Self { event_type, tenant, subject, at, occasion: at.0, details: Map::new() }
     }
 
     /// With a detail.
@@ -201,14 +201,14 @@ impl WebhookEvent {
         }
     }
 
-    /// What identifies it (W2). The instant is in hexadecimal digits, so that the longest ID fits.
+    /// What identifies it (W2). The occasion is in hexadecimal digits, so that the longest ID fits.
     pub(super) fn deduplication_id(&self) -> Option<DeduplicationId> {
         let subject = match &self.subject {
             WebhookSubject::Queue(queue) => queue.to_string(),
             WebhookSubject::JobQueue(job_queue) => job_queue.to_string(),
             WebhookSubject::Job(_, job) => job.to_string(),
         };
-        format!("{subject}/{}@{:x}", self.event_type.as_str(), self.instant.0).parse().ok()
+        format!("{subject}/{}@{:x}", self.event_type.as_str(), self.occasion).parse().ok()
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
         let reset = event(WebhookEventType::QueueReset, "tour");
         let later = WebhookEvent { at: Micros(reset.at.0 + 1), ..reset.clone() };
         assert_eq!(job(&reset), job(&later.with("epoch", 2)), "the same event, found again");
-        assert_ne!(job(&reset), job(&WebhookEvent { instant: Micros(reset.instant.0 + 1), ..reset.clone() }));
+        assert_ne!(job(&reset), job(&WebhookEvent { occasion: reset.occasion + 1, ..reset.clone() }));
         assert_ne!(job(&reset), job(&event(WebhookEventType::QueueReset, "tours")));
         assert_ne!(job(&reset), job(&event(WebhookEventType::QueueUpdated, "tour")));
         let longest = event(WebhookEventType::QueueStateChanged, &"q".repeat(63));

@@ -8,9 +8,9 @@ use fred::types::Value;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use vestibule_core::jobs::{
-    Attempt, Canceled, Detail, Drained, Enqueued, FailureReason, JobCounters, JobGroupId, JobId, JobParams,
-    JobResponse, JobState, JobStats, JobView, Lease, LeasedJob, Payload, Progress, ProgressAdded, ProgressMessage,
-    Received, ReplayedAll, Resolution, Settled,
+    Attempt, BlockedGroup, Canceled, Detail, Drained, Enqueued, FailureReason, JobCounters, JobGroupId, JobId,
+    JobParams, JobResponse, JobState, JobStats, JobView, Lease, LeasedJob, Payload, Progress, ProgressAdded,
+    ProgressMessage, Received, ReplayedAll, Resolution, Settled,
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
@@ -270,8 +270,15 @@ impl Reply {
 
     /// The reply of `stats.lua`.
     pub(super) fn job_stats(mut self) -> Result<JobStats, StoreError> {
-        let [waiting, running, dead, bytes] = [self.whole()?, self.whole()?, self.whole()?, self.whole()?];
+        let [waiting, ready] = [self.whole()?, self.whole()?];
+        let [running, dead, bytes] = [self.whole()?, self.whole()?, self.whole()?];
         let oldest_age = self.number()?.map(|micros| micros / MICROS_PER_SECOND);
+        let blocking = self.next_bytes()?.filter(|id| !id.is_empty());
+        let blocked_for = self.number()?;
+        let blocked_group = match blocking.zip(blocked_for) {
+            Some((id, micros)) => Some(BlockedGroup { job: job_id(&id)?, age: micros / MICROS_PER_SECOND }),
+            None => None,
+        };
         let paused_until = self.number()?.map(Micros);
         let fields: HashMap<String, Bytes> = self.value()?.convert().map_err(|error| corrupt("a hash", error))?;
         let count = |name: &str| match fields.get(name) {
@@ -292,6 +299,6 @@ impl Reply {
             replayed: count("replayed")?,
             refused: count("refused")?,
         };
-        Ok(JobStats { waiting, running, dead, bytes, oldest_age, paused_until, counters })
+        Ok(JobStats { waiting, ready, running, dead, bytes, oldest_age, blocked_group, paused_until, counters })
     }
 }

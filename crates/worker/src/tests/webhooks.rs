@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use vestibule_core::jobs::{Failure, FailureReason, JobId, JobState, Outcome};
+use vestibule_core::jobs::{Failure, FailureReason, JobId, JobState, Lease, Outcome, Settlement};
 
 use super::fixture::Fixture;
 use crate::webhooks::JobEvents;
@@ -42,7 +42,8 @@ async fn unknown_outcome_event_has_no_response() {
     let (events, publish) = JobEvents::new(fixture.job_queues.clone());
     let failure = Failure { reason: FailureReason::Timeout, status: None, response: b"ada@example.com".to_vec() };
     let id = JobId::random();
-    events.settled(&orders, id, &Outcome::Unknown(failure), JobState::Unknown);
+    let settlement = Settlement { lease: Lease { job: id, receive_count: 1 }, outcome: Outcome::Unknown(failure) };
+    events.settled(&orders, &settlement, JobState::Unknown);
     drop(events);
     publish.await;
     let call = fixture.handler.next().await;

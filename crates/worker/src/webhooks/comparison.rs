@@ -57,7 +57,7 @@ impl SeenQueue {
             let subject = WebhookSubject::Queue(queue.id.clone());
             let event = WebhookEvent::new(event_type, queue.tenant.clone(), subject, now.at);
             // Whoever compares with the same statistics finds the same event (W2).
-            let event = WebhookEvent { instant: self.at, ..event };
+            let event = WebhookEvent { occasion: self.at.0, ..event };
             event.with("waiting", now.waiting).with("active", stats.active).with("quota", stats.rules.quota)
         };
         let mut events = Vec::new();

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use tokio::sync::mpsc;
-use vestibule_core::jobs::{
-    Failure, JobId, JobQueueSettings, JobState, Outcome, WebhookEvent, WebhookEventType, WebhookSubject,
-};
+use vestibule_core::jobs::{JobQueueSettings, JobState, Settlement, WebhookEvent};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_runtime::JobQueues;
 
@@ -34,27 +31,9 @@ impl JobEvents {
         (Self { job_queues, waiting, clock: Arc::new(SystemClock::new()) }, publish)
     }
 
-    /// Tells that a job is settled. A job that delivers events causes none, so that failing webhooks don't feed themselves. Events
-    /// contain neither payloads nor responses (J19).
-    pub(crate) fn settled(&self, settings: &JobQueueSettings, job: JobId, outcome: &Outcome, state: JobState) {
-        let event_type = match state {
-            JobState::Failed => WebhookEventType::JobDeadLettered,
-            JobState::Unknown => WebhookEventType::OrderOutcomeUnknown,
-            JobState::Queued | JobState::Running | JobState::Retrying | JobState::Completed => return,
-        };
-        if settings.webhook.is_some() {
-            return;
-        }
-        let subject = WebhookSubject::Job(settings.id.clone(), job);
-        let event = WebhookEvent::new(event_type, settings.tenant.clone(), subject, self.clock.now());
-        let event = match outcome {
-            Outcome::Failed(Failure { reason, status, .. })
-            | Outcome::Unknown(Failure { reason, status, .. })
-            | Outcome::FailedForGood(Failure { reason, status, .. }) => {
-                event.with("reason", json!(reason)).with("status", *status)
-            }
-            Outcome::Acknowledged(_) | Outcome::Later { .. } | Outcome::Requeued => event,
-        };
+    /// Tells that a job is settled, and in which state it is now.
+    pub(crate) fn settled(&self, settings: &JobQueueSettings, settlement: &Settlement, state: JobState) {
+        let Some(event) = settlement.webhook_event(settings, state, self.clock.now()) else { return };
         if let Err(refused) = self.waiting.try_send(event) {
             self.job_queues.discard(&refused.into_inner());
         }

@@ -53,9 +53,15 @@ const sent = (requests: ApiRequest[], line: string) => requests.filter((request)
 
 test('statistics, counters and settings are shown', async () => {
   await open()
-  for (const shown of ['Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
+  for (const shown of ['Waiting5', 'Ready to start3', 'Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
     expect(text()).toContain(shown)
   }
+})
+
+test('a blocked group is shown with the job that blocks it', async () => {
+  await open('viewer', { [`GET ${QUEUE}`]: jobQueue({}, { blocked_group: { job_id: ID, age: 1_200 } }) })
+  expect(text()).toContain('A group has been blocked for 20 min')
+  expect(text()).toContain(`Job ${ID} is the first of its group`)
 })
 
 test('the statistics are read again', async () => {

@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     RETRY_AFTER_MAX, Settled,
 };
 
-use super::fixture::{JobsFixture, START, failure, job};
+use super::fixture::{JobsFixture, START, failure, job, response};
 
 pub(super) async fn j09_expired_lease_is_a_failed_attempt(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({}));
@@ -36,8 +36,42 @@ pub(super) async fn j09_old_lease_is_refused(fixture: &JobsFixture) {
     assert_eq!(queue.extend(&[old, new, unknown]).await, [false, true, false]);
     assert_eq!(queue.acknowledge(old).await, Settled::NotLeased, "an old lease settles nothing");
     assert_eq!(queue.acknowledge(new).await, Settled::Now(JobState::Completed));
-    assert_eq!(queue.acknowledge(new).await, Settled::NotLeased);
-    assert_eq!(queue.stats().await.counters.refused, 5);
+    assert_eq!(queue.stats().await.counters.refused, 4);
+}
+
+pub(super) async fn j09_repeated_settlement_is_answered_again(fixture: &JobsFixture) {
+    let later = Outcome::Later { seconds: 5, pauses: false };
+    for (outcome, state) in [
+        (Outcome::Acknowledged(Some(response(b"done"))), JobState::Completed),
+        (Outcome::Acknowledged(None), JobState::Completed),
+        (Outcome::Failed(failure()), JobState::Retrying),
+        (Outcome::FailedForGood(failure()), JobState::Failed),
+        (later, JobState::Queued),
+        (Outcome::Requeued, JobState::Queued),
+    ] {
+        let queue = fixture.standard(&json!({}));
+        queue.enqueue(job(1, None)).await;
+        let lease = queue.start_one().await;
+        assert_eq!(queue.settle(lease, outcome.clone()).await, Settled::Now(state));
+        let counters = queue.stats().await.counters;
+        assert_eq!(queue.settle(lease, outcome.clone()).await, Settled::Now(state), "{outcome:?}");
+        assert_eq!(queue.stats().await.counters, counters, "nothing happens again");
+        let timeout = Failure { reason: FailureReason::Timeout, ..failure() };
+        assert_eq!(queue.settle(lease, Outcome::Failed(timeout)).await, Settled::NotLeased, "after {outcome:?}");
+    }
+
+    let queue = fixture.standard(&json!({ "result_ttl": 60 }));
+    queue.enqueue(job(1, None)).await;
+    let old = queue.start_one().await;
+    queue.fail(old).await;
+    queue.advance_seconds(10);
+    let new = queue.start_one().await;
+    assert_eq!(queue.fail(old).await, Settled::NotLeased, "the job was received again");
+    queue.acknowledge(new).await;
+    queue.advance_seconds(59);
+    assert_eq!(queue.acknowledge(new).await, Settled::Now(JobState::Completed));
+    queue.advance_seconds(1);
+    assert_eq!(queue.acknowledge(new).await, Settled::NotLeased, "its result is not kept any more");
 }
 
 pub(super) async fn j09_extension_keeps_the_lease(fixture: &JobsFixture) {

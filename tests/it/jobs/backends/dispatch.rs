@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_core::jobs::{JOB_BATCH, NewJob, Outcome};
 
-use super::fixture::{JobsFixture, job};
+use super::fixture::{JobQueueFixture, JobsFixture, job};
 
 pub(super) async fn j08_standard_runs_in_parallel(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "concurrency": 3 }));
@@ -68,6 +68,28 @@ pub(super) async fn j08_rate_limits_starts(fixture: &JobsFixture) {
         queue.advance_micros(100_000);
     }
     assert_eq!(started, 21, "two at once, and two more per second for 9.9 seconds");
+}
+
+pub(super) async fn jobs_that_can_start_are_counted(fixture: &JobsFixture) {
+    let standard = fixture.standard(&json!({ "concurrency": 1 }));
+    standard.enqueue(NewJob { delay_seconds: 10, ..job(1, None) }).await;
+    standard.enqueue_numbers(2..=4, None).await;
+    let count = async |queue: &JobQueueFixture<'_>| {
+        let stats = queue.stats().await;
+        (stats.waiting, stats.ready, stats.running)
+    };
+    assert_eq!(count(&standard).await, (4, 3, 0));
+    let lease = standard.start_one().await;
+    assert_eq!(count(&standard).await, (3, 2, 1));
+    standard.fail(lease).await;
+    assert_eq!(count(&standard).await, (4, 2, 0), "one waits for its delay and one for its retry");
+    standard.advance_seconds(10);
+    assert_eq!(count(&standard).await, (4, 4, 0));
+
+    let fifo = fixture.fifo(&json!({}));
+    fifo.enqueue_numbers(1..=3, Some("a")).await;
+    fifo.enqueue_numbers(4..=4, Some("b")).await;
+    assert_eq!(count(&fifo).await, (4, 2, 0), "one job of each group");
 }
 
 pub(super) async fn j08_next_due_is_exact(fixture: &JobsFixture) {

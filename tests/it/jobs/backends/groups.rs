@@ -1,7 +1,7 @@
 //! Order within groups, and none between them: J5, J6.
 
 use serde_json::json;
-use vestibule_core::jobs::{JobState, Settled};
+use vestibule_core::jobs::{BLOCKING_SEARCH, BlockedGroup, Canceled, JobState, Outcome, Settled};
 
 use super::fixture::{JobsFixture, job};
 
@@ -75,4 +75,46 @@ pub(super) async fn j06_failing_group_blocks_itself(fixture: &JobsFixture) {
     assert_eq!(started, ["job 1"], "the failed job comes again before the next one");
     assert_eq!(queue.fail(leases[0]).await, Settled::Now(JobState::Failed));
     assert_eq!(queue.start().await.0, ["job 2"]);
+}
+
+pub(super) async fn blocked_group_is_reported(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "max_attempts": 3, "min_backoff": 60 }));
+    queue.enqueue_numbers(1..=2, Some("a")).await;
+    queue.enqueue_numbers(3..=3, Some("alone")).await;
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1", "job 3"]);
+    queue.advance_seconds(5);
+    assert_eq!(queue.stats().await.blocked_group, None, "the first attempt of job 1 is not over");
+    queue.fail(leases[1]).await;
+    queue.advance_seconds(5);
+    assert_eq!(queue.stats().await.blocked_group, None, "nothing waits behind job 3");
+    queue.settle(leases[0], Outcome::Later { seconds: 80, pauses: false }).await;
+    let job_1 = job(1, None).id;
+    let blocked = async |age| assert_eq!(queue.stats().await.blocked_group, Some(BlockedGroup { job: job_1, age }));
+    queue.advance_seconds(7);
+    blocked(7).await;
+    queue.advance_seconds(73);
+    let (_, leases) = queue.start().await;
+    let again = leases.into_iter().find(|lease| lease.job == job_1).unwrap();
+    blocked(80).await;
+    queue.fail(again).await;
+    queue.advance_micros(2_999_999);
+    blocked(82).await;
+    assert_eq!(queue.cancel(&[1]).await, [Canceled::Canceled]);
+    assert_eq!(queue.stats().await.blocked_group, None, "job 2 can start");
+}
+
+pub(super) async fn blocked_group_is_found_among_the_oldest_jobs(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({ "concurrency": 1000, "min_backoff": 60 }));
+    queue.enqueue_numbers(1..=BLOCKING_SEARCH as u64, Some("a")).await;
+    queue.enqueue_numbers(101..=102, Some("b")).await;
+    let (_, leases) = queue.start().await;
+    let of = |number| *leases.iter().find(|lease| lease.job == job(number, None).id).unwrap();
+    queue.fail(of(101)).await;
+    queue.advance_seconds(1);
+    assert_eq!(queue.stats().await.blocked_group, None, "64 jobs are older");
+    queue.fail(of(1)).await;
+    assert_eq!(queue.stats().await.blocked_group, Some(BlockedGroup { job: of(1).job, age: 0 }));
+    queue.cancel(&[1]).await;
+    assert_eq!(queue.stats().await.blocked_group, Some(BlockedGroup { job: of(101).job, age: 1 }));
 }

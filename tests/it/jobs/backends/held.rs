@@ -155,7 +155,9 @@ pub(super) async fn h08_late_result_replaces_unknown(fixture: &JobsFixture) {
     let lease = lapsed(&queue).await;
     assert_eq!(queue.settle(lease, Outcome::Requeued).await, Settled::NotLeased);
     assert_eq!(queue.settle(lease, lost()).await, Settled::NotLeased, "it stays unknown");
-    assert_eq!(queue.settle(lease, response(303)).await, Settled::Now(JobState::Completed));
+    for _ in 0..2 {
+        assert_eq!(queue.settle(lease, response(303)).await, Settled::Now(JobState::Completed));
+    }
     let view = queue.view(1).await.unwrap();
     assert_eq!((view.result.map(|it| it.status), view.reason), (Some(303), None));
     assert_eq!((view.attempts.len(), view.attempts[0].status, view.attempts[0].reason), (1, Some(303), None));

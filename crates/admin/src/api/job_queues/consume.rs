@@ -20,6 +20,7 @@ use vestibule_core::jobs::{
     Extension, Failure, FailureReason, JOB_BATCH, JobBackendError, JobId, JobState, JobTargetKind, Lease, LeasedJob,
     Outcome, RESPONSE_KEPT, Received, Settled, Settlement,
 };
+use vestibule_core::{Clock as _, SystemClock};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use super::service::find_editable;
@@ -299,7 +300,7 @@ pub(crate) struct LeaseResults {
 /// Acknowledge jobs
 ///
 /// Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
-/// received again.
+/// received again. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/acknowledge", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = AcknowledgeRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
@@ -319,7 +320,7 @@ pub(crate) async fn acknowledge_jobs(
 /// Report failed jobs
 ///
 /// Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
-/// dead letter.
+/// dead letter. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/fail", tag = "job queues",
     params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = FailRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
@@ -358,11 +359,20 @@ async fn settle(
     let settlement = |(handle, outcome): &(String, Outcome)| {
         Some(Settlement { lease: handle.parse::<ReceiptHandle>().ok()?.0, outcome: outcome.clone() })
     };
+    let settings = &cached.settings;
     let settlements: Vec<_> = outcomes.iter().filter_map(settlement).collect();
-    let settled = job_queues.backend().settle(&cached.settings, settlements).await;
+    let settled = job_queues.backend().settle(settings, settlements.clone()).await;
     let settled = settled.map_err(|error| Problem::of_job_write(&error))?;
     // The next jobs of their groups can start.
-    job_queues.wake(&cached.settings.id).notify_one();
+    job_queues.wake(&settings.id).notify_one();
+    let now = admin.now().await.unwrap_or_else(|_| SystemClock::new().now());
+    for (settlement, settled) in settlements.iter().zip(&settled) {
+        if let Settled::Now(state) = settled
+            && let Some(event) = settlement.webhook_event(settings, *state, now)
+        {
+            job_queues.publish(&event).await;
+        }
+    }
     let states = settled.into_iter().map(|settled| match settled {
         Settled::Now(state) => Some(state),
         Settled::NotLeased => None,

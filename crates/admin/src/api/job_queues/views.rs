@@ -11,7 +11,8 @@ use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Attempt, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload, Resolution,
+    Attempt, BlockedGroup, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload,
+    Resolution,
 };
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
@@ -77,6 +78,8 @@ impl JobQueueView {
 pub(crate) struct JobQueueStats {
     /// Jobs that wait, for their turn or for a retry.
     waiting: u64,
+    /// Of the waiting jobs, those that can start now. The others wait for a time, for a retry, or for the first job of their group.
+    ready: u64,
     /// Jobs that run.
     running: u64,
     /// Dead letters.
@@ -85,6 +88,8 @@ pub(crate) struct JobQueueStats {
     bytes: u64,
     /// Seconds since the oldest job that is not finished was accepted; `null` if there is none.
     oldest_age: Option<u64>,
+    /// The group that has been blocked longest; `null` if none is known.
+    blocked_group: Option<BlockedGroupView>,
     /// Until when a handler's `Retry-After` pauses the job queue, in seconds since 1970; `null` if it does not.
     paused_until: Option<u64>,
     /// Jobs accepted since the job queue was created.
@@ -103,13 +108,17 @@ pub(crate) struct JobQueueStats {
 
 impl JobQueueStats {
     pub(super) fn of(stats: &JobStats) -> Self {
-        let JobStats { waiting, running, dead, bytes, oldest_age, paused_until, counters } = *stats;
+        let JobStats { waiting, ready, running, dead, bytes, oldest_age, blocked_group, paused_until, counters } =
+            *stats;
         Self {
             waiting,
+            ready,
             running,
             dead,
             bytes,
             oldest_age,
+            blocked_group: blocked_group
+                .map(|BlockedGroup { job, age }| BlockedGroupView { job_id: job.to_string(), age }),
             paused_until: paused_until.map(Micros::seconds),
             enqueued: counters.enqueued,
             duplicate: counters.duplicate,
@@ -119,6 +128,15 @@ impl JobQueueStats {
             dead_lettered: counters.dead,
         }
     }
+}
+
+/// A group whose later jobs wait because its first one fails.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BlockedGroupView {
+    /// ID of the first job of the group.
+    job_id: String,
+    /// Seconds since an attempt of that job ended without success for the first time.
+    age: u64,
 }
 
 /// A job that was enqueued.

@@ -21,6 +21,9 @@ impl JobQueue {
 
     fn settle_one(&mut self, now: Micros, settings: &JobQueueSettings, settlement: Settlement) -> Settled {
         let Settlement { lease, outcome } = settlement;
+        if let Some(state) = self.repeated(lease, &outcome) {
+            return Settled::Now(state);
+        }
         let state = match self.late(lease) {
             Some(sequence) => self.settle_late(now, settings, sequence, outcome),
             None => self.current(lease).and_then(|(sequence, ..)| self.end_lease(now, settings, sequence, outcome)),
@@ -28,10 +31,37 @@ impl JobQueue {
         state.map_or(Settled::NotLeased, Settled::Now)
     }
 
+    /// The last job with this lease.
+    fn last_leased(&self, lease: Lease) -> Option<u64> {
+        let sequence = *self.sequences.get(&lease.job)?;
+        let job = self.jobs.get(&sequence)?;
+        (job.receive_count == lease.receive_count && job.receive_count > 0).then_some(sequence)
+    }
+
+    /// J9: the state of a job whose last lease was ended by an equal settlement, whose answer may have been lost.
+    fn repeated(&self, lease: Lease, outcome: &Outcome) -> Option<JobState> {
+        let sequence = self.last_leased(lease)?;
+        let job = self.jobs.get(&sequence)?;
+        let attempt = job.attempts.back().filter(|attempt| attempt.receive_count == lease.receive_count);
+        let recorded = attempt.map(|attempt| (attempt.reason, attempt.status));
+        let is_leased = matches!(job.phase, Phase::Leased { .. });
+        let is_unknown = matches!(job.phase, Phase::Dead { is_unknown: true, .. });
+        let is_equal = match outcome {
+            Outcome::Acknowledged(response) => recorded == Some((None, response.as_ref().map(|it| it.status))),
+            Outcome::Unknown(failure) => recorded == Some((Some(failure.reason), failure.status)),
+            // It replaces an unknown outcome (H8).
+            Outcome::Failed(failure) | Outcome::FailedForGood(failure) => {
+                !is_unknown && recorded == Some((Some(failure.reason), failure.status))
+            }
+            Outcome::Later { .. } | Outcome::Requeued => recorded.is_none(),
+        };
+        (is_equal && !is_leased).then(|| self.state_of(sequence))
+    }
+
     /// H8: the job of an attempt whose outcome is unknown.
     fn late(&self, lease: Lease) -> Option<u64> {
-        let sequence = *self.sequences.get(&lease.job)?;
-        let job = self.jobs.get(&sequence).filter(|job| job.receive_count == lease.receive_count)?;
+        let sequence = self.last_leased(lease)?;
+        let job = self.jobs.get(&sequence)?;
         matches!(job.phase, Phase::Dead { is_unknown: true, .. }).then_some(sequence)
     }
 
@@ -134,6 +164,7 @@ impl JobQueue {
             self.leave(now, sequence);
             return Some(self.dead_letter(now, settings, sequence, FailureReason::Expired, false));
         }
+        job.put_back_at.get_or_insert(now);
         self.ready.insert((due, sequence));
         Some(self.state_of(sequence))
     }

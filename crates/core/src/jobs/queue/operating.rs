@@ -122,6 +122,7 @@ impl JobQueue {
         }
         self.counters.replayed += 1;
         job.failed_attempts = 0;
+        job.put_back_at = None;
         job.response = Vec::new();
         job.enqueued_at = now;
         job.phase = Phase::Waiting { due: now };

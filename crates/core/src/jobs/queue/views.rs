@@ -1,10 +1,12 @@
 //! What is known about jobs and about the job queue.
 
+use super::super::BLOCKING_SEARCH;
 use super::super::id::JobId;
 use super::super::results::JobResponse;
 use super::super::settings::JobQueueSettings;
-use super::super::types::{Detail, JobState, JobStats, JobView};
+use super::super::types::{BlockedGroup, Detail, JobState, JobStats, JobView};
 use super::{Job, JobQueue, Phase};
+use crate::MICROS_PER_SECOND;
 use crate::time::Micros;
 
 impl JobQueue {
@@ -80,6 +82,18 @@ impl JobQueue {
         earlier as u64
     }
 
+    /// J6: of the groups of the oldest unfinished jobs, the one that has been blocked longest.
+    fn blocked_group(&self, now: Micros) -> Option<BlockedGroup> {
+        let oldest = self.unfinished.iter().take(BLOCKING_SEARCH);
+        let blocking = oldest.filter_map(|(_, sequence)| {
+            let job = self.jobs.get(sequence)?;
+            let has_followers = self.groups.get(job.group.as_ref()?)?.len() > 1;
+            job.put_back_at.filter(|_| has_followers).map(|since| (since, job.id))
+        });
+        let (since, job) = blocking.min_by_key(|(since, _)| *since)?;
+        Some(BlockedGroup { job, age: now.since(since) / MICROS_PER_SECOND })
+    }
+
     /// The number of jobs that are not finished.
     #[must_use]
     pub fn unfinished(&self) -> usize {
@@ -91,10 +105,12 @@ impl JobQueue {
         self.reap(now, settings);
         JobStats {
             waiting: (self.unfinished.len() - self.leased.len()) as u64,
+            ready: self.ready.range(..=(now, u64::MAX)).count() as u64,
             running: self.leased.len() as u64,
             dead: self.dead.len() as u64,
             bytes: self.bytes,
-            oldest_age: self.unfinished.first().map(|(at, _)| now.since(*at) / crate::MICROS_PER_SECOND),
+            oldest_age: self.unfinished.first().map(|(at, _)| now.since(*at) / MICROS_PER_SECOND),
+            blocked_group: self.blocked_group(now),
             paused_until: self.paused_until.filter(|until| *until > now),
             counters: self.counters,
         }

@@ -58,6 +58,12 @@ do
     return cmsgpack.unpack(packed)
   end
 
+  local function state_of(record)
+    if record.ended_at then return record.unknown and 'unknown' or record.reason and 'failed' or 'completed' end
+    if record.since then return 'running' end
+    return record.failed_attempts and 'retrying' or 'queued'
+  end
+
   -- Executes the deferred commands.
   local function flush()
     if not deferred[1] then return end
@@ -220,6 +226,7 @@ do
   -- J6: puts a job back whose lease has ended. It is still the first of its group.
   local function wait(id, record, turn, due)
     record.since, record.sent = nil, nil
+    if record.group then record.put_back_at = record.put_back_at or now end
     if now >= record.enqueued_at + settings.retention * SECOND then
       leave(record, turn)
       return dead_letter(id, record, turn, 'expired')
@@ -761,10 +768,23 @@ do
     return dead_letter(id, record, turn, reason)
   end
 
+  -- J9: whether an equal settlement, whose reply may have been lost, has ended the last lease of a job.
+  local function is_repeated_settlement(record, details)
+    if record.since or record.receive_count ~= details.receive_count then return false end
+    local attempt = record.attempts and record.attempts[#record.attempts]
+    if attempt and attempt.receive_count ~= record.receive_count then attempt = nil end
+    local outcome = details.outcome
+    if outcome == 'later' or outcome == 'requeued' then return not attempt end
+    -- It replaces an unknown outcome (H8).
+    if outcome == 'failed' and record.unknown then return false end
+    return attempt and attempt.reason == details.reason and attempt.status == details.status
+  end
+
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
   function jobs.settle(id, details, response)
     local packed = read(id)
     local found = packed and cmsgpack.unpack(packed)
+    if found and is_repeated_settlement(found, details) then return state_of(found) end
     if found and found.unknown and found.receive_count == details.receive_count then
       return settle_late(id, found, details, response)
     end
@@ -794,13 +814,8 @@ do
       return
     end
     local record = cmsgpack.unpack(packed)
-    local state, due, before = nil, -1, 0
-    if record.ended_at then
-      state = record.unknown and 'unknown' or record.reason and 'failed' or 'completed'
-    elseif record.since then
-      state = 'running'
-    else
-      state = record.failed_attempts and 'retrying' or 'queued'
+    local state, due, before = state_of(record), -1, 0
+    if not record.ended_at and not record.since then
       local turn = turn_of(id, record)
       -- A job that waits for its group is not ready.
       due = tonumber(call('ZSCORE', READY, turn)) or record.due or record.enqueued_at
@@ -898,7 +913,7 @@ do
     record.sequence, record.enqueued_at, record.due, record.message = sequence, now, nil, nil
     record.replayed = settings.by_message and record.reason or nil
     record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
-    record.failed_attempts, record.response = nil, nil
+    record.failed_attempts, record.response, record.put_back_at = nil, nil, nil
     append(id, record, now)
     return 1
   end
@@ -936,14 +951,31 @@ do
     return 1
   end
 
-  -- Returns the numbers of waiting jobs, running jobs and dead letters, the size of all payloads, microseconds since the oldest
-  -- unfinished job was accepted or -1, when a pause ends or -1, and the fields of the state, which include the counters.
+  -- J6: of the groups of the oldest unfinished jobs, the one that has been blocked longest: the ID of its first job, and microseconds
+  -- since that was put back for the first time. '' and -1 without one.
+  local function blocked_group()
+    if call('EXISTS', GROUPS) == 0 then return '', -1 end
+    local ids, blocking, since = {}, '', math.huge
+    for i, turn in ipairs(call('ZRANGE', UNFINISHED, 0, jobs.BLOCKING_SEARCH - 1)) do ids[i] = id_of(turn) end
+    jobs.read(ids)
+    for _, id in ipairs(ids) do
+      local record = unpack_record(read(id))
+      local put_back_at = record.put_back_at or math.huge
+      if put_back_at < since and first_of_group(record.group, 2)[2] then blocking, since = id, put_back_at end
+    end
+    return blocking, since < math.huge and math.max(now - since, 0) or -1
+  end
+
+  -- Returns the numbers of waiting jobs, of those that can start now, of running jobs and of dead letters, the size of all payloads, microseconds since the oldest
+  -- unfinished job was accepted or -1, the first job of the group that has been blocked longest or '', for how many microseconds or
+  -- -1, when a pause ends or -1, and the fields of the state, which include the counters.
   function jobs.stats()
     save()
     local running, oldest = call('ZCARD', LEASED), first_score(UNFINISHED)
+    local blocking, blocked_for = blocked_group()
     return {
-      call('ZCARD', UNFINISHED) - running, running, call('ZCARD', DEAD), bytes, oldest and math.max(now - oldest, 0) or -1,
-      paused_until > now and paused_until or -1, call('HGETALL', STATE),
+      call('ZCARD', UNFINISHED) - running, call('ZCOUNT', READY, '-inf', now), running, call('ZCARD', DEAD), bytes,
+      oldest and math.max(now - oldest, 0) or -1, blocking, blocked_for, paused_until > now and paused_until or -1, call('HGETALL', STATE),
     }
   end
 end

@@ -63,7 +63,7 @@ const LOBBY_LAST: u64 = 10;
 /// While an operator has set another mode, the start is unknown: the lower bound applies.
 #[must_use]
 pub fn lobby_after(starts_in: Option<f64>, draw_seconds: u64, now: Micros) -> u64 {
-    let (least, most) = LOBBY_RETRY;
+    let (least, _) = LOBBY_RETRY;
     let Some(starts_in) = starts_in else { return beacon_after(now) };
     let left = starts_in.max(0.0).ceil() as u64;
     if left == 0 {
@@ -75,8 +75,14 @@ pub fn lobby_after(starts_in: Option<f64>, draw_seconds: u64, now: Micros) -> u6
     if left <= least + least / 4 {
         return left / 2 + now.0 % (left / 4 + 1);
     }
-    let longest = (left / 4).clamp(least, most);
+    let longest = lobby_retry(left);
     longest - now.0 % (longest / 4 + 1)
+}
+
+/// Maximum number of seconds until a visitor in the lobby asks again, this many seconds before the start.
+pub(crate) fn lobby_retry(left: u64) -> u64 {
+    let (least, most) = LOBBY_RETRY;
+    (left / 4).clamp(least, most)
 }
 
 /// Rule 14.7: seconds until a visitor in the lobby should ask again while the value of the beacon is missing, or while the start

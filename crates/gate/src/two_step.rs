@@ -111,15 +111,15 @@ fn challenged(
     Some(PreTicketOffer::Again(kept.requiring(difficulty)))
 }
 
-/// The pre-ticket of a newcomer while the store does not answer. Without the store's clock there is none.
+/// The pre-ticket of a newcomer who can't join yet: the store does not answer, or an account is needed. Without the store's clock
+/// there is none.
 pub(crate) fn offer_without_answer(
     gate: &Gate,
     settings: &Settings,
     sent: Option<&PreTicket>,
     session: Option<SessionId>,
 ) -> Option<PreTicketOffer> {
-    let is_issued = settings.line.protection.pre_ticket_from.is_some() && gate.clock.has_synced();
-    let session = session.filter(|_| is_issued)?;
+    let session = session.filter(|_| gate.clock.has_synced())?;
     let now = gate.clock.now();
     let first =
         PreTicketOffer::First { epoch: settings.line.epoch, session, at: now, preserved: true, difficulty: None };

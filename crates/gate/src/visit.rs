@@ -327,7 +327,8 @@ pub(crate) async fn visit_line(
             log_store_failure(gate, &queue, &error);
             let result = store_failed(gate, &queue, ticket.as_ref());
             let is_newcomer = ticket.is_none() && intent.invited().is_none() && !result.passes;
-            let session = intent.new_session(None).filter(|_| is_newcomer);
+            let is_issued = queue.settings.line.protection.pre_ticket_from.is_some();
+            let session = intent.new_session(None).filter(|_| is_newcomer && is_issued);
             let offer = offer_without_answer(gate, &queue.settings, intent.pre_ticket().as_ref(), session);
             VisitResult { pre_ticket: offer, ..result }
         }

@@ -12,10 +12,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, signing_in_keeps_the_place,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -132,12 +132,17 @@ async fn required_account_sends_visitors_to_sign_in(keeper: StoreSetup) {
 }
 
 async fn first_visit_counts_after_signing_in(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, {
-        let mut settings = required();
-        settings["protection"]["pre_ticket_from"] = json!(0);
-        settings
-    })
-    .await;
+    let mut settings = required();
+    settings["protection"]["pre_ticket_from"] = json!(0);
+    first_visit_counts(keeper, settings).await;
+}
+
+async fn first_visit_counts_without_two_step_admission(keeper: StoreSetup) {
+    first_visit_counts(keeper, required()).await;
+}
+
+async fn first_visit_counts(keeper: StoreSetup, settings: Value) {
+    let fixture = GateFixture::open(keeper, settings).await;
     let mut other = signed_in(&fixture, "user-0");
     status(&fixture, &mut other).await;
     status(&fixture, &mut other).await;

@@ -35,6 +35,7 @@ wordings! {
         LobbyLocked("lobby_locked", "cannot be changed after lobby_at; suspend the event and create another one instead"),
         StartLocked("start_locked", "cannot be changed after the event has started; create another event instead"),
         LobbySoon("lobby_soon", "opens so soon after the change that gates can let requests pass for up to {seconds} more seconds"),
+        StartSoon("start_soon", "is so soon after the change that visitors in the lobby may miss it: their pages ask again after up to {seconds} seconds"),
         EventPast("event_past", "the event is in the past"),
         NotScheduled("not_scheduled", "the event has no effect unless the mode is \"scheduled\""),
         QuotaZero("quota_zero", "the quota is 0: nobody is admitted"),

@@ -3,6 +3,7 @@
 use super::event::{Event, EventOrder};
 use crate::fields::FieldWording as W;
 use crate::line::{LineRules, Mode};
+use crate::poll::lobby_retry;
 use crate::time::Micros;
 use crate::{FieldError, Message};
 
@@ -153,6 +154,24 @@ pub fn late_lobbies(before: &LineRules, after: &LineRules, now: Micros) -> Vec<F
     late.map(|(index, _)| FieldError::new(format!("events[{index}].lobby_at"), fault())).collect()
 }
 
+/// Draws of `after` that a change at `now` moves so close that pages in the open lobby may learn of the start too late: they ask
+/// again after up to [`lobby_retry`] seconds, and gates know the change after [`IDLE_USED_FOR`].
+#[must_use]
+pub fn hasty_starts(before: &LineRules, after: &LineRules, now: Micros) -> Vec<FieldError> {
+    let learned_after = |event: &Event| {
+        let held = before.events.planned().find(|held| held.id == event.id && held.lobby_at().micros() <= now)?;
+        (event.starts_at < held.starts_at).then(|| lobby_retry(held.starts_in(now).max(0.0) as u64) + IDLE_USED_FOR)
+    };
+    let draws =
+        after.events.iter().enumerate().filter(|(_, event)| !event.suspended && event.order == EventOrder::Draw);
+    let hasty = draws.filter_map(|(index, event)| {
+        let seconds = learned_after(event)?;
+        let is_hasty = event.starts_at.micros() < now.add_seconds(seconds);
+        is_hasty.then(|| FieldError::new(format!("events[{index}].starts_at"), W::StartSoon.with("seconds", seconds)))
+    });
+    hasty.collect()
+}
+
 /// What prevents an event from taking place as planned, seen from `now`. Nothing for a suspended event.
 #[must_use]
 pub fn event_problems(rules: &LineRules, event: &Event, now: Micros) -> Vec<Message> {
@@ -201,6 +220,26 @@ mod tests {
         assert_eq!(late(&bypass, &sale_soon, 1), [text]);
         let closed = LineRules { between_events: Some(BetweenEvents::Closed), ..none };
         assert!(late(&closed, &sale_soon, 1).is_empty());
+    }
+
+    #[test]
+    fn start_that_pages_learn_too_late_is_hasty() {
+        let now = "2027-03-04T09:40:00Z".parse::<Timestamp>().unwrap().micros();
+        let drawn = |starts_at: &str, order: &str| {
+            let mut event = sale("a", starts_at, SPRING.1);
+            event["lobby_at"] = json!("2027-03-04T09:30:00Z");
+            event["order"] = json!(order);
+            event["key"] = json!("s1");
+            event["salt"] = json!("a");
+            settings(&json!([event])).line
+        };
+        let before = drawn(SPRING.0, "draw");
+        let hasty = |starts_at: &str| hasty_starts(&before, &drawn(starts_at, "draw"), now).len();
+        assert_eq!(hasty("2027-03-04T09:44:29Z"), 1, "pages ask again after up to 240 seconds, gates after 30");
+        assert_eq!(hasty("2027-03-04T09:44:30Z"), 0);
+        assert_eq!(hasty(SPRING.0), 0, "the start stays");
+        let by_arrival = drawn("2027-03-04T09:41:00Z", "arrival");
+        assert!(hasty_starts(&drawn(SPRING.0, "arrival"), &by_arrival, now).is_empty(), "nobody is drawn");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use document::{Document, JOB_QUEUES_MAX, parse_settings_document};
 pub use draws::{SaltPolicy, complete_draws};
 pub use event::{BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, KeyId, LOBBY_DEFAULT, LOBBY_MAX, Salt};
 pub use event_changes::{
-    IDLE_USED_FOR, LobbyChange, LobbyEffect, affected_lobbies, event_problems, invented_beacon_values,
+    IDLE_USED_FOR, LobbyChange, LobbyEffect, affected_lobbies, event_problems, hasty_starts, invented_beacon_values,
     keep_open_lobbies, late_lobbies, locked_event_changes, settle_removed_beacons,
 };
 pub use field_change::{FieldChange, differences};

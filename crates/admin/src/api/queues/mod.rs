@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, Omissible, Text};
-use vestibule_core::settings::{FieldChange, Settings, differences, late_lobbies};
+use vestibule_core::settings::{FieldChange, Settings, differences, hasty_starts, late_lobbies};
 use vestibule_core::{QueueId, TenantId, fields};
 
 use self::events::confirm_lobby_changes;
@@ -264,8 +264,10 @@ pub(crate) async fn update_queue(
         return Ok(([(ETAG, etag(settings.line.revision))], Json(Changed::Settings(QueueSettings(settings)))));
     }
     let Patched { settings, changes } = patched(&admin, &principal, &current, &patch).await?;
-    let late = late_lobbies(&current.line, &settings.line, admin.now().await?);
-    let warnings = late.iter().map(FieldProblem::of).collect();
+    let now = admin.now().await?;
+    let (late, hasty) =
+        (late_lobbies(&current.line, &settings.line, now), hasty_starts(&current.line, &settings.line, now));
+    let warnings = late.iter().chain(&hasty).map(FieldProblem::of).collect();
     Ok((
         [(ETAG, etag(revision))],
         Json(Changed::Validated(Validated { settings: QueueSettings(settings), changes, warnings })),

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::jobs::{
     Canceled, Detail, Enqueued, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome, Settlement,
 };
-use vestibule_core::{Clock as _, ManualClock};
+use vestibule_core::{Clock as _, ManualClock, Micros};
 use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Start};
 use vestibule_tests::Redis;
 
@@ -34,6 +37,15 @@ impl Fixture {
         let registered = self.registry.register(&self.settings, std::slice::from_ref(&new)).await.unwrap()[0];
         assert_eq!(registered.answer, Enqueued::Accepted);
         MessageId { job: new.id, number: registered.message.unwrap() }
+    }
+
+    /// Registers this many jobs, each in a group of its own.
+    async fn register_many(&self, count: u64) -> Vec<MessageId> {
+        let mut messages = Vec::new();
+        for number in 0..count {
+            messages.push(self.register(number, &format!("g{number}")).await);
+        }
+        messages
     }
 
     async fn start(&self, message: MessageId) -> Start {
@@ -138,10 +150,7 @@ async fn withdrawn_job_leaves_nothing_behind() {
 #[tokio::test]
 async fn starts_beyond_the_rate_are_reserved() {
     let fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 100 })).await;
-    let mut messages = Vec::new();
-    for number in 0..4 {
-        messages.push(fixture.register(number, &format!("g{number}")).await);
-    }
+    let messages = fixture.register_many(4).await;
     fixture.started(messages[0]).await;
     for (message, wait) in messages[1..].iter().zip(1..) {
         assert_eq!(fixture.start(*message).await, seconds(wait));
@@ -152,6 +161,97 @@ async fn starts_beyond_the_rate_are_reserved() {
     assert_eq!(fixture.start(messages[2]).await, seconds(1));
     fixture.clock.advance(1_000_000);
     fixture.started(messages[2]).await;
+}
+
+/// What may start now, of these messages.
+async fn start_all(fixture: &Fixture, messages: &[MessageId]) -> Vec<MessageId> {
+    let mut started = Vec::new();
+    for message in messages {
+        if matches!(fixture.start(*message).await, Start::Started(_)) {
+            started.push(*message);
+        }
+    }
+    started
+}
+
+#[tokio::test]
+async fn reserved_starts_do_not_come_at_once_after_a_pause() {
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 100 })).await;
+    let messages = fixture.register_many(6).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..1]);
+    fixture.settings.paused = true;
+    assert_eq!(start_all(&fixture, &messages[1..]).await, []);
+    fixture.clock.advance(100_000_000);
+    fixture.settings.paused = false;
+    assert_eq!(start_all(&fixture, &messages[1..]).await, messages[1..2], "one per second");
+    for (message, wait) in messages[2..].iter().zip(1..) {
+        assert_eq!(fixture.start(*message).await, seconds(wait), "a new instant");
+    }
+}
+
+#[tokio::test]
+async fn changed_rate_applies_to_reserved_starts() {
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 600, "concurrency": 100 })).await;
+    let messages = fixture.register_many(20).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..10]);
+    fixture.settings.dispatches_per_minute = Some(60);
+    fixture.clock.advance(2_000_000);
+    assert_eq!(start_all(&fixture, &messages[10..]).await, messages[10..11], "a lower rate");
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 1, "concurrency": 100 })).await;
+    let messages = fixture.register_many(10).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..1]);
+    fixture.settings.dispatches_per_minute = Some(60);
+    fixture.clock.advance(1_000_000);
+    let new = fixture.register(10, "new").await;
+    fixture.started(new).await;
+}
+
+/// J8, over random rates, pauses and late messages: the bucket bounds what starts in any time, and every job starts.
+#[tokio::test]
+async fn messages_never_start_faster_than_the_rate() {
+    for seed in 0..20 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 1000 })).await;
+        let mut messages: Vec<_> = fixture.register_many(40).await.into_iter().map(|it| (START, it)).collect();
+        let (mut starts, mut since) = (Vec::new(), START);
+        for _ in 0..20_000 {
+            let now = fixture.clock.now();
+            if rng.random_bool(0.002) {
+                fixture.settings.paused = !fixture.settings.paused;
+            }
+            if rng.random_bool(0.002) {
+                fixture.settings.dispatches_per_minute = [30, 60, 240].choose(&mut rng).copied();
+                (starts, since) = (Vec::new(), now);
+            }
+            let rate = fixture.settings.dispatches_per_minute.unwrap();
+            for (due, message) in std::mem::take(&mut messages) {
+                if due > now {
+                    messages.push((due, message));
+                    continue;
+                }
+                match fixture.start(message).await {
+                    Start::Started(_) => starts.push(now),
+                    // SQS hides a message for whole seconds, and brings it some time later.
+                    Start::Waits(time) => {
+                        let late = rng.random_range(0..1_500_000) + u64::from(rng.random_bool(0.1)) * 20_000_000;
+                        messages.push((
+                            Micros(now.add_seconds(time.as_micros().div_ceil(1_000_000) as u64).0 + late),
+                            message,
+                        ));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            for (index, from) in starts.iter().enumerate() {
+                let earned = (now.0 - from.0) * rate / 60_000_000;
+                let most = (rate / 60).max(1) + earned;
+                assert!((starts.len() - index) as u64 <= most, "seed {seed}: {starts:?} since {since:?} at {rate}");
+            }
+            let Some(next) = messages.iter().map(|(due, _)| *due).min() else { break };
+            fixture.clock.advance(next.0.saturating_sub(now.0).clamp(1, 5_000_000));
+        }
+        assert!(messages.is_empty(), "seed {seed}: {} messages have not started", messages.len());
+    }
 }
 
 #[tokio::test]
@@ -180,6 +280,18 @@ async fn f16_messages_of_a_paused_job_queue_wait_as_long_as_the_pause() {
     fixture.settings.paused = false;
     let job = fixture.started(message).await;
     fixture.settle(&job, Outcome::Requeued).await;
+    fixture.settings.paused = true;
+    assert_eq!(fixture.start(message).await, seconds(5), "a new pause");
+}
+
+#[tokio::test]
+async fn pause_ends_without_a_message() {
+    let mut fixture = Fixture::fifo(&json!({ "paused": true })).await;
+    let message = fixture.register(1, "a").await;
+    fixture.clock.advance(100_000_000);
+    assert_eq!(fixture.start(message).await, seconds(100));
+    fixture.settings.paused = false;
+    fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
     fixture.settings.paused = true;
     assert_eq!(fixture.start(message).await, seconds(5), "a new pause");
 }

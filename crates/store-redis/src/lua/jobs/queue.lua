@@ -25,7 +25,7 @@ do
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
   -- Of the state, and as it was before the operation.
-  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since
+  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, reserved_until, reserved_rate
   local before
   -- Events that the operation counts.
   local counts
@@ -38,7 +38,9 @@ do
 
   local function state_text()
     local bucket = buckets.text(credit, credit_at)
-    return string.format('%d %d %d %s %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since)
+    return string.format(
+      '%d %d %d %s %d %d %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since, reserved_until, reserved_rate
+    )
   end
 
   local function count(event)
@@ -395,13 +397,19 @@ do
       decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
     end
     settings = decoded
-    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation')
+    local state = call(
+      'HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation', 'reserved_until',
+      'reserved_rate'
+    )
     sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
     credit, credit_at = buckets.read(state[4])
     paused_until, held_since = tonumber(state[5]) or 0, tonumber(state[6]) or 0
     generation = tonumber(state[7]) or 0
+    reserved_until, reserved_rate = tonumber(state[8]) or 0, tonumber(state[9]) or 0
     EXPIRING = PREFIX .. (generation > 0 and string.format('%d:', generation) or '')
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
+    -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
+    held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
     reap()
   end
 
@@ -412,7 +420,7 @@ do
       local bucket = buckets.text(credit, credit_at)
       call(
         'HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'kept_bytes', kept_bytes, 'rate_bucket', bucket,
-        'paused_until', paused_until, 'held_since', held_since
+        'paused_until', paused_until, 'held_since', held_since, 'reserved_until', reserved_until, 'reserved_rate', reserved_rate
       )
     end
     for event, times in pairs(counts) do call('HINCRBY', STATE, event, times) end
@@ -553,10 +561,9 @@ do
     if record and record.reason and record.size then call('HSET', PAYLOADS, id, payload) end
   end
 
-  -- J8: how many units of the bucket were earned, and until when. Starts of jobs with messages are reserved up to WAIT_MAX ahead.
-  local function earned(rate)
-    local ahead = settings.by_message and jobs.WAIT_MAX * SECOND or 0
-    return buckets.refill(credit, credit_at > now + ahead and now or credit_at, rate, nil, now)
+  -- J8: adds what was earned to the bucket of starts.
+  local function earn(rate)
+    credit, credit_at = buckets.refill(credit, math.min(credit_at, now), rate, nil, now)
   end
 
   -- J8: the turns that can start, the one that has been due longest first. Pays for them.
@@ -566,7 +573,7 @@ do
     local turns = older(READY, 0, most)
     local rate = settings.dispatches_per_minute
     if #turns == 0 or not rate then return turns end
-    credit, credit_at = earned(rate)
+    earn(rate)
     local starts = math.min(#turns, math.floor(credit / ADMISSION_COST))
     credit = credit - starts * ADMISSION_COST
     return { unpack(turns, 1, starts) }
@@ -639,35 +646,47 @@ do
 
   -- J13: when a job of a paused job queue is looked at again: after as long as the pause has lasted.
   local function pause_until()
-    if held_since == 0 or held_since > now then held_since = now end
     return now + math.min(math.max(now - held_since, jobs.PAUSE_WAIT_MIN * SECOND), jobs.WAIT_MAX * SECOND)
   end
 
-  -- J8: when a job that a message brings can start; `now` at the earliest. Its start is reserved if the rate delays it.
+  -- J8: when a job that a message brings can start by the rate; `now` at the earliest, which pays for it. A job that has to wait
+  -- reserves an instant, at which its message is looked at again. Jobs without one do not start before those that have reserved
+  -- theirs. A reservation is no start: when the job comes, the bucket decides. A job that comes too late, as after a pause, reserves
+  -- another instant. Reservations by another rate hold nobody up.
+  local function start_by_rate(id, record, turn, reserved)
+    local rate = settings.dispatches_per_minute
+    if not rate then return now end
+    local apart = math.ceil(ADMISSION_COST / rate)
+    if reserved_rate ~= rate or reserved_until > now + jobs.WAIT_MAX * SECOND + apart then
+      reserved_until, reserved_rate = 0, rate
+    end
+    earn(rate)
+    if credit >= ADMISSION_COST and (record.is_reserved or reserved_until <= now) then
+      credit = credit - ADMISSION_COST
+      return now
+    end
+    local start = now + math.ceil(math.max(ADMISSION_COST - credit, 0) / rate)
+    if record.is_reserved and now - reserved <= jobs.RESERVED_FOR * SECOND then return start end
+    start = math.max(start, reserved_until)
+    if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
+    reserved_until, record.is_reserved = start + apart, true
+    call('ZADD', READY, start, turn)
+    write(id, record)
+    return start
+  end
+
+  -- J8: when a job that a message brings can start; `now` at the earliest.
   local function earliest_start(id, record, turn)
     if settings.paused then return pause_until() end
-    held_since = 0
     local due = tonumber(call('ZSCORE', READY, turn))
     -- It waits for its group, whose first job has a message, too.
     if not due then return now + SECOND end
-    due = math.max(due, paused_until)
-    if due > now then return due end
+    if due > now or paused_until > now then return math.max(due, paused_until) end
     if call('ZCARD', LEASED) >= settings.concurrency then
       local turns = call('ZCARD', READY) / settings.concurrency
       return now + math.floor(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND)
     end
-    local rate = settings.dispatches_per_minute
-    if not rate or record.is_reserved then return now end
-    local units, at = earned(rate)
-    local start = at + math.ceil(math.max(ADMISSION_COST - units, 0) / rate)
-    if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
-    credit, credit_at = math.max(units - ADMISSION_COST, 0), start
-    if start > now then
-      record.is_reserved = true
-      call('ZADD', READY, start, turn)
-      write(id, record)
-    end
-    return start
+    return start_by_rate(id, record, turn, due)
   end
 
   -- J5, J6, J8, J9: leases the job that a message brings if it can start now. Adds to a reply STARTED and the record; WAITS and for

@@ -9,8 +9,8 @@ use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
     Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId,
-    JobQueueSettings, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, ProgressAdded, ProgressMessage, Received,
-    ReplayedAll, Resolution, Settled, Settlement,
+    JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob, ProgressAdded,
+    ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Registered, Start};
 
@@ -21,6 +21,9 @@ use crate::queues::{BATCH, Queues, SendError};
 
 /// How long a message of another job queue is hidden.
 const OTHERS_WAIT: Duration = Duration::from_secs(5);
+/// Why a job queue with the target `pull` takes no jobs.
+const PULL_REFUSED: &str = "nobody can receive the jobs of one job queue from SQS; use a target other than \"pull\", or keep the \
+    jobs in Redis";
 /// How long messages are hidden while Redis is unavailable.
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
@@ -274,6 +277,9 @@ impl JobBackend for SqsJobs {
         settings: &JobQueueSettings,
         mut jobs: Vec<NewJob>,
     ) -> Result<Vec<Enqueued>, JobBackendError> {
+        if settings.target.kind == JobTargetKind::Pull {
+            return Err(JobBackendError::NotSent(PULL_REFUSED.to_owned()));
+        }
         let count = jobs.len();
         jobs.truncate(JOB_BATCH);
         let registered = self.registry.register(settings, &jobs).await?;

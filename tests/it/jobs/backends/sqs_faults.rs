@@ -231,6 +231,16 @@ async fn ended_jobs_are_remembered_while_their_messages_may_come() {
     assert_eq!(ended.array().len(), 1, "of the message that was not deleted: {ended:?}");
 }
 
+#[tokio::test]
+async fn target_pull_is_refused() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let jobs = backend(&sqs, &sqs.queues().await, &redis);
+    let settings = fifo(&json!({ "target": { "kind": "pull" } }));
+    let error = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap_err();
+    assert!(error.to_string().contains("use a target other than \"pull\""), "{error}");
+    assert_eq!(jobs.stats(&settings).await.unwrap().waiting, 0);
+}
+
 /// F13: SQS does not answer, so the job may or may not have been sent. The repeated request completes its work.
 #[tokio::test]
 async fn f13_repeated_enqueue_completes_an_unconfirmed_one() {

@@ -13,6 +13,7 @@ mod operating;
 mod property;
 mod results;
 mod sqs_faults;
+mod sqs_property;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident $(not on SQS: $difference:ident)?,)+ })+) => {

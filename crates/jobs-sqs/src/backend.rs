@@ -1,5 +1,6 @@
 //! The backend: what Redis and SQS do in each operation, and in which order.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,18 +9,21 @@ use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
     Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId,
-    JobQueueSettings, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, ProgressAdded, ProgressMessage, Received,
-    ReplayedAll, Resolution, Settled, Settlement,
+    JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob, ProgressAdded,
+    ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
-use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Start};
+use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Registered, Start};
 
 use crate::address::SqsPrefix;
 use crate::in_flight::{Held, InFlight};
 use crate::message::{Delivery, JobMessage};
-use crate::queues::{BATCH, Queues};
+use crate::queues::{BATCH, Queues, SendError};
 
 /// How long a message of another job queue is hidden.
 const OTHERS_WAIT: Duration = Duration::from_secs(5);
+/// Why a job queue with the target `pull` takes no jobs.
+const PULL_REFUSED: &str = "nobody can receive the jobs of one job queue from SQS; use a target other than \"pull\", or keep the \
+    jobs in Redis";
 /// How long messages are hidden while Redis is unavailable.
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
@@ -51,38 +55,87 @@ impl SqsJobs {
         self.registry.jobs()
     }
 
-    /// Sends messages of registered jobs. Jobs that were certainly not sent are withdrawn, but not those of which an earlier message
-    /// may be on its way.
-    async fn send(&self, settings: &JobQueueSettings, messages: &[JobMessage]) -> Result<(), JobBackendError> {
-        let is_fifo = settings.id.is_fifo();
-        let sent = self.queues.send(is_fifo, messages, self.in_flight.is_timed_by_sqs()).await;
-        let (mut withdrawn, mut first_error) = (Vec::new(), None);
-        for (message, error) in messages.iter().zip(sent).filter_map(|(message, sent)| Some((message, sent.err()?))) {
-            if error.is_certain && !message.is_repeated() {
-                withdrawn.push(message.id().job);
+    /// Sends messages of registered jobs, at most [`JOB_BATCH`]. Returns those that were not sent, or may not have been: `NotSent` for
+    /// jobs that were withdrawn, which are those whose errors `is_withdrawn` names and of which no other message is on its way.
+    async fn send(
+        &self,
+        settings: &JobQueueSettings,
+        messages: &[JobMessage],
+        is_withdrawn: impl Fn(&SendError) -> bool,
+    ) -> HashMap<JobId, JobBackendError> {
+        let sent = self.queues.send(settings.id.is_fifo(), messages, self.in_flight.is_timed_by_sqs()).await;
+        let failed = messages.iter().zip(sent).filter_map(|(message, sent)| Some((message.id().job, sent.err()?)));
+        let failed: Vec<_> = failed.collect();
+        let Some((_, first)) = failed.first() else { return HashMap::new() };
+        warn!(job_queue = %settings.id, jobs = failed.len(), error = first.reason, "messages of jobs could not be sent");
+        let unsent: Vec<_> = failed.iter().filter(|(_, error)| is_withdrawn(error)).map(|(job, _)| *job).collect();
+        let withdrawn = self.withdraw(settings, &unsent).await;
+        let error = |job, reason| {
+            if withdrawn.contains(&job) {
+                JobBackendError::NotSent(reason)
+            } else {
+                JobBackendError::Unavailable(reason)
             }
-            first_error.get_or_insert(error.reason);
-        }
-        let Some(reason) = first_error else { return Ok(()) };
-        match self.registry.withdraw(settings, &withdrawn).await {
-            Ok(()) if withdrawn.len() == messages.len() => return Err(JobBackendError::NotSent(reason)),
-            Ok(()) => {}
-            Err(error) => {
-                warn!(job_queue = %settings.id, jobs = withdrawn.len(), %error, "jobs that were not sent could not be withdrawn");
-            }
-        }
-        Err(JobBackendError::Unavailable(reason))
+        };
+        failed.into_iter().map(|(job, SendError { reason, .. })| (job, error(job, reason))).collect()
     }
 
-    /// Sends the messages of jobs that were replayed.
-    async fn send_replayed(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<(), JobBackendError> {
-        for jobs in jobs.chunks(JOB_BATCH) {
-            let views = self.jobs().get(settings, jobs, Detail::Contents).await?;
-            let replayed = views.into_iter().flatten().filter(|view| view.state == JobState::Queued);
-            let messages: Vec<_> = replayed.filter_map(|view| JobMessage::replayed(&settings.id, view)).collect();
-            self.send(settings, &messages).await?;
+    /// Withdraws jobs whose messages were not sent. Returns those that were.
+    async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> HashSet<JobId> {
+        if jobs.is_empty() {
+            return HashSet::new();
         }
-        Ok(())
+        let withdrawn = self.registry.withdraw(settings, jobs).await.unwrap_or_else(|error| {
+            warn!(job_queue = %settings.id, jobs = jobs.len(), %error, "jobs that were not sent could not be withdrawn");
+            Vec::new()
+        });
+        jobs.iter().zip(withdrawn).filter_map(|(job, is_withdrawn)| is_withdrawn.then_some(*job)).collect()
+    }
+
+    /// Sends the messages of jobs that were replayed. Those that may not have been sent are dead letters again: a message that was sent
+    /// all the same finds that its job has ended. If this process stops before, they are when `retention` has passed.
+    async fn send_replayed(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<(), JobBackendError> {
+        let (mut errors, mut sent) = (Vec::new(), 0);
+        for jobs in jobs.chunks(JOB_BATCH) {
+            match self.replayed_messages(settings, jobs).await {
+                Ok(messages) => {
+                    let failed = self.send(settings, &messages, |_| true).await;
+                    sent += messages.len() - failed.len();
+                    errors.extend(failed.into_values());
+                }
+                Err(error) => errors.push(JobBackendError::Unavailable(error.to_string())),
+            }
+        }
+        let uncertain = errors.iter().position(|error| !matches!(error, JobBackendError::NotSent(_)));
+        match errors.into_iter().nth(uncertain.unwrap_or(0)) {
+            Some(JobBackendError::NotSent(reason)) if sent > 0 => Err(JobBackendError::Unavailable(reason)),
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    async fn replayed_messages(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+    ) -> Result<Vec<JobMessage>, JobBackendError> {
+        let ids = self.registry.messages_to_send(settings, jobs).await?;
+        let views = self.jobs().get(settings, jobs, Detail::Contents).await?;
+        let pairs = views.into_iter().zip(ids).filter_map(|(view, id)| view.zip(id));
+        Ok(pairs.filter_map(|(view, id)| JobMessage::replayed(settings, view, id)).collect())
+    }
+
+    /// Deletes messages of jobs that have ended.
+    async fn delete(&self, settings: &JobQueueSettings, ended: Vec<(String, MessageId)>) {
+        let (handles, ids): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
+        let deleted = self.queues.delete(settings.id.is_fifo(), &handles).await;
+        let deleted: Vec<_> =
+            ids.into_iter().zip(deleted).filter_map(|(id, is_deleted)| is_deleted.then_some(id)).collect();
+        for deleted in deleted.chunks(JOB_BATCH) {
+            if let Err(error) = self.registry.messages_deleted(settings, deleted).await {
+                warn!(job_queue = %settings.id, jobs = deleted.len(), %error, "Redis remembers longer than needed that jobs have ended");
+            }
+        }
     }
 
     /// Whether the jobs of these messages can start. Jobs that Redis has lost are registered again before.
@@ -102,7 +155,7 @@ impl SqsJobs {
     /// Registers a job again, and says whether it can start.
     async fn restore(&self, settings: &JobQueueSettings, delivery: &Delivery) -> Result<Start, JobBackendError> {
         let (id, job) = (delivery.message.id(), delivery.new_job());
-        self.registry.restore(settings, &job, id.number, delivery.sent_at, delivery.may_be_repeated).await?;
+        self.registry.restore(settings, &job, id, delivery.sent_at, delivery.may_be_repeated).await?;
         let mut again = self.registry.start(settings, &[id]).await?;
         Ok(again.pop().unwrap_or(Start::Lost))
     }
@@ -126,18 +179,18 @@ impl SqsJobs {
         for (delivery, start) in deliveries.into_iter().zip(starts) {
             match start {
                 Start::Started(mut job) => {
-                    let payload = delivery.payload;
-                    job.payload.bytes.clone_from(&payload.bytes);
-                    self.in_flight.hold(job.lease, is_fifo, delivery.handle, payload, settings.lease_seconds());
+                    job.payload.bytes.clone_from(&delivery.payload.bytes);
+                    self.in_flight.hold(job.lease, is_fifo, delivery, settings.lease_seconds());
                     jobs.push(job);
                 }
                 Start::Waits(time) => hidden.push((delivery.handle, time)),
                 // An equal job was accepted after this one was lost.
-                Start::Finished | Start::Lost => deleted.push(delivery.handle),
+                Start::Finished | Start::Lost => deleted.push((delivery.handle, delivery.message.id())),
                 Start::NeedsPayload => {
-                    let job = delivery.message.id().job;
+                    let id = delivery.message.id();
+                    let job = id.job;
                     match self.registry.keep_payload(settings, job, &delivery.payload).await {
-                        Ok(()) => deleted.push(delivery.handle),
+                        Ok(()) => deleted.push((delivery.handle, id)),
                         Err(error) => {
                             warn!(job_queue = %settings.id, %job, %error, "the payload of a dead letter could not be stored yet");
                             hidden.push((delivery.handle, UNAVAILABLE_WAIT));
@@ -147,7 +200,7 @@ impl SqsJobs {
             }
         }
         self.in_flight.hide(&self.queues, is_fifo, hidden).await;
-        self.queues.delete(is_fifo, deleted).await;
+        self.delete(settings, deleted).await;
         Ok(jobs)
     }
 
@@ -162,8 +215,8 @@ impl SqsJobs {
         if deliveries.is_empty() {
             return Ok(None);
         }
-        let is_own = |delivery: &Delivery| delivery.message.job_queue == settings.id;
-        let (own, others): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_own);
+        let (own, others): (Vec<_>, Vec<_>) =
+            deliveries.into_iter().partition(|delivery| delivery.message.is_of(settings));
         let others = others.into_iter().map(|delivery| (delivery.handle, OTHERS_WAIT)).collect();
         self.in_flight.hide(&self.queues, is_fifo, others).await;
         // Boxed, because every receive carries this future.
@@ -183,17 +236,17 @@ impl SqsJobs {
                 }
                 JobState::Failed if !settings.holds_orders() => {
                     match self.registry.keep_payload(settings, lease.job, &held.payload).await {
-                        Ok(()) => deleted.push(held.handle),
+                        Ok(()) => deleted.push((held.handle, held.id)),
                         // Its message comes again.
                         Err(error) => {
                             warn!(job_queue = %settings.id, job = %lease.job, %error, "the payload of a dead letter could not be stored yet");
                         }
                     }
                 }
-                JobState::Completed | JobState::Failed | JobState::Unknown => deleted.push(held.handle),
+                JobState::Completed | JobState::Failed | JobState::Unknown => deleted.push((held.handle, held.id)),
             }
         }
-        self.queues.delete(settings.id.is_fifo(), deleted).await;
+        self.delete(settings, deleted).await;
         self.wait(settings, waiting).await;
     }
 
@@ -224,17 +277,33 @@ impl JobBackend for SqsJobs {
         settings: &JobQueueSettings,
         mut jobs: Vec<NewJob>,
     ) -> Result<Vec<Enqueued>, JobBackendError> {
+        if settings.target.kind == JobTargetKind::Pull {
+            return Err(JobBackendError::NotSent(PULL_REFUSED.to_owned()));
+        }
         let count = jobs.len();
         jobs.truncate(JOB_BATCH);
         let registered = self.registry.register(settings, &jobs).await?;
-        let message = |job: NewJob, answer: Enqueued, number: u64| match answer {
-            Enqueued::Duplicate(earlier) => JobMessage::repeated(&settings.id, earlier, job, number),
-            _ => JobMessage::of(&settings.id, job, number),
-        };
-        let pairs = jobs.into_iter().zip(&registered);
-        let messages: Vec<_> = pairs.filter_map(|(job, it)| Some(message(job, it.answer, it.message?))).collect();
-        self.send(settings, &messages).await?;
-        let mut answers: Vec<_> = registered.into_iter().map(|it| it.answer).collect();
+        // Of each answer, the job that is stored.
+        let stored: Vec<_> = jobs
+            .iter()
+            .zip(&registered)
+            .map(|(job, it)| if let Enqueued::Duplicate(first) = it.answer { first } else { job.id })
+            .collect();
+        let (mut messages, mut with_message) = (Vec::new(), HashSet::new());
+        for (job, Registered { answer, message }) in jobs.into_iter().zip(&registered) {
+            // Duplicates within this call have the message of the first one.
+            if let Some(id) = message.filter(|id| with_message.insert(id.job)) {
+                messages.push(JobMessage::of(settings, job, id, matches!(answer, Enqueued::Duplicate(_))));
+            }
+        }
+        let failed = self.send(settings, &messages, |error| error.is_certain).await;
+        let answers =
+            registered.into_iter().zip(stored).map(|(Registered { answer, .. }, job)| match failed.get(&job) {
+                Some(JobBackendError::NotSent(_)) => Enqueued::NotSent,
+                Some(_) => Enqueued::Unconfirmed,
+                None => answer,
+            });
+        let mut answers: Vec<_> = answers.collect();
         answers.resize(count, Enqueued::Full);
         Ok(answers)
     }

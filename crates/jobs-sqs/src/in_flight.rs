@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use vestibule_core::jobs::{Lease, Payload};
 use vestibule_core::{Clock, Micros, SystemClock};
+use vestibule_store_redis::MessageId;
 
+use crate::message::Delivery;
 use crate::queues::Queues;
 
 /// The message of a job that runs.
 pub(crate) struct Held {
+    pub(crate) id: MessageId,
     pub(crate) handle: String,
     pub(crate) is_fifo: bool,
     /// Kept for a dead letter.
@@ -48,9 +51,10 @@ impl InFlight {
     }
 
     /// The message of a job that was leased for this number of seconds.
-    pub(crate) fn hold(&self, lease: Lease, is_fifo: bool, handle: String, payload: Payload, seconds: u64) {
+    pub(crate) fn hold(&self, lease: Lease, is_fifo: bool, delivery: Delivery, seconds: u64) {
         let until = self.now().add_seconds(seconds);
-        locked(&self.held).insert(lease, Held { handle, is_fifo, payload, until });
+        let Delivery { handle, message, payload, .. } = delivery;
+        locked(&self.held).insert(lease, Held { id: message.id(), handle, is_fifo, payload, until });
     }
 
     /// Extends a lease. Returns the handle of its message.

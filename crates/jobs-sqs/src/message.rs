@@ -6,17 +6,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use vestibule_core::jobs::{DeduplicationId, JobGroupId, JobId, JobParams, JobQueueId, JobView, NewJob, Payload};
-use vestibule_core::{Micros, SessionId};
+use vestibule_core::jobs::{
+    DeduplicationId, JobGroupId, JobId, JobParams, JobQueueId, JobQueueSettings, JobView, NewJob, Payload,
+};
+use vestibule_core::{Micros, SessionId, TenantId};
 use vestibule_store_redis::MessageId;
 
-/// SQS allows a message group of at most this many characters.
-const MESSAGE_GROUP_MAX: usize = 128;
+/// SQS allows a message group and a deduplication ID of at most this many characters.
+const NAME_MAX: usize = 128;
 
 /// Everything that is needed to run a job, and to register it again.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct JobMessage {
-    pub(crate) job_queue: JobQueueId,
+    tenant: TenantId,
+    job_queue: JobQueueId,
+    /// Which of the job queues of this name it is: earlier ones were removed.
+    generation: u64,
     job: JobId,
     /// Which of the job's messages this is.
     number: u64,
@@ -43,12 +48,15 @@ pub(crate) struct JobMessage {
 }
 
 impl JobMessage {
-    /// The message of a new job.
-    pub(crate) fn of(job_queue: &JobQueueId, job: NewJob, number: u64) -> Self {
+    /// The message with this ID of a new job, or of the earlier one that this job duplicates, of which a message may have been sent
+    /// before.
+    pub(crate) fn of(settings: &JobQueueSettings, job: NewJob, id: MessageId, is_repeated: bool) -> Self {
         Self {
-            job_queue: job_queue.clone(),
-            job: job.id,
-            number,
+            tenant: settings.tenant.clone(),
+            job_queue: settings.id.clone(),
+            generation: id.generation,
+            job: id.job,
+            number: id.number,
             group: job.group,
             deduplication_id: job.deduplication_id,
             user_id: job.user_id,
@@ -58,23 +66,12 @@ impl JobMessage {
             delay_seconds: job.delay_seconds,
             content_type: job.payload.content_type,
             payload: STANDARD.encode(job.payload.bytes),
-            is_repeated: false,
+            is_repeated,
         }
     }
 
-    /// The message of this earlier job, which `duplicate` equals.
-    pub(crate) fn repeated(job_queue: &JobQueueId, earlier: JobId, duplicate: NewJob, number: u64) -> Self {
-        let job = NewJob { id: earlier, ..duplicate };
-        Self { is_repeated: true, ..Self::of(job_queue, job, number) }
-    }
-
-    /// Whether another message with this number may have been sent before.
-    pub(crate) const fn is_repeated(&self) -> bool {
-        self.is_repeated
-    }
-
-    /// The message of a job that was replayed; `None` if its payload is not known.
-    pub(crate) fn replayed(job_queue: &JobQueueId, view: JobView) -> Option<Self> {
+    /// The message with this ID of a job that was replayed; `None` if its payload is not known.
+    pub(crate) fn replayed(settings: &JobQueueSettings, view: JobView, id: MessageId) -> Option<Self> {
         let job = NewJob {
             group: view.group,
             user_id: view.user_id,
@@ -82,35 +79,45 @@ impl JobMessage {
             params: view.params,
             ..NewJob::new(view.id, view.payload?)
         };
-        Some(Self::of(job_queue, job, view.sequence))
+        Some(Self::of(settings, job, id, false))
     }
 
     pub(crate) const fn id(&self) -> MessageId {
-        MessageId { job: self.job, number: self.number }
+        MessageId { job: self.job, generation: self.generation, number: self.number }
+    }
+
+    /// Whether its job is in this job queue. A removed one of another tenant can have had the same ID.
+    pub(crate) fn is_of(&self, settings: &JobQueueSettings) -> bool {
+        self.tenant == settings.tenant && self.job_queue == settings.id
     }
 
     /// The message group: that of the job, or for a standard job its job queue, since SQS lets job queues take turns then.
     pub(crate) fn group(&self) -> String {
-        let Some(group) = &self.group else { return self.job_queue.to_string() };
-        let name = format!("{}/{group}", self.job_queue);
-        if name.len() <= MESSAGE_GROUP_MAX {
-            return name;
-        }
-        Sha256::digest(name).iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        let job_queue = format!("{}/{}", self.tenant, self.job_queue);
+        shortened(self.group.as_ref().map_or_else(|| job_queue.clone(), |group| format!("{job_queue}/{group}")))
     }
 
     /// What SQS knows two sends of one message by.
     pub(crate) fn deduplication_id(&self) -> String {
-        format!("{}/{}/{}", self.job_queue, self.job, self.number)
+        let Self { tenant, job_queue, generation, job, number, .. } = self;
+        shortened(format!("{tenant}/{job_queue}/{generation}/{job}/{number}"))
     }
 
     /// The payload; `None` if the message is damaged.
     fn payload(&self) -> Option<Payload> {
         Some(Payload { content_type: self.content_type.clone(), bytes: STANDARD.decode(&self.payload).ok()? })
     }
+}
+
+/// The name, or its hash if SQS does not allow that length.
+fn shortened(name: String) -> String {
+    if name.len() <= NAME_MAX {
+        return name;
+    }
+    Sha256::digest(name).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// A message that SQS has delivered.
@@ -154,7 +161,20 @@ impl Delivery {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use vestibule_core::fields::Object as _;
+
     use super::*;
+
+    fn settings(tenant: &str, id: &str) -> JobQueueSettings {
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        JobQueueSettings::from_json(&json!({ "id": id, "tenant": tenant, "target": target })).unwrap()
+    }
+
+    fn of(settings: &JobQueueSettings, job: NewJob, generation: u64) -> JobMessage {
+        let id = MessageId { job: job.id, generation, number: 3 };
+        JobMessage::of(settings, job, id, false)
+    }
 
     fn job(group: Option<&str>) -> NewJob {
         let payload = Payload { content_type: "application/octet-stream".to_owned(), bytes: (0..=255).collect() };
@@ -170,16 +190,16 @@ mod tests {
 
     #[test]
     fn message_carries_the_whole_job() {
-        let (job_queue, job) = ("updates.fifo".parse().unwrap(), job(Some("a")));
-        let body = serde_json::to_string(&JobMessage::of(&job_queue, job.clone(), 3)).unwrap();
+        let (settings, job) = (settings("acme", "updates.fifo"), job(Some("a")));
+        let body = serde_json::to_string(&of(&settings, job.clone(), 7)).unwrap();
         let delivery = Delivery::of("handle".to_owned(), &body, Micros(1), true).unwrap();
         assert_eq!((delivery.new_job(), delivery.may_be_repeated), (job.clone(), false));
-        assert_eq!(delivery.message.id(), MessageId { job: job.id, number: 3 });
+        assert_eq!(delivery.message.id(), MessageId { job: job.id, generation: 7, number: 3 });
         assert!(Delivery::of(String::new(), &body, Micros(1), false).unwrap().may_be_repeated);
-        let earlier = JobId::random();
-        let body = serde_json::to_string(&JobMessage::repeated(&job_queue, earlier, job, 3)).unwrap();
+        let earlier = MessageId { job: JobId::random(), generation: 7, number: 3 };
+        let body = serde_json::to_string(&JobMessage::of(&settings, job, earlier, true)).unwrap();
         let delivery = Delivery::of(String::new(), &body, Micros(1), true).unwrap();
-        assert!(delivery.may_be_repeated && delivery.message.id().job == earlier);
+        assert!(delivery.may_be_repeated && delivery.message.id() == earlier);
         for damaged in ["", "{}", "hello"] {
             assert!(Delivery::of(String::new(), damaged, Micros(1), true).is_none(), "{damaged}");
         }
@@ -187,12 +207,25 @@ mod tests {
 
     #[test]
     fn groups_of_messages_are_short_and_separate() {
-        let of =
-            |job_queue: &str, group: Option<&str>| JobMessage::of(&job_queue.parse().unwrap(), job(group), 1).group();
-        assert_eq!(of("mails", None), "mails");
-        assert_eq!(of("updates.fifo", Some("user-17")), "updates.fifo/user-17");
+        let group = |job_queue: &str, group| of(&settings("acme", job_queue), job(group), 0).group();
+        assert_eq!(group("mails", None), "acme/mails");
+        assert_eq!(group("updates.fifo", Some("user-17")), "acme/updates.fifo/user-17");
         let (queue, long) = (format!("{}.fifo", "q".repeat(40)), "g".repeat(100));
-        assert_eq!(of(&queue, Some(&long)).len(), 64);
-        assert_ne!(of(&queue, Some(&long)), of(&queue, Some(&"h".repeat(100))));
+        assert_eq!(group(&queue, Some(&long)).len(), 64);
+        assert_ne!(group(&queue, Some(&long)), group(&queue, Some(&"h".repeat(100))));
+    }
+
+    /// A job with a deduplication ID has the same job ID in every job queue of the same name.
+    #[test]
+    fn messages_of_job_queues_of_one_name_differ() {
+        let (job, long) = (job(None), "t".repeat(63));
+        let of = |tenant, generation| of(&settings(tenant, "mails"), job.clone(), generation);
+        let messages = [of("acme", 0), of("acme", 1), of("other", 0), of(&long, u64::MAX)];
+        let ids: std::collections::HashSet<_> = messages.iter().map(JobMessage::deduplication_id).collect();
+        assert_eq!(ids.len(), 4);
+        assert!(ids.iter().all(|id| id.len() <= NAME_MAX), "{ids:?}");
+        let acme = settings("acme", "mails");
+        assert_eq!(messages.each_ref().map(|message| message.is_of(&acme)), [true, true, false, false]);
+        assert_ne!(messages[0].group(), messages[2].group());
     }
 }

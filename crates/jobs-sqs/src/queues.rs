@@ -153,8 +153,9 @@ impl Queues {
         Ok(output.messages().iter().filter_map(delivery).collect())
     }
 
-    /// Deletes messages. One that is not deleted is delivered again.
-    pub(crate) async fn delete(&self, is_fifo: bool, handles: Vec<String>) {
+    /// Deletes messages. Returns which ones were; the others are delivered again.
+    pub(crate) async fn delete(&self, is_fifo: bool, handles: &[String]) -> Vec<bool> {
+        let mut deleted = Vec::with_capacity(handles.len());
         let entry = |(index, handle): (usize, &String)| {
             DeleteMessageBatchRequestEntry::builder().id(index.to_string()).receipt_handle(handle).build()
         };
@@ -164,16 +165,24 @@ impl Queues {
                 let entries = entries.map_err(|error| error.to_string())?;
                 let request = self.client().await?.delete_message_batch().queue_url(self.url(is_fifo).await?);
                 let output = request.set_entries(Some(entries)).send().await;
-                failures(output.map_err(|error| describe(&error))?.failed())
+                output.map_err(|error| describe(&error))
             };
-            if let Err(error) = outcome.await {
-                warn!(
-                    error,
-                    messages = batch.len(),
-                    "messages could not be deleted from SQS; they are delivered again"
-                );
+            let (failed, error) = match outcome.await {
+                Ok(output) => {
+                    let is_deleted = |index: usize| output.successful().iter().any(|it| it.id() == index.to_string());
+                    deleted.extend((0..batch.len()).map(is_deleted));
+                    (output.failed().len(), failures(output.failed()).err())
+                }
+                Err(error) => {
+                    deleted.extend(batch.iter().map(|_| false));
+                    (batch.len(), Some(error))
+                }
+            };
+            if let Some(error) = error {
+                warn!(error, messages = failed, "messages could not be deleted from SQS; they are delivered again");
             }
         }
+        deleted
     }
 
     /// Hides messages for these times. One that is not hidden is delivered again when its lease ends.

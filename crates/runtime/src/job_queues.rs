@@ -55,6 +55,8 @@ enum EventDropped {
     Backend(#[from] JobBackendError),
     #[error("the job queue is full")]
     Full,
+    #[error("the backend did not store it, or did not confirm it")]
+    NotStored,
     #[error("its ID is too long")]
     Id,
     #[error("too many events wait")]
@@ -206,6 +208,7 @@ impl JobQueues {
         match self.enqueue(settings, vec![job]).await?.first() {
             Some(Enqueued::Accepted | Enqueued::Duplicate(_)) => Ok(()),
             Some(Enqueued::Full | Enqueued::TooMany) | None => Err(EventDropped::Full),
+            Some(Enqueued::NotSent | Enqueued::Unconfirmed) => Err(EventDropped::NotStored),
         }
     }
 

@@ -199,6 +199,8 @@ const MESSAGE_WAIT_MAX: u64 = 900;
 /// Bounds of the time after which a message of a paused job queue, or one without a free slot, is looked at again.
 const PAUSE_WAIT_MIN: u64 = 5;
 const SLOT_WAIT_MAX: u64 = 60;
+/// How long after the instant that it has reserved a job keeps its place among those that the rate delays.
+const RESERVED_FOR: u64 = 5;
 /// The longest time for which a message queue keeps a message.
 const MESSAGE_RETENTION: u64 = 14 * 86_400;
 /// Arguments after which a script executes a command that it has deferred.
@@ -224,6 +226,7 @@ fn job_constants() -> String {
         ("WAIT_MAX", MESSAGE_WAIT_MAX),
         ("PAUSE_WAIT_MIN", PAUSE_WAIT_MIN),
         ("SLOT_WAIT_MAX", SLOT_WAIT_MAX),
+        ("RESERVED_FOR", RESERVED_FOR),
         ("MESSAGE_RETENTION", MESSAGE_RETENTION),
         ("DRAIN_BATCH", DRAIN_BATCH as u64),
         ("REPLAY_BATCH", REPLAY_BATCH as u64),

@@ -137,6 +137,8 @@ functions! {
     take_ephemeral: Record, Write, "records/take_ephemeral.lua";
     enqueue_jobs: JobQueue, Write, "jobs/enqueue.lua";
     register_jobs: JobQueue, Write, "jobs/register.lua";
+    messages_to_send: JobQueue, Free, "jobs/messages_to_send.lua";
+    message_deleted: JobQueue, Free, "jobs/message_deleted.lua";
     withdraw_jobs: JobQueue, Free, "jobs/withdraw.lua";
     restore_job: JobQueue, Write, "jobs/restore.lua";
     start_jobs: JobQueue, Free, "jobs/start.lua";

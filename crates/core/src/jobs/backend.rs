@@ -32,7 +32,7 @@ pub enum JobBackendError {
 /// Every operation fails with [`JobBackendError::NotSent`] or [`JobBackendError::Unavailable`] if it can't be completed in time.
 #[async_trait]
 pub trait JobBackend: Send + Sync {
-    /// Enqueues jobs.
+    /// Enqueues jobs. A backend that stores them one by one has an answer of its own for each that fails.
     async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError>;
     /// Leases up to `max` jobs that are due.
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError>;

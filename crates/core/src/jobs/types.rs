@@ -97,6 +97,10 @@ pub enum Enqueued {
     Full,
     /// Its session has enqueued `enqueues_per_minute` jobs within [`super::ENQUEUES_WINDOW`], and it was not queued (J15).
     TooMany,
+    /// The backend could not store it, and it was not queued. The backend logs the cause.
+    NotSent,
+    /// The backend was not told whether it is stored: it may or may not be queued. The backend logs the cause.
+    Unconfirmed,
 }
 
 /// The time for which a received job belongs to one consumer (J9). An old lease never equals a new one: the receive count only

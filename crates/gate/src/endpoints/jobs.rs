@@ -231,7 +231,8 @@ async fn enqueue_new(
         Ok(Some(Enqueued::Duplicate(first))) => Ok((first, true)),
         Ok(Some(Enqueued::TooMany)) => Err(GateError::TooManyJobs),
         Ok(Some(Enqueued::Full)) => Err(GateError::JobQueueFull),
-        Ok(None) => Err(GateError::EnqueueUnconfirmed(id)),
+        Ok(Some(Enqueued::NotSent)) => Err(GateError::NotQueued),
+        Ok(Some(Enqueued::Unconfirmed) | None) => Err(GateError::EnqueueUnconfirmed(id)),
         Err(error @ JobBackendError::NotSent(_)) => {
             warn!(job_queue = %job_queue.settings.id, job = %id, %error, "a job was not enqueued");
             Err(GateError::NotQueued)

@@ -63,6 +63,11 @@ pub(super) async fn store_order(
                 warn_not_stored(visit, &job_queue.settings.id, "the job queue is full");
                 return Stored::No;
             }
+            Ok(Some(Enqueued::NotSent)) if attempt == 0 => {
+                warn_not_stored(visit, &job_queue.settings.id, "the backend could not store it");
+                return Stored::No;
+            }
+            Ok(Some(Enqueued::NotSent | Enqueued::Unconfirmed)) => {}
             Ok(_) => break,
             Err(JobBackendError::NotSent(reason)) if attempt == 0 => {
                 warn_not_stored(visit, &job_queue.settings.id, &reason);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fred::types::Value;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Enqueued, JOB_BATCH, JobBackendError, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll,
+    Enqueued, JobBackendError, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll,
 };
 
 use super::packing::{self, id};
@@ -15,13 +15,21 @@ use crate::command::{Retry, text};
 use crate::library::functions;
 use crate::store::RedisOptions;
 
-/// A message that brings a job. A job that is accepted, or replayed, has a message with a number of its own.
+/// A message that brings a job of a job queue. A job that is accepted, or replayed, has a message with a number of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageId {
     /// The job.
     pub job: JobId,
+    /// Higher than that of job queues with the same ID that were removed before.
+    pub generation: u64,
     /// Which of its messages.
     pub number: u64,
+}
+
+impl MessageId {
+    fn arguments(self) -> [Value; 3] {
+        [id(self.job), text(self.generation), text(self.number)]
+    }
 }
 
 /// What became of a job to register.
@@ -29,8 +37,9 @@ pub struct MessageId {
 pub struct Registered {
     /// What became of it.
     pub answer: Enqueued,
-    /// The number of the message to send: of a new job, or of the one that it duplicates if no message of that has arrived.
-    pub message: Option<u64>,
+    /// The message to send: of a new job, or of the one that it duplicates if that has the same content and no message of it has
+    /// arrived.
+    pub message: Option<MessageId>,
 }
 
 /// Whether the job of a message can start.
@@ -79,26 +88,55 @@ impl JobRegistry {
     ) -> Result<Vec<Registered>, JobBackendError> {
         let mut arguments = vec![text(token())];
         for job in jobs {
-            arguments.extend([id(job.id), packing::fields(job)?]);
+            arguments.extend([id(job.id), packing::fields_by_message(job)?]);
         }
         // A repeated call answers as the first one did.
         let mut reply = self.jobs.run(settings, &functions().register_jobs, arguments, Retry::Safe).await?;
-        jobs.iter().map(|_| reply.registered().map_err(error)).collect()
+        jobs.iter().map(|job| reply.registered(job.id).map_err(error)).collect()
     }
 
-    /// Withdraws jobs whose messages were certainly not sent. Replayed ones are dead letters again.
+    /// Withdraws jobs, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), whose messages were not sent. Replayed ones are dead
+    /// letters again, for which the message may also have been sent: it finds that its job has ended. `false` for a job that stays,
+    /// because a message of it has arrived, or another request sends it, too.
     ///
     /// # Errors
     /// Returns the backend's error. The jobs may or may not have been withdrawn.
-    pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<(), JobBackendError> {
-        for jobs in jobs.chunks(JOB_BATCH) {
-            let ids = jobs.iter().copied().map(id);
-            self.jobs.run(settings, &functions().withdraw_jobs, ids, Retry::Safe).await?;
-        }
-        Ok(())
+    pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+        let ids = jobs.iter().copied().map(id);
+        let mut reply = self.jobs.run(settings, &functions().withdraw_jobs, ids, Retry::Safe).await?;
+        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 
-    /// Leases the jobs of messages that can start now, at most [`JOB_BATCH`].
+    /// The messages that bring these jobs, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), which were replayed. `None` for a
+    /// job that needs none.
+    ///
+    /// # Errors
+    /// Returns the backend's error.
+    pub async fn messages_to_send(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+    ) -> Result<Vec<Option<MessageId>>, JobBackendError> {
+        let ids = jobs.iter().copied().map(id);
+        let mut reply = self.jobs.run(settings, &functions().messages_to_send, ids, Retry::Safe).await?;
+        jobs.iter().map(|job| reply.message_to_send(*job).map_err(error)).collect()
+    }
+
+    /// Records that messages, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), of jobs that have ended were deleted. It is
+    /// remembered of the other jobs that they have ended, for as long as a message can arrive.
+    ///
+    /// # Errors
+    /// Returns the backend's error. It may or may not have been recorded.
+    pub async fn messages_deleted(
+        &self,
+        settings: &JobQueueSettings,
+        messages: &[MessageId],
+    ) -> Result<(), JobBackendError> {
+        let arguments = messages.iter().flat_map(|message| message.arguments());
+        self.jobs.run(settings, &functions().message_deleted, arguments, Retry::Safe).await.map(drop)
+    }
+
+    /// Leases the jobs of messages that can start now, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH).
     ///
     /// # Errors
     /// Returns the backend's error. The jobs may have been leased; such leases expire.
@@ -107,13 +145,13 @@ impl JobRegistry {
         settings: &JobQueueSettings,
         messages: &[MessageId],
     ) -> Result<Vec<Start>, JobBackendError> {
-        let arguments = messages.iter().flat_map(|message| [id(message.job), text(message.number)]);
+        let arguments = messages.iter().flat_map(|message| message.arguments());
         let mut reply = self.jobs.run(settings, &functions().start_jobs, arguments, Retry::Never).await?;
         messages.iter().map(|message| reply.started(message.job).map_err(error)).collect()
     }
 
-    /// Registers a job again that is not known, because Redis has lost its data. If an equal one was accepted meanwhile, nothing
-    /// happens. A held order that may have been started before becomes a dead letter whose outcome is unknown.
+    /// Registers the job of a message again that is not known, because Redis has lost its data. If an equal one was accepted
+    /// meanwhile, or the job queue removed, nothing happens. A held order that may have been started before becomes a dead letter whose outcome is unknown.
     ///
     /// # Errors
     /// Returns the backend's error. The job may or may not have been registered.
@@ -121,12 +159,14 @@ impl JobRegistry {
         &self,
         settings: &JobQueueSettings,
         job: &NewJob,
-        message: u64,
+        message: MessageId,
         enqueued_at: Micros,
         may_be_started: bool,
     ) -> Result<(), JobBackendError> {
         let flag = text(u8::from(may_be_started));
-        let arguments = [id(job.id), packing::fields(job)?, text(message), text(enqueued_at.0), flag];
+        let (generation, number) = (text(message.generation), text(message.number));
+        let fields = packing::fields_by_message(job)?;
+        let arguments = [id(job.id), fields, generation, number, text(enqueued_at.0), flag];
         self.jobs.run(settings, &functions().restore_job, arguments, Retry::Safe).await.map(drop)
     }
 

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use fred::types::Value;
 use serde::Serialize;
 use vestibule_core::jobs::{
-    DeduplicationKey, Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings,
-    JobResponse, NewJob, Outcome, RESPONSE_KEPT,
+    Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings, JobResponse, NewJob,
+    Outcome, RESPONSE_KEPT,
 };
 
 use crate::command::nothing;
@@ -60,6 +60,9 @@ struct New<'a> {
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    /// Digest of the content, if a message has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
 }
 
 /// A settlement without its job ID and the response.
@@ -133,12 +136,16 @@ pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Re
 
 /// The arguments of a job to enqueue.
 pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
-    Ok([id(job.id), fields(&job)?, Value::Bytes(job.payload.bytes.into())])
+    Ok([id(job.id), fields(&job, None)?, Value::Bytes(job.payload.bytes.into())])
 }
 
-/// The fields of a new job without its payload.
-pub(super) fn fields(job: &NewJob) -> Result<Value, JobBackendError> {
-    let key = job.deduplication_key().as_ref().map(digest);
+/// The fields of a new job whose payload a message carries.
+pub(super) fn fields_by_message(job: &NewJob) -> Result<Value, JobBackendError> {
+    fields(job, Some(hex(&job.payload.hash())))
+}
+
+fn fields(job: &NewJob, content: Option<String>) -> Result<Value, JobBackendError> {
+    let key = job.deduplication_key().map(|key| hex(&key.digest()));
     pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
@@ -149,12 +156,13 @@ pub(super) fn fields(job: &NewJob) -> Result<Value, JobBackendError> {
         delay_seconds: job.delay_seconds,
         size: job.payload.bytes.len() as u64,
         key,
+        content,
     })
 }
 
-/// A key of deduplication, as names of keys have it.
-fn digest(key: &DeduplicationKey) -> String {
-    key.digest().iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
+/// The start of a digest, as names of keys have it.
+fn hex(digest: &[u8]) -> String {
+    digest.iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
@@ -224,7 +232,7 @@ mod tests {
             ..NewJob::new(JobId::random(), Payload { content_type: String::new(), bytes: Vec::new() })
         };
         // printf 'user-17\0\1change-4711' | sha256sum
-        assert_eq!(digest(&job.deduplication_key().unwrap()), "fe4670dacd783880024eeecdab0597d5");
+        assert_eq!(hex(&job.deduplication_key().unwrap().digest()), "fe4670dacd783880024eeecdab0597d5");
     }
 
     #[test]

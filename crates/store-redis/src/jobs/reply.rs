@@ -14,7 +14,7 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, StoreError};
 
-use super::messages::{Registered, Start};
+use super::messages::{MessageId, Registered, Start};
 use super::packing::unpack_contents;
 use crate::codes::{
     JOB_ACCEPTED, JOB_CANCELED, JOB_FINISHED, JOB_FULL, JOB_LEASED, JOB_LOST, JOB_NEEDS_PAYLOAD, JOB_NOT_LEASED,
@@ -149,9 +149,17 @@ impl Reply {
         Ok(Received { jobs, next_due })
     }
 
-    /// The part of the reply of `register.lua` about one job.
-    pub(super) fn registered(&mut self) -> Result<Registered, StoreError> {
-        Ok(Registered { answer: self.enqueued()?, message: self.number()? })
+    /// The part of the reply of `register.lua` about this job.
+    pub(super) fn registered(&mut self, job: JobId) -> Result<Registered, StoreError> {
+        let answer = self.enqueued()?;
+        let of = if let Enqueued::Duplicate(first) = answer { first } else { job };
+        Ok(Registered { answer, message: self.message_to_send(of)? })
+    }
+
+    /// The part of the reply of `messages_to_send.lua` about this job.
+    pub(super) fn message_to_send(&mut self, job: JobId) -> Result<Option<MessageId>, StoreError> {
+        let (number, generation) = (self.number()?, self.whole()?);
+        Ok(number.map(|number| MessageId { job, generation, number }))
     }
 
     /// The part of the reply of `start.lua` about the message of this job.

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::jobs::{
     Canceled, Detail, Enqueued, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome, Settlement,
 };
-use vestibule_core::{Clock as _, ManualClock};
+use vestibule_core::{Clock as _, ManualClock, Micros};
 use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Start};
 use vestibule_tests::Redis;
 
@@ -33,7 +36,16 @@ impl Fixture {
         let new = job(number, Some(group));
         let registered = self.registry.register(&self.settings, std::slice::from_ref(&new)).await.unwrap()[0];
         assert_eq!(registered.answer, Enqueued::Accepted);
-        MessageId { job: new.id, number: registered.message.unwrap() }
+        registered.message.unwrap()
+    }
+
+    /// Registers this many jobs, each in a group of its own.
+    async fn register_many(&self, count: u64) -> Vec<MessageId> {
+        let mut messages = Vec::new();
+        for number in 0..count {
+            messages.push(self.register(number, &format!("g{number}")).await);
+        }
+        messages
     }
 
     async fn start(&self, message: MessageId) -> Start {
@@ -52,15 +64,23 @@ impl Fixture {
         self.registry.jobs().settle(&self.settings, vec![settlement]).await.unwrap();
     }
 
+    async fn withdraw(&self, message: MessageId) -> Vec<bool> {
+        self.registry.withdraw(&self.settings, &[message.job]).await.unwrap()
+    }
+
     async fn acknowledge(&self, job: &LeasedJob) {
         self.settle(job, Outcome::Acknowledged(None)).await;
     }
 
-    async fn restore(&self, new: &NewJob, number: u64, may_be_started: bool) -> Start {
-        let now = self.clock.now();
-        self.registry.restore(&self.settings, new, number, now, may_be_started).await.unwrap();
-        self.start(MessageId { job: new.id, number }).await
+    async fn restore(&self, new: &NewJob, message: MessageId, may_be_started: bool) -> Start {
+        self.registry.restore(&self.settings, new, message, self.clock.now(), may_be_started).await.unwrap();
+        self.start(message).await
     }
+}
+
+/// A message of the job of this number, in a job queue that was never removed.
+fn message_of(job_number: u64, number: u64) -> MessageId {
+    MessageId { job: job(job_number, None).id, generation: 0, number }
 }
 
 const fn seconds(seconds: u64) -> Start {
@@ -87,7 +107,7 @@ async fn job_without_a_message_does_not_block_its_group() {
     let job = fixture.started(next).await;
     fixture.acknowledge(&job).await;
     let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
-    assert_eq!((again.answer, again.message), (Enqueued::Duplicate(lost.job), Some(lost.number)), "it is sent again");
+    assert_eq!((again.answer, again.message), (Enqueued::Duplicate(lost.job), Some(lost)), "it is sent again");
     fixture.started(lost).await;
     let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
     assert_eq!((again.answer, again.message), (Enqueued::Duplicate(lost.job), None), "its message has arrived");
@@ -115,33 +135,133 @@ async fn messages_of_deleted_jobs_are_finished() {
     assert_eq!(fixture.start(again).await, Start::Finished);
 }
 
+/// A message is deleted late: its process stopped, or SQS was unavailable.
+#[tokio::test]
+async fn message_of_a_job_whose_result_has_expired_is_finished() {
+    let fixture = Fixture::fifo(&json!({ "result_ttl": 60 })).await;
+    let messages = fixture.register_many(2).await;
+    for message in &messages {
+        let job = fixture.started(*message).await;
+        fixture.acknowledge(&job).await;
+    }
+    fixture.registry.messages_deleted(&fixture.settings, &messages[1..]).await.unwrap();
+    assert_eq!(fixture.start(messages[1]).await, Start::Finished);
+    fixture.clock.advance(61_000_000);
+    let views = fixture.registry.jobs().get(&fixture.settings, &[messages[0].job], Detail::Status).await.unwrap();
+    assert_eq!(views, [None]);
+    assert_eq!(fixture.start(messages[0]).await, Start::Finished);
+    assert_eq!(fixture.start(messages[1]).await, Start::Lost, "nothing is remembered about deleted messages");
+}
+
+#[tokio::test]
+async fn message_that_was_sent_twice_is_expected_twice() {
+    let fixture = Fixture::fifo(&json!({ "result_ttl": 60 })).await;
+    let message = fixture.register(1, "a").await;
+    let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
+    assert_eq!(again.message, Some(message));
+    let job = fixture.started(message).await;
+    fixture.acknowledge(&job).await;
+    fixture.registry.messages_deleted(&fixture.settings, &[message]).await.unwrap();
+    fixture.clock.advance(61_000_000);
+    assert_eq!(fixture.start(message).await, Start::Finished);
+}
+
+#[tokio::test]
+async fn messages_of_a_removed_job_queue_are_finished() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    let mut earlier = Vec::new();
+    for _ in 0..3 {
+        let message = fixture.register(1, "a").await;
+        let job = fixture.started(message).await;
+        fixture.acknowledge(&job).await;
+        assert!(fixture.registry.jobs().remove(&fixture.settings).await.unwrap());
+        earlier.push(message);
+    }
+    for message in &earlier {
+        assert_eq!(fixture.start(*message).await, Start::Finished);
+        assert_eq!(fixture.restore(&job(1, Some("a")), *message, false).await, Start::Finished);
+    }
+    let message = fixture.register(1, "a").await;
+    assert_eq!(fixture.start(earlier[2]).await, Start::Finished, "the same job in a later job queue");
+    fixture.started(message).await;
+    // Redis loses all that, and its messages register the jobs again.
+    let fixture = Fixture::fifo(&json!({})).await;
+    assert!(matches!(fixture.restore(&job(1, Some("a")), message, false).await, Start::Started(_)));
+    assert_eq!(fixture.start(earlier[2]).await, Start::Finished);
+}
+
+/// The producer of the first job may have stopped before it sent the message. Whichever message comes first brings the payload.
+#[tokio::test]
+async fn duplicate_with_another_content_sends_no_message() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    for settings in [fixture.settings.clone(), settings_of(&random_id(), &json!({}))] {
+        let group = settings.id.is_fifo().then_some("a");
+        let of = |number| NewJob { id: job(1, None).id, ..job(number, group) };
+        let of = |number| NewJob { deduplication_id: group.map(|_| "x".parse().unwrap()), ..of(number) };
+        let register = async |number| fixture.registry.register(&settings, &[of(number)]).await.unwrap()[0];
+        let first = register(1).await;
+        assert_eq!(first.answer, Enqueued::Accepted);
+        let (other, equal) = (register(2).await, register(1).await);
+        assert_eq!((other.answer, other.message), (Enqueued::Duplicate(of(1).id), None));
+        assert_eq!((equal.answer, equal.message), (Enqueued::Duplicate(of(1).id), first.message));
+    }
+}
+
 #[tokio::test]
 async fn withdrawn_job_leaves_nothing_behind() {
     let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
     let message = fixture.register(1, "a").await;
-    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(fixture.withdraw(message).await, [true]);
+    }
     let stats = fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
     assert_eq!((stats.waiting, stats.bytes), (0, 0));
     let message = fixture.register(1, "a").await;
     let job = fixture.started(message).await;
-    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    assert_eq!(fixture.withdraw(message).await, [false], "it has arrived");
     fixture.settle(&job, Outcome::Failed(failure())).await;
     fixture.registry.keep_payload(&fixture.settings, message.job, &job_again(1).payload).await.unwrap();
     // A replayed job is a dead letter again.
     assert_eq!(fixture.registry.jobs().replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
-    fixture.registry.withdraw(&fixture.settings, &[message.job]).await.unwrap();
+    let replayed = fixture.registry.messages_to_send(&fixture.settings, &[message.job]).await.unwrap()[0].unwrap();
+    assert_eq!(fixture.withdraw(message).await, [true]);
+    assert_eq!(fixture.start(replayed).await, Start::Finished, "it was sent all the same");
     let dead = fixture.registry.jobs().dead_letters(&fixture.settings, None, 9).await.unwrap();
     assert_eq!((dead.len(), dead[0].state, dead[0].failed_attempts), (1, JobState::Failed, 0));
     assert_eq!(fixture.registry.jobs().replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
+    let again = fixture.registry.messages_to_send(&fixture.settings, &[message.job]).await.unwrap()[0].unwrap();
+    fixture.started(again).await;
+}
+
+#[tokio::test]
+async fn job_that_another_request_sends_is_not_withdrawn() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    let message = fixture.register(1, "a").await;
+    fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap();
+    assert_eq!(fixture.withdraw(message).await, [false]);
+    fixture.started(message).await;
+}
+
+/// A process stops between putting a dead letter back and sending its message.
+#[tokio::test]
+async fn replayed_job_without_a_message_is_a_dead_letter_again() {
+    let fixture = Fixture::fifo(&json!({ "max_attempts": 1, "retention": 60 })).await;
+    let message = fixture.register(1, "a").await;
+    let job = fixture.started(message).await;
+    fixture.settle(&job, Outcome::Failed(failure())).await;
+    fixture.registry.keep_payload(&fixture.settings, message.job, &job_again(1).payload).await.unwrap();
+    let jobs = fixture.registry.jobs();
+    for _ in 0..2 {
+        assert_eq!(jobs.replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
+        fixture.clock.advance(60_000_000);
+        assert_eq!(jobs.dead_letters(&fixture.settings, None, 9).await.unwrap().len(), 1);
+    }
 }
 
 #[tokio::test]
 async fn starts_beyond_the_rate_are_reserved() {
     let fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 100 })).await;
-    let mut messages = Vec::new();
-    for number in 0..4 {
-        messages.push(fixture.register(number, &format!("g{number}")).await);
-    }
+    let messages = fixture.register_many(4).await;
     fixture.started(messages[0]).await;
     for (message, wait) in messages[1..].iter().zip(1..) {
         assert_eq!(fixture.start(*message).await, seconds(wait));
@@ -152,6 +272,97 @@ async fn starts_beyond_the_rate_are_reserved() {
     assert_eq!(fixture.start(messages[2]).await, seconds(1));
     fixture.clock.advance(1_000_000);
     fixture.started(messages[2]).await;
+}
+
+/// What may start now, of these messages.
+async fn start_all(fixture: &Fixture, messages: &[MessageId]) -> Vec<MessageId> {
+    let mut started = Vec::new();
+    for message in messages {
+        if matches!(fixture.start(*message).await, Start::Started(_)) {
+            started.push(*message);
+        }
+    }
+    started
+}
+
+#[tokio::test]
+async fn reserved_starts_do_not_come_at_once_after_a_pause() {
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 100 })).await;
+    let messages = fixture.register_many(6).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..1]);
+    fixture.settings.paused = true;
+    assert_eq!(start_all(&fixture, &messages[1..]).await, []);
+    fixture.clock.advance(100_000_000);
+    fixture.settings.paused = false;
+    assert_eq!(start_all(&fixture, &messages[1..]).await, messages[1..2], "one per second");
+    for (message, wait) in messages[2..].iter().zip(1..) {
+        assert_eq!(fixture.start(*message).await, seconds(wait), "a new instant");
+    }
+}
+
+#[tokio::test]
+async fn changed_rate_applies_to_reserved_starts() {
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 600, "concurrency": 100 })).await;
+    let messages = fixture.register_many(20).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..10]);
+    fixture.settings.dispatches_per_minute = Some(60);
+    fixture.clock.advance(2_000_000);
+    assert_eq!(start_all(&fixture, &messages[10..]).await, messages[10..11], "a lower rate");
+    let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 1, "concurrency": 100 })).await;
+    let messages = fixture.register_many(10).await;
+    assert_eq!(start_all(&fixture, &messages).await, messages[..1]);
+    fixture.settings.dispatches_per_minute = Some(60);
+    fixture.clock.advance(1_000_000);
+    let new = fixture.register(10, "new").await;
+    fixture.started(new).await;
+}
+
+/// J8, over random rates, pauses and late messages: the bucket bounds what starts in any time, and every job starts.
+#[tokio::test]
+async fn messages_never_start_faster_than_the_rate() {
+    for seed in 0..20 {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::fifo(&json!({ "dispatches_per_minute": 60, "concurrency": 1000 })).await;
+        let mut messages: Vec<_> = fixture.register_many(40).await.into_iter().map(|it| (START, it)).collect();
+        let (mut starts, mut since) = (Vec::new(), START);
+        for _ in 0..20_000 {
+            let now = fixture.clock.now();
+            if rng.random_bool(0.002) {
+                fixture.settings.paused = !fixture.settings.paused;
+            }
+            if rng.random_bool(0.002) {
+                fixture.settings.dispatches_per_minute = [30, 60, 240].choose(&mut rng).copied();
+                (starts, since) = (Vec::new(), now);
+            }
+            let rate = fixture.settings.dispatches_per_minute.unwrap();
+            for (due, message) in std::mem::take(&mut messages) {
+                if due > now {
+                    messages.push((due, message));
+                    continue;
+                }
+                match fixture.start(message).await {
+                    Start::Started(_) => starts.push(now),
+                    // SQS hides a message for whole seconds, and brings it some time later.
+                    Start::Waits(time) => {
+                        let late = rng.random_range(0..1_500_000) + u64::from(rng.random_bool(0.1)) * 20_000_000;
+                        messages.push((
+                            Micros(now.add_seconds(time.as_micros().div_ceil(1_000_000) as u64).0 + late),
+                            message,
+                        ));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            for (index, from) in starts.iter().enumerate() {
+                let earned = (now.0 - from.0) * rate / 60_000_000;
+                let most = (rate / 60).max(1) + earned;
+                assert!((starts.len() - index) as u64 <= most, "seed {seed}: {starts:?} since {since:?} at {rate}");
+            }
+            let Some(next) = messages.iter().map(|(due, _)| *due).min() else { break };
+            fixture.clock.advance(next.0.saturating_sub(now.0).clamp(1, 5_000_000));
+        }
+        assert!(messages.is_empty(), "seed {seed}: {} messages have not started", messages.len());
+    }
 }
 
 #[tokio::test]
@@ -185,29 +396,42 @@ async fn f16_messages_of_a_paused_job_queue_wait_as_long_as_the_pause() {
 }
 
 #[tokio::test]
+async fn pause_ends_without_a_message() {
+    let mut fixture = Fixture::fifo(&json!({ "paused": true })).await;
+    let message = fixture.register(1, "a").await;
+    fixture.clock.advance(100_000_000);
+    assert_eq!(fixture.start(message).await, seconds(100));
+    fixture.settings.paused = false;
+    fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
+    fixture.settings.paused = true;
+    assert_eq!(fixture.start(message).await, seconds(5), "a new pause");
+}
+
+#[tokio::test]
 async fn lost_job_is_registered_again_unless_an_equal_one_was() {
     let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
-    let message = MessageId { job: job(1, None).id, number: 7 };
+    let message = message_of(1, 7);
     assert_eq!(fixture.start(message).await, Start::Lost);
-    let Start::Started(restored) = fixture.restore(&job(1, Some("a")), 7, true).await else { panic!("not started") };
+    let Start::Started(restored) = fixture.restore(&job(1, Some("a")), message, true).await else {
+        panic!("not started")
+    };
     assert_eq!((restored.lease.receive_count, restored.enqueued_at), (1, START));
-    assert_eq!(fixture.restore(&job_again(1), 3, false).await, Start::Lost, "a duplicate");
+    assert_eq!(fixture.restore(&job_again(1), message_of(101, 3), false).await, Start::Lost, "a duplicate");
 }
 
 /// F15: a held order that may have been sent is not sent again when Redis has lost its state.
 #[tokio::test]
 async fn f15_lost_order_that_may_have_been_sent_is_unknown() {
     let fixture = Fixture::fifo(&json!({ "target": { "kind": "origin" } })).await;
-    assert_eq!(fixture.restore(&job(1, Some("a")), 7, true).await, Start::Finished);
+    assert_eq!(fixture.restore(&job(1, Some("a")), message_of(1, 7), true).await, Start::Finished);
     let views = fixture.registry.jobs().get(&fixture.settings, &[job(1, None).id], Detail::Contents).await;
     let view = views.unwrap().remove(0).unwrap();
     assert_eq!((view.state, view.payload), (JobState::Unknown, None));
     let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];
     assert_eq!((again.answer, again.message), (Enqueued::Duplicate(job(1, None).id), None));
-    assert!(matches!(fixture.restore(&job(2, Some("b")), 8, false).await, Start::Started(_)), "it was not sent");
+    let first_delivery = fixture.restore(&job(2, Some("b")), message_of(2, 8), false).await;
+    assert!(matches!(first_delivery, Start::Started(_)), "it was not sent");
     let fixture = Fixture::fifo(&json!({ "target": { "kind": "origin" }, "retry": "always" })).await;
-    assert!(
-        matches!(fixture.restore(&job(1, Some("a")), 7, true).await, Start::Started(_)),
-        "the origin recognizes it"
-    );
+    let restored = fixture.restore(&job(1, Some("a")), message_of(1, 7), true).await;
+    assert!(matches!(restored, Start::Started(_)), "the origin recognizes it");
 }

@@ -30,7 +30,7 @@ const SIDE_BY_SIDE: usize = 32;
 /// Groups of a FIFO job queue: few, so that jobs meet each other.
 const GROUPS: [&str; 4] = ["a", "a!", "b", "user-17"];
 
-fn number(name: &str) -> Option<u64> {
+pub(super) fn number(name: &str) -> Option<u64> {
     std::env::var(name)
         .ok()
         .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number: {text:?}")))
@@ -191,6 +191,7 @@ impl Run {
                 Enqueued::Duplicate(first) => self.note(if first == job.id { "known" } else { "duplicate" }),
                 Enqueued::Full => self.note("full"),
                 Enqueued::TooMany => self.note("too many"),
+                Enqueued::NotSent | Enqueued::Unconfirmed => panic!("{answer:?}"),
             }
         }
     }

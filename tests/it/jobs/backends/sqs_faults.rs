@@ -1,18 +1,20 @@
 //! Jobs in SQS while SQS or Redis fails, by their own clocks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
+use vestibule_core::ManualClock;
 use vestibule_core::jobs::{
     Detail, Enqueued, Extension, JobBackend as _, JobBackendError, JobQueueSettings, JobState, LeasedJob, NewJob,
     Outcome, Payload, Settled, Settlement,
 };
 use vestibule_jobs_sqs::SqsJobs;
-use vestibule_store_redis::RedisOptions;
+use vestibule_store_redis::{JobRegistry, RedisOptions};
 use vestibule_tests::{Redis, Sqs, wait_until};
 
-use super::fixture::{failure, job, random_id, settings_of};
+use super::fixture::{START, failure, job, random_id, settings_of};
 
 /// How long an operation that is to succeed may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -86,13 +88,157 @@ async fn messages_are_hidden_until_retries_and_deleted_at_the_end() {
 async fn refused_send_withdraws_the_job() {
     let (sqs, redis) = (Sqs::start().await, Redis::start().await);
     let settings = fifo(&json!({}));
-    let error = backend(&sqs, "sqs://missing", &redis).enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap_err();
-    assert!(matches!(error, JobBackendError::NotSent(_)), "{error:?}");
-    assert!(error.to_string().contains("the SQS queue missing-jobs.fifo: SQS answered 400"), "{error}");
+    let refused = backend(&sqs, "sqs://missing", &redis).enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
+    assert_eq!(refused, [Enqueued::NotSent]);
     let jobs = backend(&sqs, &sqs.queues().await, &redis);
     let stats = jobs.stats(&settings).await.unwrap();
     assert_eq!((stats.waiting, stats.bytes), (0, 0));
     assert_eq!(jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap(), [Enqueued::Accepted]);
+}
+
+#[tokio::test]
+async fn every_job_has_an_answer_of_its_own() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let settings = fifo(&json!({ "max_jobs": 4 }));
+    let jobs = backend(&sqs, &sqs.queues().await, &redis);
+    // Of these, a message has arrived, and one is on its way.
+    jobs.enqueue(&settings, vec![job(1, Some("a")), job(2, Some("b"))]).await.unwrap();
+    next(&jobs, &settings).await;
+    let new =
+        |number: u64, content: u64, group| NewJob { payload: job(content, None).payload, ..job(number, Some(group)) };
+    let several =
+        vec![new(11, 1, "a"), new(12, 2, "b"), new(3, 3, "c"), new(13, 3, "c"), job(4, Some("d")), job(5, Some("e"))];
+    let broken = backend(&sqs, "sqs://missing", &redis);
+    let expected = [
+        Enqueued::Duplicate(job(1, None).id),
+        Enqueued::Unconfirmed,
+        Enqueued::NotSent,
+        // It equals the one before.
+        Enqueued::NotSent,
+        Enqueued::NotSent,
+        Enqueued::Full,
+    ];
+    assert_eq!(broken.enqueue(&settings, several).await.unwrap(), expected);
+    assert_eq!(jobs.stats(&settings).await.unwrap().counters.canceled, 2, "what was not sent is withdrawn");
+    assert_eq!(
+        jobs.enqueue(&settings, vec![new(3, 3, "c"), new(13, 3, "c")]).await.unwrap(),
+        [Enqueued::Accepted, Enqueued::Duplicate(job(3, None).id)]
+    );
+}
+
+/// Two tenants have had a job queue of this name.
+#[tokio::test]
+async fn messages_of_another_tenant_stay() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let jobs = backend(&sqs, &sqs.queues().await, &redis);
+    let settings = fifo(&json!({}));
+    let other = settings_of(settings.id.as_str(), &json!({ "tenant": "other" }));
+    assert_eq!(jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap(), [Enqueued::Accepted]);
+    assert_eq!(jobs.receive(&other, 9).await.unwrap().jobs, []);
+    assert_eq!(jobs.enqueue(&other, vec![job(1, Some("a"))]).await.unwrap(), [Enqueued::Accepted]);
+    for settings in [&other, &settings] {
+        let received = next(&jobs, settings).await;
+        settle(&jobs, settings, &received, Outcome::Acknowledged(None)).await;
+    }
+}
+
+/// Enqueues these jobs and makes dead letters of them.
+async fn fail_all(jobs: &SqsJobs, settings: &JobQueueSettings, numbers: std::ops::Range<u64>) {
+    let new: Vec<_> = numbers.map(|number| job(number, Some(&format!("g{number}")))).collect();
+    let mut count = new.len();
+    for new in new.chunks(50) {
+        jobs.enqueue(settings, new.to_vec()).await.unwrap();
+    }
+    while count > 0 {
+        for received in jobs.receive(settings, 64).await.unwrap().jobs {
+            settle(jobs, settings, &received, Outcome::FailedForGood(failure())).await;
+            count -= 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn replayed_jobs_that_are_not_sent_are_dead_letters_again() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let prefix = sqs.queues().await;
+    let (jobs, settings) = (backend(&sqs, &prefix, &redis), fifo(&json!({ "concurrency": 100 })));
+    fail_all(&jobs, &settings, 0..70).await;
+    let broken = backend(&sqs, "sqs://missing", &redis);
+    let error = broken.replay_all(&settings, None).await.unwrap_err();
+    assert!(matches!(error, JobBackendError::NotSent(_)), "{error:?}");
+    assert!(error.to_string().contains("the SQS queue missing-jobs.fifo: SQS answered 400"), "{error}");
+    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 70, "of all batches");
+    sqs.freeze();
+    let error = jobs.replay(&settings, &[job(0, None).id]).await.unwrap_err();
+    assert!(matches!(error, JobBackendError::NotSent(_)), "it does not run, even if it was sent: {error:?}");
+    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 70);
+    sqs.thaw();
+    assert_eq!(jobs.replay_all(&settings, None).await.unwrap().replayed, 70);
+    let mut run = Vec::new();
+    while run.len() < 70 {
+        for received in jobs.receive(&settings, 64).await.unwrap().jobs {
+            settle(&jobs, &settings, &received, Outcome::Acknowledged(None)).await;
+            run.push(received.lease.job);
+        }
+    }
+    assert!(jobs.receive(&settings, 64).await.unwrap().jobs.is_empty(), "each of them once");
+    assert_eq!(sqs.messages(&prefix).await, 0);
+}
+
+/// F15: a process stops between registering a job and sending its message. The repeated request completes its work.
+#[tokio::test]
+async fn f15_repeated_enqueue_completes_one_whose_process_stopped() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let prefix = sqs.queues().await;
+    let jobs = backend(&sqs, &prefix, &redis);
+    let stopped = JobRegistry::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let orders = fifo(&json!({ "target": { "kind": "origin" } }));
+    for settings in [fifo(&json!({})), settings_of(&random_id(), &json!({})), orders] {
+        let new = job(1, settings.id.is_fifo().then_some("a"));
+        assert_eq!(stopped.register(&settings, &[new.clone()]).await.unwrap()[0].answer, Enqueued::Accepted);
+        assert!(jobs.receive(&settings, 1).await.unwrap().jobs.is_empty());
+        for _ in 0..2 {
+            let again = jobs.enqueue(&settings, vec![new.clone()]).await.unwrap();
+            assert_eq!(again, [Enqueued::Duplicate(new.id)]);
+        }
+        let received = next(&jobs, &settings).await;
+        assert_eq!((received.lease.job, &received.payload), (new.id, &new.payload));
+        settle(&jobs, &settings, &received, Outcome::Acknowledged(None)).await;
+        assert!(jobs.receive(&settings, 64).await.unwrap().jobs.is_empty(), "it runs once");
+    }
+    assert_eq!(sqs.messages(&prefix).await, 0);
+}
+
+/// A message that could not be deleted may come when the result of its job has expired.
+#[tokio::test]
+async fn ended_jobs_are_remembered_while_their_messages_may_come() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let clock = Arc::new(ManualClock::at(START));
+    let options = RedisOptions { clock: Some(clock.clone()), ..RedisOptions::default() };
+    let prefix = sqs.queues().await.parse().unwrap();
+    let jobs = SqsJobs::connect(prefix, Some(sqs.server()), &redis.url(), options).unwrap();
+    let settings = fifo(&json!({ "result_ttl": 60 }));
+    jobs.enqueue(&settings, vec![job(1, Some("a")), job(2, Some("b"))]).await.unwrap();
+    let mut received = jobs.receive(&settings, 9).await.unwrap().jobs;
+    let (late, deleted) = (received.remove(0), received.remove(0));
+    settle(&jobs, &settings, &deleted, Outcome::Acknowledged(None)).await;
+    sqs.freeze();
+    settle(&jobs, &settings, &late, Outcome::Acknowledged(None)).await;
+    sqs.thaw();
+    clock.advance(61_000_000);
+    jobs.stats(&settings).await.unwrap();
+    let ended = redis.command(&["KEYS", "*:ended:*"]).await;
+    assert_eq!(ended.array().len(), 1, "of the message that was not deleted: {ended:?}");
+}
+
+#[tokio::test]
+async fn target_pull_is_refused() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let jobs = backend(&sqs, &sqs.queues().await, &redis);
+    let settings = fifo(&json!({ "target": { "kind": "pull" } }));
+    let error = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap_err();
+    assert!(error.to_string().contains("use a target other than \"pull\""), "{error}");
+    assert_eq!(jobs.stats(&settings).await.unwrap().waiting, 0);
 }
 
 /// F13: SQS does not answer, so the job may or may not have been sent. The repeated request completes its work.
@@ -103,7 +249,8 @@ async fn f13_repeated_enqueue_completes_an_unconfirmed_one() {
     let (jobs, settings) = (backend(&sqs, &prefix, &redis), fifo(&json!({})));
     assert_eq!(jobs.enqueue(&settings, vec![job(0, Some("a"))]).await.unwrap(), [Enqueued::Accepted]);
     sqs.freeze();
-    jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap_err();
+    let unconfirmed = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
+    assert_eq!(unconfirmed, [Enqueued::Unconfirmed]);
     assert_eq!(jobs.stats(&settings).await.unwrap().waiting, 2, "it is not withdrawn");
     sqs.thaw();
     for _ in 0..5 {

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
 use vestibule_core::jobs::{
-    Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
+    Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobBackendError, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
 use vestibule_runtime::{JobQueues, JobRequest, USER_ID_MAX, checked_payload};
 
@@ -203,6 +203,14 @@ fn result(settings: &JobQueueSettings, id: JobId, enqueued: Enqueued) -> Result<
         Enqueued::Duplicate(first) => (first, true),
         // Only visitors can be too many.
         Enqueued::Full | Enqueued::TooMany => return Err(JobRefusal::JobQueueFull),
+        Enqueued::NotSent => {
+            let error = JobBackendError::NotSent("the job was not stored".to_owned());
+            return Err(JobRefusal::of_enqueue(id, error));
+        }
+        Enqueued::Unconfirmed => {
+            let error = JobBackendError::Unavailable("the job may or may not be stored".to_owned());
+            return Err(JobRefusal::of_enqueue(id, error));
+        }
     };
     Ok(EnqueuedJob { job_id: job.to_string(), job_queue: settings.id.to_string(), state: "queued", duplicate })
 }

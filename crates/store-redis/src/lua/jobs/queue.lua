@@ -8,14 +8,17 @@
 -- acceptance (J4). A record is what `jobs` has of a job; the payload is beside it, so that it is written once. Of a completed job
 -- the response is there in its place.
 --
--- Two kinds of keys expire by themselves. Jobs name them, and operations end jobs of which only the record is known, so their names
+-- Three kinds of keys expire by themselves. Jobs name them, and operations end jobs of which only the record is known, so their names
 -- are built here, with the hash tag of the others: `dedup:<digest>`, ID of the first job with a key of deduplication and until when
--- another one is a duplicate (J7), and `enqueues:<session>`, what a session has enqueued itself in its window, and the window's start.
--- Once the job queue was removed, its generation comes before them, so that a later one of the same name starts without them.
+-- another one is a duplicate (J7), `enqueues:<session>`, what a session has enqueued itself in its window, and the window's start, and
+-- `ended:<job ID>`, the number of the last message of a job that is not stored any more. Once the job queue was removed, its generation
+-- comes before them, so that a later one of the same name starts without them. The generation is the instant of the removal, so that it
+-- is higher than all before even if the server has lost them.
 --
 -- With the setting `by_message`, a message queue brings the jobs with their payloads. They are received by ID (`jobs.start`) in the
 -- order of their messages, so a job is in `ready` and `groups` from its first message on. Each time a job becomes unfinished it
--- has a message of its own, numbered by the sequence number that it gets then.
+-- has a message of its own, numbered by the sequence number that it gets then, and named with the generation. A record names its
+-- message until that is known to be deleted.
 --
 -- The table `jobs` is prepended by Rust, with limits and codes.
 do
@@ -25,7 +28,7 @@ do
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
   -- Of the state, and as it was before the operation.
-  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since
+  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, reserved_until, reserved_rate
   local before
   -- Events that the operation counts.
   local counts
@@ -38,7 +41,9 @@ do
 
   local function state_text()
     local bucket = buckets.text(credit, credit_at)
-    return string.format('%d %d %d %s %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since)
+    return string.format(
+      '%d %d %d %s %d %d %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since, reserved_until, reserved_rate
+    )
   end
 
   local function count(event)
@@ -322,10 +327,13 @@ do
     return fields
   end
 
-  -- Removes a finished job.
+  -- Removes a finished job. If its message may still arrive, that must not be taken for one of a job that was lost.
   local function forget(set, turn)
     local id = id_of(turn)
     local record = unpack_record(read(id))
+    if record.message then
+      call('SET', EXPIRING .. 'ended:' .. id, string.format('%d', record.message), 'EX', jobs.MESSAGE_RETENTION)
+    end
     bytes = bytes - (record.size or 0)
     kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
     for _, field in ipairs(progress_fields(id, record)) do defer('HDEL', PROGRESS, field) end
@@ -385,6 +393,11 @@ do
     flush()
   end
 
+  local function enter_generation(number)
+    generation = number
+    EXPIRING = PREFIX .. (generation > 0 and string.format('%d:', generation) or '')
+  end
+
   -- Begins an operation.
   function jobs.begin(keys, args)
     begin_clock(args)
@@ -395,13 +408,18 @@ do
       decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
     end
     settings = decoded
-    local state = call('HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation')
+    local state = call(
+      'HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation', 'reserved_until',
+      'reserved_rate'
+    )
     sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
     credit, credit_at = buckets.read(state[4])
     paused_until, held_since = tonumber(state[5]) or 0, tonumber(state[6]) or 0
-    generation = tonumber(state[7]) or 0
-    EXPIRING = PREFIX .. (generation > 0 and string.format('%d:', generation) or '')
+    enter_generation(tonumber(state[7]) or 0)
+    reserved_until, reserved_rate = tonumber(state[8]) or 0, tonumber(state[9]) or 0
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
+    -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
+    held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
     reap()
   end
 
@@ -412,7 +430,7 @@ do
       local bucket = buckets.text(credit, credit_at)
       call(
         'HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'kept_bytes', kept_bytes, 'rate_bucket', bucket,
-        'paused_until', paused_until, 'held_since', held_since
+        'paused_until', paused_until, 'held_since', held_since, 'reserved_until', reserved_until, 'reserved_rate', reserved_rate
       )
     end
     for event, times in pairs(counts) do call('HINCRBY', STATE, event, times) end
@@ -452,7 +470,7 @@ do
     local turn = turn_of(id, record)
     defer('ZADD', UNFINISHED, record.enqueued_at, turn)
     if settings.by_message then
-      record.message, record.has_arrived = record.message or sequence, nil
+      record.message, record.has_arrived, record.has_copies = record.message or sequence, nil, nil
     else
       make_ready(record, turn, due)
     end
@@ -468,7 +486,7 @@ do
     local record = {
       sequence = sequence, enqueued_at = enqueued_at, token = token, size = new.size, content_type = new.content_type,
       group = new.group, user_id = new.user_id, session = new.session, params = new.params, key = new.key,
-      due = due ~= enqueued_at and due or nil, message = message,
+      due = due ~= enqueued_at and due or nil, message = message, content = new.content,
     }
     local duplicate_until = enqueued_at + settings.duplicate_seconds * SECOND
     if new.key and settings.deduplication_interval > 0 and duplicate_until > now then
@@ -511,18 +529,30 @@ do
     return jobs.ACCEPTED
   end
 
-  -- The number of the message that an unfinished job needs; -1 if one has arrived, or none is needed.
-  function jobs.message_to_send(id)
+  -- Adds to a reply the number of the message that an unfinished job needs, and the generation; -1 for the number if one has arrived,
+  -- or none is needed. A duplicate has the `content` of what it duplicates, or sends no message for it: whichever message arrives first
+  -- brings the payload.
+  function jobs.message_to_send(reply, id, content)
     local packed = read(id)
     local record = packed and cmsgpack.unpack(packed)
-    if not record or record.ended_at or record.has_arrived then return -1 end
-    return record.message or -1
+    local is_needed = record and not record.ended_at and not record.has_arrived and (not content or record.content == content)
+    if is_needed and content and not accepted[id] then
+      record.has_copies = true
+      write(id, record)
+    end
+    reply[#reply + 1], reply[#reply + 2] = is_needed and record.message or -1, generation
   end
 
-  -- Withdraws a job whose message was certainly not sent. One that was replayed is a dead letter again.
+  -- Withdraws a job whose message was not sent. One that was replayed is a dead letter again. Returns 1, or 0 for a job that stays,
+  -- because its message has arrived or another request sends it, too.
   function jobs.withdraw(id)
-    if jobs.message_to_send(id) == -1 then return end
-    local record = unpack_record(read(id))
+    local packed = read(id)
+    if not packed then return 1 end
+    local record = cmsgpack.unpack(packed)
+    if record.has_arrived then return 0 end
+    -- A call before, whose reply was lost, has withdrawn it.
+    if record.ended_at then return 1 end
+    if record.has_copies then return 0 end
     local turn = turn_of(id, record)
     leave(record, turn)
     if record.replayed then
@@ -530,13 +560,31 @@ do
     else
       count('canceled')
       release_key(id, record)
+      record.message = nil
+      write(id, record)
       forget(UNFINISHED, turn)
+    end
+    return 1
+  end
+
+  -- Records that the message of an ended job was deleted. Another one of its number may be on its way if it was sent more than once.
+  function jobs.message_deleted(id, of_generation, message)
+    local packed = of_generation == generation and read(id)
+    local record = packed and cmsgpack.unpack(packed)
+    if record and record.ended_at and record.message == message and not record.has_copies then
+      record.message = nil
+      write(id, record)
     end
   end
 
-  -- Registers a job again that is not known, because the server lost its data. Nothing happens if an equal one was accepted
-  -- meanwhile. A held order that may have been sent is not sent again.
-  function jobs.restore(id, new, message, enqueued_at, may_be_sent)
+  -- Registers a job again that is not known, because the server lost its data. Nothing happens if the job queue was removed or an equal
+  -- job accepted meanwhile. A held order that may have been sent is not sent again.
+  function jobs.restore(id, new, of_generation, message, enqueued_at, may_be_sent)
+    if of_generation < generation then return end
+    if of_generation > generation then
+      enter_generation(of_generation)
+      call('HSET', STATE, 'generation', string.format('%d', generation))
+    end
     if read(id) or new.key and first_with(new.key) then return end
     local record = accept(id, new, math.min(enqueued_at, now), nil, message)
     if may_be_sent and settings.holds_orders and settings.sends_once then
@@ -553,10 +601,9 @@ do
     if record and record.reason and record.size then call('HSET', PAYLOADS, id, payload) end
   end
 
-  -- J8: how many units of the bucket were earned, and until when. Starts of jobs with messages are reserved up to WAIT_MAX ahead.
-  local function earned(rate)
-    local ahead = settings.by_message and jobs.WAIT_MAX * SECOND or 0
-    return buckets.refill(credit, credit_at > now + ahead and now or credit_at, rate, nil, now)
+  -- J8: adds what was earned to the bucket of starts.
+  local function earn(rate)
+    credit, credit_at = buckets.refill(credit, math.min(credit_at, now), rate, nil, now)
   end
 
   -- J8: the turns that can start, the one that has been due longest first. Pays for them.
@@ -566,7 +613,7 @@ do
     local turns = older(READY, 0, most)
     local rate = settings.dispatches_per_minute
     if #turns == 0 or not rate then return turns end
-    credit, credit_at = earned(rate)
+    earn(rate)
     local starts = math.min(#turns, math.floor(credit / ADMISSION_COST))
     credit = credit - starts * ADMISSION_COST
     return { unpack(turns, 1, starts) }
@@ -639,44 +686,57 @@ do
 
   -- J13: when a job of a paused job queue is looked at again: after as long as the pause has lasted.
   local function pause_until()
-    if held_since == 0 or held_since > now then held_since = now end
     return now + math.min(math.max(now - held_since, jobs.PAUSE_WAIT_MIN * SECOND), jobs.WAIT_MAX * SECOND)
   end
 
-  -- J8: when a job that a message brings can start; `now` at the earliest. Its start is reserved if the rate delays it.
+  -- J8: when a job that a message brings can start by the rate; `now` at the earliest, which pays for it. A job that has to wait
+  -- reserves an instant, at which its message is looked at again. Jobs without one do not start before those that have reserved
+  -- theirs. A reservation is no start: when the job comes, the bucket decides. A job that comes too late, as after a pause, reserves
+  -- another instant. Reservations by another rate hold nobody up.
+  local function start_by_rate(id, record, turn, reserved)
+    local rate = settings.dispatches_per_minute
+    if not rate then return now end
+    local apart = math.ceil(ADMISSION_COST / rate)
+    if reserved_rate ~= rate or reserved_until > now + jobs.WAIT_MAX * SECOND + apart then
+      reserved_until, reserved_rate = 0, rate
+    end
+    earn(rate)
+    if credit >= ADMISSION_COST and (record.is_reserved or reserved_until <= now) then
+      credit = credit - ADMISSION_COST
+      return now
+    end
+    local start = now + math.ceil(math.max(ADMISSION_COST - credit, 0) / rate)
+    if record.is_reserved and now - reserved <= jobs.RESERVED_FOR * SECOND then return start end
+    start = math.max(start, reserved_until)
+    if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
+    reserved_until, record.is_reserved = start + apart, true
+    call('ZADD', READY, start, turn)
+    write(id, record)
+    return start
+  end
+
+  -- J8: when a job that a message brings can start; `now` at the earliest.
   local function earliest_start(id, record, turn)
     if settings.paused then return pause_until() end
-    held_since = 0
     local due = tonumber(call('ZSCORE', READY, turn))
     -- It waits for its group, whose first job has a message, too.
     if not due then return now + SECOND end
-    due = math.max(due, paused_until)
-    if due > now then return due end
+    if due > now or paused_until > now then return math.max(due, paused_until) end
     if call('ZCARD', LEASED) >= settings.concurrency then
       local turns = call('ZCARD', READY) / settings.concurrency
       return now + math.floor(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND)
     end
-    local rate = settings.dispatches_per_minute
-    if not rate or record.is_reserved then return now end
-    local units, at = earned(rate)
-    local start = at + math.ceil(math.max(ADMISSION_COST - units, 0) / rate)
-    if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
-    credit, credit_at = math.max(units - ADMISSION_COST, 0), start
-    if start > now then
-      record.is_reserved = true
-      call('ZADD', READY, start, turn)
-      write(id, record)
-    end
-    return start
+    return start_by_rate(id, record, turn, due)
   end
 
   -- J5, J6, J8, J9: leases the job that a message brings if it can start now. Adds to a reply STARTED and the record; WAITS and for
-  -- how long; LOST for a job that is not known; FINISHED for one that has ended, was canceled or has another message; NEEDS_PAYLOAD
-  -- for a dead letter whose payload is not stored.
-  function jobs.start(reply, id, message)
+  -- how long; LOST for a job that is not known; FINISHED for one that has ended, was canceled, has another message or was in a job
+  -- queue that was removed; NEEDS_PAYLOAD for a dead letter whose payload is not stored.
+  function jobs.start(reply, id, of_generation, message)
     local packed = read(id)
-    if not packed then
-      reply[#reply + 1] = call('EXISTS', PREFIX .. 'deleted:' .. id) == 1 and jobs.FINISHED or jobs.LOST
+    if not packed or of_generation < generation then
+      local last = tonumber(call('GET', EXPIRING .. 'ended:' .. id)) or 0
+      reply[#reply + 1] = (of_generation < generation or message <= last) and jobs.FINISHED or jobs.LOST
       return
     end
     local record = cmsgpack.unpack(packed)
@@ -827,11 +887,6 @@ do
     for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
   end
 
-  -- A message of a job that is deleted here may still arrive. It must not be taken for one of a job that was lost.
-  local function mark_deleted(id)
-    if settings.by_message then call('SET', PREFIX .. 'deleted:' .. id, '', 'EX', jobs.MESSAGE_RETENTION) end
-  end
-
   -- J13: deletes a waiting job, so that an equal one is no duplicate of a job that never runs. A held order becomes a dead letter,
   -- because its visitor follows it.
   local function cancel_waiting(id, record, turn)
@@ -842,7 +897,6 @@ do
     else
       count('canceled')
       release_key(id, record)
-      mark_deleted(id)
       forget(UNFINISHED, turn)
     end
   end
@@ -897,7 +951,6 @@ do
     local record = dead_record(id)
     if not record then return 0 end
     if not record.unknown then release_key(id, record) end
-    mark_deleted(id)
     forget(DEAD, turn_of(id, record))
     return 1
   end
@@ -947,7 +1000,7 @@ do
     save()
     if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
     call('UNLINK', COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
-    call('HSET', STATE, 'generation', string.format('%d', generation + 1))
+    call('HSET', STATE, 'generation', string.format('%d', math.max(generation + 1, now)))
     return 1
   end
 

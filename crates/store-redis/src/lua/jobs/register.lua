@@ -6,15 +6,16 @@
 -- ARGV[3]    a random number: a call that is sent again because its reply was lost answers as it did the first time
 -- ARGV[4..]  of each job, at most JOB_BATCH: its ID, and the fields of its record that the producer decides as a map
 -- Returns    of each job ACCEPTED, FULL, TOO_MANY, or the ID of the job that it duplicates; and the number of the message that this
---            job or that one needs, or -1
+--            job or that one needs, or -1, and its generation
 -- Cost       O(log n) a job
 -- Rules      J2, J4, J7, J15
 local token, ids, reply = tonumber(ARGV[3]), {}, {}
 for i = 4, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
 if ids[1] then jobs.read(ids) end
 for i = 4, #ARGV, 2 do
-  local answer = jobs.enqueue(ARGV[i], cmsgpack.unpack(ARGV[i + 1]), nil, token)
+  local new = cmsgpack.unpack(ARGV[i + 1])
+  local answer = jobs.enqueue(ARGV[i], new, nil, token)
   reply[#reply + 1] = answer
-  reply[#reply + 1] = jobs.message_to_send(answer == jobs.ACCEPTED and ARGV[i] or answer)
+  jobs.message_to_send(reply, answer == jobs.ACCEPTED and ARGV[i] or answer, new.content)
 end
 return jobs.reply(reply)

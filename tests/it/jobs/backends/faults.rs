@@ -1,12 +1,14 @@
 //! Job queues in a Redis that is killed, frozen or cut off, and with several consumers.
 
 use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::net::TcpSocket;
 use tokio::time::{sleep, timeout};
 use vestibule_core::jobs::{
     Detail, Enqueued, Extension, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats, Lease,
@@ -267,6 +269,10 @@ async fn unreachable_redis_is_certainly_not_asked() {
     redis.thaw();
     until_back(&jobs, &settings).await;
     redis.kill();
+    // The port stays closed: no server of another test gets it.
+    let port = TcpSocket::new_v4().unwrap();
+    port.set_reuseaddr(true).unwrap();
+    port.bind(SocketAddr::from(([127, 0, 0, 1], redis.port()))).unwrap();
     let enqueue = async || jobs.enqueue(&settings, vec![job(2, Some("a"))]).await;
     wait_until("the connection is known to be broken", SOON, async || {
         matches!(enqueue().await, Err(JobBackendError::NotSent(_)))

@@ -10,8 +10,8 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobView, Lease, LeasedJob, NewJob,
-    Outcome, Payload, Settlement,
+    Detail, Enqueued, Extension, JOB_BATCH, JobBackend, JobId, JobQueueSettings, JobStats, JobView, Lease, LeasedJob,
+    NewJob, Outcome, Payload, Settlement,
 };
 use vestibule_store_memory::MemoryJobs;
 
@@ -188,7 +188,10 @@ impl Run {
     }
 
     async fn compare(&mut self) {
-        both!(self, stats(&self.settings));
+        let memory = self.memory.stats(&self.settings).await.unwrap();
+        let sqs = self.sqs.backend.stats(&self.settings).await.unwrap();
+        // A job whose message has not arrived can't start.
+        assert_eq!(JobStats { ready: sqs.ready, ..memory }, sqs, "memory on the left, SQS on the right");
         let all: Vec<_> = (0..self.next).map(|number| job(number, None).id).collect();
         for ids in all.chunks(JOB_BATCH) {
             let memory = self.memory.get(&self.settings, ids, Detail::Status).await.unwrap();

@@ -40,7 +40,7 @@ test-all: test ## the same and the long runs: load tests, failover drills, 100,0
 	VESTIBULE_PROPERTY_RUNS=20000 cargo nextest run --workspace --ignore-default-filter --filterset 'test(property::redis_counts)'
 
 bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are
-	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
+	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge -p vestibule-worker --bins
 	cargo bench --workspace --no-fail-fast
 
 attacks: ## simulate sales under attack, and write the tables of docs/attacks.md

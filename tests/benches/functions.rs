@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Deployment, Function, GateOptions, Redis, TcpProxy};
+use vestibule_tests::{Deployment, Function, GateOptions, GateUnderTest, Redis, TcpProxy};
 
 /// How often each function is started.
 const STARTS: usize = 20;
@@ -28,8 +28,8 @@ const DROPS: usize = 20;
 /// Between two requests: the store takes no connection for dead that is younger than two seconds.
 const FROZEN: Duration = Duration::from_millis(2100);
 /// The largest zip of each function, in bytes; the backoffice has its dashboard in it.
-const LIMITS: [(&str, u64); 4] =
-    [("gate", 10_000_000), ("metrics", 4_000_000), ("purge", 4_000_000), ("admin", 10_000_000)];
+const LIMITS: [(&str, u64); 5] =
+    [("gate", 10_000_000), ("metrics", 4_000_000), ("purge", 4_000_000), ("admin", 10_000_000), ("worker", 10_000_000)];
 const TOKEN: &str = "a-token-of-thirty-two-characters";
 const HOST: &str = "tickets.example.com";
 
@@ -71,7 +71,8 @@ fn functions(redis: &Redis) -> Vec<Measured> {
     let all = [
         ("gate", gate(&redis.url()), page()),
         ("metrics", over("metrics").env("VESTIBULE_METRICS_TOKEN", TOKEN), scrape),
-        ("purge", over("purge"), schedule),
+        ("purge", over("purge"), schedule.clone()),
+        ("worker", worker(over("worker")), schedule),
         ("admin", over("admin"), request("/", json!({ "accept": ["text/html"], "host": [HOST] }))),
         ("hello in Node.js", Deployment::of_program("hello", hello.clone()), page()),
     ];
@@ -82,6 +83,11 @@ fn functions(redis: &Redis) -> Vec<Measured> {
         event,
     })
     .into()
+}
+
+fn worker(deployment: Deployment) -> Deployment {
+    let passes = GateUnderTest::pass_keys().expose();
+    deployment.env("VESTIBULE_JOBS_URL", "sqs://bench").env("VESTIBULE_PASS_KEYS", &passes)
 }
 
 fn gate(url: &str) -> Deployment {

@@ -155,7 +155,9 @@ impl GateUnderTest {
         KeyList::of_bytes("s1", std::array::from_fn(|index| index as u8))
     }
 
-    fn pass_keys() -> KeyList {
+    /// The keys with which a gate signs passes.
+    #[must_use]
+    pub fn pass_keys() -> KeyList {
         KeyList::of_bytes("pass-1", [9; 32])
     }
 

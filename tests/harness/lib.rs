@@ -50,7 +50,7 @@ pub use gate::{GateOptions, GateUnderTest};
 pub use identity_provider::IdentityProvider;
 pub use lambda::{Deployment, Emulator, Function, Instance, Instances, RuntimeApi};
 pub use nginx::Nginx;
-pub use origin::{Origin, Recorded};
+pub use origin::{Origin, Recorded, network_address};
 pub use ports::free_port;
 pub use program::{Program, ProgramOptions};
 pub use prometheus::{Exposition, Prometheus, Sample, promtool_check, sample};

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ pub struct Recorded {
 /// | `/ws` | a WebSocket that says back what it hears |
 /// | anything else | an HTML page `origin <path>` |
 pub struct Origin {
+    host: IpAddr,
     port: u16,
     requests: Requests,
     runtime: Option<Runtime>,
@@ -62,7 +63,17 @@ impl Origin {
     /// Starts an origin on a free port.
     #[must_use]
     pub fn start() -> Self {
-        let mut origin = Self { port: free_port(), requests: Requests::default(), runtime: None };
+        Self::start_at(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    /// Starts an origin at an address of this machine that is not loopback, which a worker in a function may call.
+    #[must_use]
+    pub fn start_in_network() -> Self {
+        Self::start_at(network_address())
+    }
+
+    fn start_at(host: IpAddr) -> Self {
+        let mut origin = Self { host, port: free_port(), requests: Requests::default(), runtime: None };
         origin.restart();
         origin
     }
@@ -76,7 +87,7 @@ impl Origin {
     /// `127.0.0.1:<port>`.
     #[must_use]
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.host, self.port)
     }
 
     /// The requests so far, in the order of their coming.
@@ -115,6 +126,14 @@ impl Drop for Origin {
             runtime.shutdown_background();
         }
     }
+}
+
+/// The address from which this machine would send to others. Nothing is sent.
+#[must_use]
+pub fn network_address() -> IpAddr {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect("198.51.100.1:9").expect("this machine has a network");
+    socket.local_addr().unwrap().ip()
 }
 
 async fn answer(State(requests): State<Requests>, request: Request) -> Response {

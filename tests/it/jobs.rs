@@ -2,8 +2,10 @@
 
 mod backends;
 mod faults;
+mod functions;
 mod held_orders;
 mod order_faults;
 mod visitors;
 mod webhooks;
 mod worker;
+mod worker_function;

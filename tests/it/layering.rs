@@ -44,6 +44,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-runtime" => &[
             "vestibule-core",
             "vestibule-freeze",
+            "vestibule-jobs-sqs",
             "vestibule-records",
             "vestibule-store-memory",
             "vestibule-store-redis",
@@ -70,7 +71,14 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
         "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
         "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
-        "vestibule-worker" => &["vestibule-core", "vestibule-http-client", "vestibule-records", "vestibule-runtime"],
+        "vestibule-worker" => &[
+            "vestibule-core",
+            "vestibule-http-client",
+            "vestibule-jobs-sqs",
+            "vestibule-lambda",
+            "vestibule-records",
+            "vestibule-runtime",
+        ],
         _ => return None,
     })
 }

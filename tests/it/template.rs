@@ -4,6 +4,7 @@ mod build;
 mod costs;
 mod diagram;
 mod environment;
+mod jobs;
 mod keys;
 mod load;
 mod permissions;

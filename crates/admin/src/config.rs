@@ -6,7 +6,7 @@ use tracing::{info, warn};
 use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{SaleKeys, StoreError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
+    ConfigError, Directory, EnvError, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
     sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{ThemesConfig, ThemesConfigError};
@@ -48,6 +48,8 @@ pub struct AdminConfig {
     pub sale_keys: SaleKeys,
     /// `VESTIBULE_TRUSTED_HEADERS`: those of the gates, which rules may name.
     pub trusted_headers: TrustedHeaders,
+    /// `VESTIBULE_JOBS_URL`, `VESTIBULE_JOBS_MIN_REPLICAS`: those of the gates. There are no job queues if it is not set.
+    pub jobs: Option<JobsConfig>,
 }
 
 /// Why a backoffice does not start. Never repeats a secret.
@@ -88,6 +90,7 @@ impl AdminConfig {
             first,
             sale_keys: sale_keys_from_env()?,
             trusted_headers: trusted_headers_from_env()?,
+            jobs: JobsConfig::from_env()?,
         })
     }
 
@@ -97,7 +100,9 @@ impl AdminConfig {
     /// # Errors
     /// The address of the store or of the themes is invalid.
     pub async fn open(self) -> Result<AdminParts, AdminConfigError> {
-        let (store, records) = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
+        let stores = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
+        let jobs = self.jobs.map(|jobs| jobs.open(&self.store, &stores)).transpose()?;
+        let (store, records) = stores;
         if let Some(first) = &self.first {
             // If the store is unavailable now, the next start adds the superuser.
             let added: Result<bool, StoreError> = bootstrap(&*records, first).await;
@@ -119,7 +124,7 @@ impl AdminConfig {
             streams: false,
             sale_keys: self.sale_keys,
             trusted_headers: self.trusted_headers,
-            jobs: None,
+            jobs,
         })
     }
 }

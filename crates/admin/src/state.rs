@@ -42,7 +42,7 @@ pub struct AdminParts {
     pub sale_keys: SaleKeys,
     /// The headers that only trusted proxies of the gates may send, which rules may name.
     pub trusted_headers: TrustedHeaders,
-    /// The job queues; `None` in a function, where no worker runs their jobs.
+    /// The job queues; `None` if this process has none.
     pub jobs: Option<Arc<JobQueues>>,
 }
 

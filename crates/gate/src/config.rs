@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
+use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, InvalidClientAddressSource, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store,
-    parse_keys, required, sale_keys_from_env, trusted_headers_from_env, variable,
+    ConfigError, Directory, EnvError, InvalidClientAddressSource, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number,
+    open_store_and_records, parse_keys, required, sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
@@ -57,6 +57,8 @@ pub struct GateConfig {
     pub admin_url: Option<AdminUrl>,
     /// `VESTIBULE_STREAM_URL`: path of the stream endpoint of a process with streams. Queue pages only poll if it is not set.
     pub stream_url: Option<String>,
+    /// `VESTIBULE_JOBS_URL`, `VESTIBULE_JOBS_MIN_REPLICAS`: where the jobs of job queues are. There are none if it is not set.
+    pub jobs: Option<JobsConfig>,
 }
 
 /// Why a gate cannot start.
@@ -103,6 +105,7 @@ impl GateConfig {
             },
             admin_url: admin_url()?,
             stream_url: stream_url_from_env()?,
+            jobs: JobsConfig::from_env()?,
         })
     }
 
@@ -113,7 +116,9 @@ impl GateConfig {
     pub async fn open(self) -> Result<Gate, GateConfigError> {
         let invalid = |error: NetworkListsError| EnvError::new(NETWORKS, error.to_string());
         self.clients.networks.load_at_start().await.map_err(invalid)?;
-        let store: Arc<dyn Store> = open_store(STORE, &self.store.url, self.store.timeout)?;
+        let stores = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
+        let job_queues = self.jobs.map(|jobs| jobs.open(&self.store, &stores)).transpose()?;
+        let (store, _) = stores;
         Ok(Gate::new(GateParts {
             sale_keys: self.sale_keys,
             directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
@@ -126,7 +131,7 @@ impl GateConfig {
             clients: self.clients,
             proxy: Proxy::new(self.proxy)?,
             admin_url: self.admin_url,
-            job_queues: None,
+            job_queues,
             streams: Streams::off(),
             stream_url: self.stream_url,
         }))

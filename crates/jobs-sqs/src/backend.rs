@@ -27,6 +27,16 @@ const PULL_REFUSED: &str = "nobody can receive the jobs of one job queue from SQ
 /// How long messages are hidden while Redis is unavailable.
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
+/// What became of a message.
+pub enum Brought {
+    /// Its job is leased.
+    Started(LeasedJob),
+    /// Its job can't start yet. The message is hidden until it may.
+    Waits,
+    /// It is not needed any more, and was deleted.
+    Ended,
+}
+
 /// A backend whose jobs are in SQS, with their state in Redis.
 pub struct SqsJobs {
     registry: JobRegistry,
@@ -160,48 +170,68 @@ impl SqsJobs {
         Ok(again.pop().unwrap_or(Start::Lost))
     }
 
-    /// Starts the jobs of these messages that can start, and hides or deletes the others.
-    async fn start(
+    /// Forgets the messages of leases that have expired.
+    pub(crate) fn forget_expired(&self) {
+        self.in_flight.expire();
+    }
+
+    /// Hides messages for these times.
+    pub(crate) async fn hide(&self, is_fifo: bool, hidden: Vec<(String, Duration)>) {
+        self.in_flight.hide(&self.queues, is_fifo, hidden).await;
+    }
+
+    /// Starts the jobs of these messages that can start, and hides or deletes the others. The answers are in their order.
+    pub(crate) async fn start(
         &self,
         settings: &JobQueueSettings,
         deliveries: Vec<Delivery>,
-    ) -> Result<Vec<LeasedJob>, JobBackendError> {
+    ) -> Result<Vec<Brought>, JobBackendError> {
         let is_fifo = settings.id.is_fifo();
         let starts = match self.ask(settings, &deliveries).await {
             Ok(starts) => starts,
             Err(error) => {
                 let hidden = deliveries.into_iter().map(|delivery| (delivery.handle, UNAVAILABLE_WAIT)).collect();
-                self.in_flight.hide(&self.queues, is_fifo, hidden).await;
+                self.hide(is_fifo, hidden).await;
                 return Err(error);
             }
         };
-        let (mut jobs, mut hidden, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut brought, mut hidden, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
         for (delivery, start) in deliveries.into_iter().zip(starts) {
-            match start {
+            brought.push(match start {
                 Start::Started(mut job) => {
                     job.payload.bytes.clone_from(&delivery.payload.bytes);
                     self.in_flight.hold(job.lease, is_fifo, delivery, settings.lease_seconds());
-                    jobs.push(job);
+                    Brought::Started(job)
                 }
-                Start::Waits(time) => hidden.push((delivery.handle, time)),
+                Start::Waits(time) => {
+                    hidden.push((delivery.handle, time));
+                    Brought::Waits
+                }
                 // An equal job was accepted after this one was lost.
-                Start::Finished | Start::Lost => deleted.push((delivery.handle, delivery.message.id())),
+                Start::Finished | Start::Lost => {
+                    deleted.push((delivery.handle, delivery.message.id()));
+                    Brought::Ended
+                }
                 Start::NeedsPayload => {
                     let id = delivery.message.id();
                     let job = id.job;
                     match self.registry.keep_payload(settings, job, &delivery.payload).await {
-                        Ok(()) => deleted.push((delivery.handle, id)),
+                        Ok(()) => {
+                            deleted.push((delivery.handle, id));
+                            Brought::Ended
+                        }
                         Err(error) => {
                             warn!(job_queue = %settings.id, %job, %error, "the payload of a dead letter could not be stored yet");
                             hidden.push((delivery.handle, UNAVAILABLE_WAIT));
+                            Brought::Waits
                         }
                     }
                 }
-            }
+            });
         }
-        self.in_flight.hide(&self.queues, is_fifo, hidden).await;
+        self.hide(is_fifo, hidden).await;
         self.delete(settings, deleted).await;
-        Ok(jobs)
+        Ok(brought)
     }
 
     /// Receives messages once, and starts their jobs; `None` if there are no messages.
@@ -218,9 +248,11 @@ impl SqsJobs {
         let (own, others): (Vec<_>, Vec<_>) =
             deliveries.into_iter().partition(|delivery| delivery.message.is_of(settings));
         let others = others.into_iter().map(|delivery| (delivery.handle, OTHERS_WAIT)).collect();
-        self.in_flight.hide(&self.queues, is_fifo, others).await;
+        self.hide(is_fifo, others).await;
         // Boxed, because every receive carries this future.
-        Box::pin(self.start(settings, own)).await.map(Some)
+        let brought = Box::pin(self.start(settings, own)).await?.into_iter();
+        let started = brought.filter_map(|it| if let Brought::Started(job) = it { Some(job) } else { None });
+        Ok(Some(started.collect()))
     }
 
     /// Deletes or hides the messages of leases that have ended.
@@ -430,5 +462,10 @@ impl JobBackend for SqsJobs {
 
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
         self.jobs().stats(settings).await
+    }
+
+    /// Nobody can receive the jobs of one job queue from an SQS queue that many share.
+    fn supports_pull(&self) -> bool {
+        false
     }
 }

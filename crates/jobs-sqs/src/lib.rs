@@ -30,9 +30,11 @@
 
 mod address;
 mod backend;
+mod event;
 mod in_flight;
 mod message;
 mod queues;
 
 pub use address::{SqsPrefix, SqsPrefixError};
-pub use backend::SqsJobs;
+pub use backend::{Brought, SqsJobs};
+pub use event::{SqsMessage, SqsMessages};

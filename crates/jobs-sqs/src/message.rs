@@ -19,14 +19,14 @@ const NAME_MAX: usize = 128;
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct JobMessage {
     tenant: TenantId,
-    job_queue: JobQueueId,
+    pub(crate) job_queue: JobQueueId,
     /// Which of the job queues of this name it is: earlier ones were removed.
     generation: u64,
     job: JobId,
     /// Which of the job's messages this is.
     number: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    group: Option<JobGroupId>,
+    pub(crate) group: Option<JobGroupId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deduplication_id: Option<DeduplicationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,8 +46,8 @@ pub use client_address::{
 };
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, Stores, open_jobs, open_store, open_store_and_records, parse_keys, parse_sale_keys,
-    sale_keys_from_env, trusted_headers_from_env,
+    ConfigError, JobsConfig, Stores, are_jobs_in_sqs, open_jobs, open_store, open_store_and_records, parse_keys,
+    parse_sale_keys, sale_keys_from_env, trusted_headers_from_env,
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};

@@ -21,8 +21,9 @@ use vestibule_core::settings::{
 use vestibule_core::{Clock as _, Micros, NetworkClass, SaleKeys, SystemClock, Timestamp};
 use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
 use vestibule_http_client::{HttpClient, Options};
-use vestibule_runtime::parse_sale_keys;
+use vestibule_runtime::{are_jobs_in_sqs, parse_sale_keys};
 use vestibule_themes::ThemesConfig;
+use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
 use crate::arguments::parse_origin;
 use crate::settings_file::read_settings;
@@ -57,7 +58,8 @@ pub(crate) struct CheckOptions {
     )]
     pub(crate) trusted_headers: TrustedHeaders,
 
-    /// Where the jobs of job queues are, as the flag of serve; held orders that would be lost are reported
+    /// Where the jobs of job queues are, as the flag of serve; held orders that would be lost, and settings that SQS does not
+    /// support, are reported
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
 
@@ -116,6 +118,11 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     for job_queue in &document.job_queues {
         println!("{}", job_queue_summary(job_queue));
+        if options.jobs.as_deref().is_some_and(are_jobs_in_sqs) {
+            for warning in sqs_warnings(job_queue) {
+                println!("  warning: {warning}");
+            }
+        }
     }
     let mut counts = vec![count_noun(document.tenants.len(), "tenant"), count_noun(document.queues.len(), "queue")];
     if !document.job_queues.is_empty() {
@@ -256,6 +263,23 @@ fn hold_warnings(queue: &Settings, job_queues: &[JobQueueSettings], jobs: Option
                 "rules[{index}]: --jobs is memory: orders that are not sent yet are lost when the process ends"
             ));
         }
+    }
+    found
+}
+
+/// Settings that have another effect if SQS carries the jobs.
+fn sqs_warnings(job_queue: &JobQueueSettings) -> Vec<String> {
+    let mut found = Vec::new();
+    if job_queue.target.kind == JobTargetKind::Pull {
+        let problem =
+            "consumers can't receive jobs that SQS carries, so none of them runs; use another target, or a Redis";
+        found.push(format!("target.kind is \"pull\": {problem}"));
+    }
+    if job_queue.timeout > FUNCTION_TIMEOUT_MAX {
+        let timeout = job_queue.timeout;
+        found.push(format!(
+            "timeout is {timeout}: the function that runs the jobs of SQS ends calls after {FUNCTION_TIMEOUT_MAX} seconds"
+        ));
     }
     found
 }

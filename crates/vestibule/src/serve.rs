@@ -130,7 +130,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     let shared = Shared { store, directory, jobs: jobs.clone() };
-    let worker = if options.no_worker { None } else { Some(RunningWorker::start(&options, shared, calls)?) };
+    let worker = if runs_jobs(&options) { Some(RunningWorker::start(&options, shared, calls)?) } else { None };
     let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.stores.store), "serving");
     let stop = stop_signal()?;
@@ -217,6 +217,15 @@ async fn log_lost_jobs(options: &ServeOptions, jobs: &JobQueues) {
             warn!(job_queue = %job_queue.settings.id, jobs = unfinished, "jobs in memory are lost with this process");
         }
     }
+}
+
+/// Whether this process runs jobs.
+fn runs_jobs(options: &ServeOptions) -> bool {
+    let are_in_sqs = options.stores.are_jobs_in_sqs();
+    if are_in_sqs {
+        info!("this process runs no jobs: SQS carries them to the function worker");
+    }
+    !are_in_sqs && !options.no_worker
 }
 
 /// A worker that stops when `stop` is dropped.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use vestibule_core::{PassSigner, Store};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{JobQueues, open_jobs};
+use vestibule_runtime::{JobQueues, are_jobs_in_sqs, open_jobs};
 use vestibule_worker::{PublicUrl, Worker};
 
 use crate::arguments::whole;
@@ -17,7 +17,8 @@ pub(crate) struct StoreOptions {
     #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
     pub(crate) store: String,
 
-    /// Where the jobs of job queues are: memory, which loses them when the process ends, or the URL of a Redis as for --store
+    /// Where the jobs of job queues are: memory, which loses them when the process ends, the URL of a Redis as for --store, or
+    /// sqs://PREFIX for the SQS queues of a deployment on AWS, whose jobs the function worker runs
     /// [default: the store]
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
@@ -42,6 +43,11 @@ impl StoreOptions {
         self.jobs.as_ref().unwrap_or(&self.store)
     }
 
+    /// Whether SQS carries the jobs, so that only the function `worker` runs them.
+    pub(crate) fn are_jobs_in_sqs(&self) -> bool {
+        are_jobs_in_sqs(self.jobs_address())
+    }
+
     /// The job queues: their settings are in the store, and their jobs where `--jobs` says.
     pub(crate) fn job_queues(
         &self,
@@ -49,7 +55,7 @@ impl StoreOptions {
         store: &Arc<dyn Store>,
     ) -> anyhow::Result<Arc<JobQueues>> {
         let flag = if self.jobs.is_some() { "--jobs" } else { "--store" };
-        let backend = open_jobs(flag, self.jobs_address(), self.timeout(), self.jobs_min_replicas)?;
+        let backend = open_jobs(flag, self.jobs_address(), &self.store, self.timeout(), self.jobs_min_replicas)?;
         Ok(Arc::new(JobQueues::new(records.clone(), store.clone(), backend)))
     }
 }

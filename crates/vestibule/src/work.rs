@@ -44,6 +44,9 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
             "work needs the Redis of the other processes: pass its URL with --store, and with --jobs if jobs have their own"
         );
     }
+    if stores.are_jobs_in_sqs() {
+        bail!("work can't run jobs that SQS carries: deploy the function worker, or keep the jobs in a Redis");
+    }
     let stop = stop_signal()?;
     let (passes, generated) = pass_signer(pass_keys.as_deref(), state.as_ref())?;
     if generated {

@@ -10,10 +10,10 @@ use vestibule_core::jobs::{
 };
 use vestibule_core::settings::{Reach, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
-use vestibule_http_client::{AddressCheck, HttpClient, Options};
+use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::{CachedJobQueue, progress_target};
 
-use crate::permissions::permissions;
+use crate::permissions::{address_check, permissions};
 use crate::response::{RESPONSE_MAX, outcome, without_response};
 use crate::signature::signature;
 
@@ -51,18 +51,18 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) fn new(job_queue: &CachedJobQueue, public_url: Option<Arc<str>>) -> Result<Self, HandlerError> {
+    pub(crate) fn new(
+        job_queue: &CachedJobQueue,
+        public_url: Option<Arc<str>>,
+        is_function: bool,
+    ) -> Result<Self, HandlerError> {
         let JobQueueSettings { id, target, timeout, .. } = &job_queue.settings;
         let (is_allowed, reach) = permissions_of(job_queue);
-        let check = {
-            let reach = reach.clone();
-            AddressCheck::new(move |address| reach.allows(address))
-        };
         let client = HttpClient::new(Options {
             timeout: Duration::from_secs(*timeout),
             response_max: RESPONSE_MAX,
             idle_timeout: IDLE_TIMEOUT,
-            check,
+            check: address_check(reach.clone(), is_function),
             ..Options::default()
         })?;
         Ok(Self {

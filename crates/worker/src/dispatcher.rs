@@ -109,6 +109,25 @@ impl Dispatcher {
     }
 }
 
+/// Records that a held order is about to be sent, and says whether it may be: only if that is confirmed (H7).
+pub(crate) async fn confirm(backend: Arc<dyn JobBackend>, settings: JobQueueSettings, lease: Lease) -> bool {
+    backend.extend(&settings, &[Extension::sent(lease)]).await.is_ok_and(|current| current == [true])
+}
+
+/// Logs what became of a call.
+pub(crate) fn log_call(job_queue: &JobQueueId, lease: Lease, outcome: &Outcome, took: Duration) {
+    let milliseconds = took.as_millis() as u64;
+    let Lease { job, receive_count } = lease;
+    match outcome {
+        Outcome::Failed(Failure { reason, status, .. })
+        | Outcome::Unknown(Failure { reason, status, .. })
+        | Outcome::FailedForGood(Failure { reason, status, .. }) => {
+            info!(%job_queue, %job, receive_count, ?reason, status, milliseconds, "call failed");
+        }
+        outcome => debug!(%job_queue, %job, receive_count, ?outcome, milliseconds, "call ended"),
+    }
+}
+
 struct Receiver {
     backend: Arc<dyn JobBackend>,
     settings: Settings,
@@ -211,15 +230,9 @@ impl Receiver {
         self.target.clone()
     }
 
-    /// Records that a held order is about to be sent, and says whether it may be: only if that is confirmed (H7).
-    fn confirm(&self, settings: JobQueueSettings, lease: Lease) -> impl Future<Output = bool> + Send + use<> {
-        let backend = self.backend.clone();
-        async move { backend.extend(&settings, &[Extension::sent(lease)]).await.is_ok_and(|current| current == [true]) }
-    }
-
     /// Starts the call of a job.
     fn start(&self, settings: &JobQueueSettings, target: Target, job: LeasedJob, held: HeldLease) {
-        let confirm = self.confirm(settings.clone(), job.lease);
+        let confirm = confirm(self.backend.clone(), settings.clone(), job.lease);
         let (lease, job_queue, outcomes) = (job.lease, settings.id.clone(), self.outcomes.clone());
         let observer = self.observer.clone();
         let call = tokio::spawn(async move {
@@ -227,16 +240,7 @@ impl Receiver {
             let outcome = target.call(job, confirm).await;
             let took = started.elapsed();
             observer(&job_queue, took);
-            let milliseconds = took.as_millis() as u64;
-            let (id, receive_count) = (held.lease.job, held.lease.receive_count);
-            match &outcome {
-                Outcome::Failed(Failure { reason, status, .. })
-                | Outcome::Unknown(Failure { reason, status, .. })
-                | Outcome::FailedForGood(Failure { reason, status, .. }) => {
-                    info!(%job_queue, job = %id, receive_count, ?reason, status, milliseconds, "call failed");
-                }
-                outcome => debug!(%job_queue, job = %id, receive_count, ?outcome, milliseconds, "call ended"),
-            }
+            log_call(&job_queue, held.lease, &outcome, took);
             let _ = outcomes.send((held, outcome));
         });
         self.leases.runs(lease, call.abort_handle());

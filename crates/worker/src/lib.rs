@@ -3,6 +3,7 @@
 mod call;
 mod counters;
 mod dispatcher;
+mod function;
 mod leases;
 mod origin;
 mod permissions;
@@ -19,5 +20,6 @@ mod worker;
 
 pub use counters::CallCounts;
 pub use dispatcher::{CallObserver, Stopped};
+pub use function::{FUNCTION_TIMEOUT_MAX, Function, FunctionError};
 pub use public_url::{InvalidPublicUrl, PublicUrl};
 pub use worker::{CONCURRENCY, Worker};

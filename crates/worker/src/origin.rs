@@ -9,10 +9,10 @@ use http::{HeaderName, HeaderValue, Request, Uri, header};
 use vestibule_core::jobs::{FailureReason, LeasedJob, Outcome};
 use vestibule_core::settings::{Origin, Tenant};
 use vestibule_core::{Clock as _, PassSigner, SystemClock};
-use vestibule_http_client::{AddressCheck, HttpClient, Options, TlsError};
+use vestibule_http_client::{HttpClient, Options, TlsError};
 use vestibule_runtime::{CachedJobQueue, HeldRequest};
 
-use crate::permissions::permissions;
+use crate::permissions::{address_check, permissions};
 use crate::response::{RESPONSE_MAX, held_outcome, without_response};
 
 /// Time limit of a connection. An origin that accepts none in this time has not received the order.
@@ -27,16 +27,18 @@ pub(crate) struct OriginTarget {
     tenant: Option<Arc<Tenant>>,
     timeout: u64,
     passes: Arc<PassSigner>,
+    is_function: bool,
     clients: Mutex<HashMap<String, HttpClient>>,
     clock: SystemClock,
 }
 
 impl OriginTarget {
-    pub(crate) fn new(job_queue: &CachedJobQueue, passes: Arc<PassSigner>) -> Self {
+    pub(crate) fn new(job_queue: &CachedJobQueue, passes: Arc<PassSigner>, is_function: bool) -> Self {
         Self {
             tenant: job_queue.tenant.clone(),
             timeout: job_queue.settings.timeout,
             passes,
+            is_function,
             clients: Mutex::default(),
             clock: SystemClock::new(),
         }
@@ -79,7 +81,7 @@ impl OriginTarget {
             connect_timeout: Some(CONNECT_TIMEOUT.min(Duration::from_secs(self.timeout) / 2)),
             response_max: RESPONSE_MAX,
             idle_timeout: Duration::ZERO,
-            check: AddressCheck::new(move |address| reach.allows(address)),
+            check: address_check(reach, self.is_function),
             ..Options::default()
         })
         .inspect_err(|error: &TlsError| tracing::warn!(%origin, %error, "orders can't be sent"))

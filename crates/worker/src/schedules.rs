@@ -33,7 +33,7 @@ struct Followed {
 
 /// Why the job of an occurrence could not be enqueued.
 #[derive(Debug, thiserror::Error)]
-enum ScheduleError {
+pub(crate) enum ScheduleError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the job of schedule \"{schedule}\" of job queue \"{job_queue}\" is not queued: {why}")]
@@ -63,7 +63,7 @@ impl Scheduler {
     }
 
     /// Enqueues the jobs of all occurrences that are due. One that fails does not stop the others.
-    async fn enqueue_due(&mut self) -> Result<(), ScheduleError> {
+    pub(crate) async fn enqueue_due(&mut self) -> Result<(), ScheduleError> {
         let job_queues = self.job_queues.all().await?;
         let schedules: Vec<_> = job_queues
             .iter()

@@ -32,25 +32,26 @@ pub(crate) async fn settle_all(
     }
 }
 
-async fn settle(
+/// Settles these outcomes, and tries again until the leases end. Returns what the backend answered; nothing if it did not.
+pub(crate) async fn settle(
     backend: &dyn JobBackend,
     settings: &JobQueueSettings,
     counters: &CallCounters,
     events: &JobEvents,
     mut batch: Vec<Ended>,
-) {
+) -> Vec<Settled> {
     while !batch.is_empty() {
         let settlement = |(held, outcome): &Ended| Settlement { lease: held.lease, outcome: outcome.clone() };
         let settlements: Vec<_> = batch.iter().map(settlement).collect();
         match backend.settle(settings, settlements.clone()).await {
             Ok(settled) => {
-                for (settlement, settled) in settlements.iter().zip(settled) {
+                for (settlement, settled) in settlements.iter().zip(&settled) {
                     if let Settled::Now(state) = settled {
-                        events.settled(settings, settlement, state);
+                        events.settled(settings, settlement, *state);
                     }
-                    record(settings, counters, settlement, settled);
+                    record(settings, counters, settlement, *settled);
                 }
-                return;
+                return settled;
             }
             Err(error) => {
                 warn!(job_queue = %settings.id, jobs = batch.len(), %error, "outcomes could not be settled; trying again");
@@ -68,6 +69,7 @@ async fn settle(
             warn!(job_queue = %settings.id, jobs = lost, "leases ended before outcomes could be settled; the jobs run again");
         }
     }
+    Vec::new()
 }
 
 fn record(settings: &JobQueueSettings, counters: &CallCounters, settlement: &Settlement, settled: Settled) {

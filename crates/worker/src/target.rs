@@ -16,6 +16,8 @@ pub(crate) struct CallParts {
     pub(crate) passes: Arc<PassSigner>,
     /// Where handlers reach the gate, to report progress.
     pub(crate) public_url: Option<Arc<str>>,
+    /// Whether the calls come from a Lambda function, in which nothing may be called at its own addresses: its runtime answers there.
+    pub(crate) is_function: bool,
 }
 
 /// The target of a job queue. Clones share its connections.
@@ -30,9 +32,9 @@ pub(crate) enum Target {
 impl Target {
     pub(crate) fn new(job_queue: &CachedJobQueue, parts: &CallParts) -> Result<Self, HandlerError> {
         if job_queue.settings.holds_orders() {
-            return Ok(Self::Origin(Arc::new(OriginTarget::new(job_queue, parts.passes.clone()))));
+            return Ok(Self::Origin(Arc::new(OriginTarget::new(job_queue, parts.passes.clone(), parts.is_function))));
         }
-        Ok(Self::Handler(Arc::new(Handler::new(job_queue, parts.public_url.clone())?)))
+        Ok(Self::Handler(Arc::new(Handler::new(job_queue, parts.public_url.clone(), parts.is_function)?)))
     }
 
     /// Whether this is still the target of the job queue.

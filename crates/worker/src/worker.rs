@@ -25,7 +25,7 @@ pub const CONCURRENCY: usize = 256;
 /// Interval at which new, changed and removed job queues are looked for.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a worker that stops waits until the last webhook events about jobs are enqueued.
-const EVENTS_LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const EVENTS_LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs the jobs of all job queues of a deployment.
 pub struct Worker {
@@ -48,7 +48,7 @@ impl Worker {
         public_url: Option<&PublicUrl>,
     ) -> Self {
         let public_url = public_url.map(|url| url.as_str().into());
-        let parts = CallParts { passes: Arc::new(passes), public_url };
+        let parts = CallParts { passes: Arc::new(passes), public_url, is_function: false };
         let slots = Arc::new(Semaphore::new(concurrency));
         Self { job_queues, slots, parts, counters: Counters::default(), observer: Arc::new(|_, _| {}), queues: None }
     }

@@ -155,7 +155,7 @@ async fn calls_of_the_worker_are_measured() {
 
 #[tokio::test]
 async fn unreachable_backend_lowers_up() {
-    let backend = open_jobs("--jobs", "redis://127.0.0.1:1", Duration::from_millis(100), 0).unwrap();
+    let backend = open_jobs("--jobs", "redis://127.0.0.1:1", "memory", Duration::from_millis(100), 0).unwrap();
     let found = scrape(&metrics_of(job_queues(backend, &["mails"]).await, CallMetrics::new())).await;
     assert_eq!((found.value("vestibule_up", &[]), found.value("vestibule_store_up", &[])), (Some(0.0), Some(1.0)));
     assert_eq!(found.all("vestibule_job_queue_jobs").count(), 0);

@@ -257,3 +257,20 @@ async fn orders_that_cannot_be_stored_are_warnings() {
         }
     }
 }
+
+#[tokio::test]
+async fn settings_that_sqs_does_not_support_are_reported() {
+    let job_queues = "\n[[job_queues]]\nid = \"pulled\"\ntenant = \"acme\"\ntarget = { kind = \"pull\" }\n\
+                      [[job_queues]]\nid = \"slow\"\ntenant = \"acme\"\ntimeout = 900\n\
+                      target = { kind = \"http\", url = \"https://crm.acme.example/\" }\n";
+    let file = SettingsFile::of(&format!("{}{job_queues}", settings("https://www.example.com", "quota = 1")));
+    let (status, said) = run(&["check", &file.shown(), "--jobs", "sqs://acme"]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("warning: target.kind is \"pull\": consumers can't receive jobs that SQS carries"), "{said}");
+    assert!(
+        said.contains("warning: timeout is 900: the function that runs the jobs of SQS ends calls after 870"),
+        "{said}"
+    );
+    let (_, said) = run(&["check", &file.shown(), "--jobs", "redis://127.0.0.1"]).await;
+    assert!(!said.contains("warning"), "{said}");
+}

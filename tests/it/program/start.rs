@@ -147,3 +147,30 @@ async fn store_password_is_never_printed() {
     assert_eq!(status, 1);
     assert!(!said.contains("hunter2"), "{said}");
 }
+
+#[tokio::test]
+async fn place_of_jobs_is_checked() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 1"));
+    let shown = file.shown();
+    let serve = ["serve", "--settings", &shown, "--state", "state", "--jobs"];
+    let work = ["work", "--store", "redis://127.0.0.1:1", "--state", "state", "--jobs"];
+    for (arguments, jobs, says) in [
+        (&serve[..], "sqs://acme", "--jobs names SQS, which needs a Redis for the state of its jobs"),
+        (&serve[..], "sqs://acme.fifo", "--jobs must be sqs:// and a prefix"),
+        (&work[..], "sqs://acme", "work can't run jobs that SQS carries: deploy the function worker"),
+    ] {
+        let (status, said) = run(&[arguments, &[jobs]].concat()).await;
+        assert!(status == 1 && said.contains(says), "{jobs}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn serve_says_who_runs_the_jobs_of_sqs() {
+    let (redis, address) = (Redis::start().await, format!("127.0.0.1:{}", free_port()));
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 1"));
+    let (shown, url) = (file.shown(), redis.url());
+    let arguments = ["serve", "--listen", &address, "--settings", &shown, "--state", "state", "--store", &url];
+    let mut program = Program::vestibule(&[&arguments[..], &["--jobs", "sqs://acme"]].concat()).start();
+    program.until_healthy(&address).await;
+    assert!(program.log().contains("SQS carries them to the function worker"), "{}", program.log());
+}

@@ -154,7 +154,7 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += &row("additional: web ACL", &dollars(|breakdown| breakdown.web_acl));
     text += &row("additional: a log line per request", &dollars(|breakdown| breakdown.request_log));
     let kept = |deployed: &Deployed| model.prices.monthly_cost(deployed);
-    let more = kept(&deployed(&Stack::deploy_all(&[]))) - kept(&Deployed::TEMPLATE);
+    let more = kept(&deployed(&Stack::deploy_all(&[("Jobs", "off")]))) - kept(&Deployed::TEMPLATE);
     let idle = hours[0].breakdown.sum() * MONTH;
     let caveat = format!("All amounts are estimates: {CAVEAT}.");
     text + &format!("\n{caveat}\n\nOne month idle: ${idle:.0}; the backoffice adds ${more:.2}.\n")

@@ -8,7 +8,7 @@ use vestibule_tests::{AdminClient, Balancer, BalancerOptions, Deployment, Functi
 use super::reach::variables;
 use super::stack::{Stack, template, text_of};
 
-pub(crate) const FUNCTIONS: [&str; 4] = ["Admin", "Gate", "Metrics", "Purge"];
+pub(crate) const FUNCTIONS: [&str; 5] = ["Admin", "Gate", "Metrics", "Purge", "Worker"];
 
 fn set(function: &str) -> BTreeSet<String> {
     Stack::deploy_all(&[]).environment(function).into_keys().collect()
@@ -25,7 +25,7 @@ fn without_a_host_there_is_nothing_of_a_backoffice() {
     let names = template()["Resources"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let left: Vec<_> = names.iter().filter(|name| name.contains("Admin") && without.has(name)).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(without.resources("AWS::Serverless::Function"), FUNCTIONS[1..]);
+    assert_eq!(without.resources("AWS::Serverless::Function"), FUNCTIONS[1..4]);
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn long_form(value: yaml_serde::Value) -> Value {
 }
 
 /// The parameters of a deployment with all that there may be.
-pub(crate) const WITH_ALL: [(&str, &str); 5] = [
+pub(crate) const WITH_ALL: [(&str, &str); 6] = [
+    ("Jobs", "on"),
     ("AdminHost", "admin.example.com"),
     ("CertificateArn", "arn:aws:acm:eu-west-1:123456789012:certificate/1"),
     ("OidcIssuer", "https://id.example.com/staff"),

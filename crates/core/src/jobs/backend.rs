@@ -97,4 +97,8 @@ pub trait JobBackend: Send + Sync {
     async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
+    /// Whether consumers can receive the jobs of a job queue with the target `pull`.
+    fn supports_pull(&self) -> bool {
+        true
+    }
 }

@@ -59,7 +59,7 @@ pub use path::{PathReadings, path_readings};
 pub use plan::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, values_outside};
 pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
-pub use reach::Reach;
+pub use reach::{Reach, is_own_address};
 pub use rule::{
     Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule,
     RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rulings, untrusted_headers,

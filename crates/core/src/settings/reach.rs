@@ -94,6 +94,13 @@ impl Reach {
     }
 }
 
+/// Whether an address is that of this machine, as loopback or unspecified.
+#[must_use]
+pub fn is_own_address(address: IpAddr) -> bool {
+    let address = embedded(address);
+    address.is_loopback() || address.is_unspecified() || matches!(address, IpAddr::V4(four) if four.octets()[0] == 0)
+}
+
 /// The IPv4 address embedded in an IPv6 address: IPv4-mapped, IPv4-compatible, NAT64 (RFC 6052) and
 /// 6to4.
 pub(super) fn embedded(address: IpAddr) -> IpAddr {
@@ -200,6 +207,17 @@ mod tests {
         }
         for special in ["127.0.0.1", "169.254.1.1", "::1"] {
             assert!(!own.allows(special.parse().unwrap()) && !private.allows(special.parse().unwrap()), "{special}");
+        }
+    }
+
+    #[test]
+    fn own_addresses_are_known_in_every_form() {
+        for own in ["127.0.0.1", "127.8.9.10", "0.0.0.0", "0.1.2.3", "::1", "::", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
+        {
+            assert!(is_own_address(own.parse().unwrap()), "{own}");
+        }
+        for other in ["1.1.1.1", "10.0.0.1", "169.254.1.1", "fd12::1", "2606:4700::1111", "::ffff:10.0.0.1"] {
+            assert!(!is_own_address(other.parse().unwrap()), "{other}");
         }
     }
 

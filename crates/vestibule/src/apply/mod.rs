@@ -36,7 +36,8 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     }
     let (store, records) = open_store_and_records("--to", &options.to, STORE_TIMEOUT)?;
     let unlisted = if options.remove { Unlisted::Remove } else { Unlisted::Keep };
-    let backend = open_jobs("--to", options.jobs.as_ref().unwrap_or(&options.to), STORE_TIMEOUT, 0)?;
+    let (flag, jobs) = options.jobs.as_ref().map_or(("--to", &options.to), |jobs| ("--jobs", jobs));
+    let backend = open_jobs(flag, jobs, &options.to, STORE_TIMEOUT, 0)?;
     let job_queues = JobQueues::new(records.clone(), store.clone(), backend);
     let mut stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
     stored.job_queues = job_queues.stored().await.context("cannot read the store")?;

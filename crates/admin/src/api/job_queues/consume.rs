@@ -146,7 +146,7 @@ async fn find_pulled<'a>(
     id: &str,
 ) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
     let found = find_editable(admin, principal, id).await?;
-    if found.1.settings.target.kind != JobTargetKind::Pull {
+    if found.1.settings.target.kind != JobTargetKind::Pull || !found.0.backend().supports_pull() {
         return Err(Problem::Job(JobRefusal::PullNotSupported));
     }
     Ok(found)

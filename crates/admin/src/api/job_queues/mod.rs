@@ -36,6 +36,7 @@ use crate::state::Admin;
 
 pub(crate) use self::consume::FailedJob;
 pub(crate) use self::jobs::JobDraft;
+pub(crate) use self::service::refuse_pull;
 pub(crate) use self::views::settings_for;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {

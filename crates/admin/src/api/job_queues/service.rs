@@ -79,6 +79,7 @@ pub(super) async fn create<'a>(
     let tenant = tenants.into_iter().find(|tenant| tenant.id == settings.tenant);
     let tenant = tenant.ok_or_else(|| no_tenant(&settings.tenant))?;
     refuse_outside(&tenant, principal, &settings)?;
+    refuse_pull(job_queues, &settings)?;
     let stored = job_queues.stored().await?;
     if stored.iter().any(|it| it.settings.id == settings.id) {
         return Err(Problem::AlreadyExists(Code::AJobQueue));
@@ -101,6 +102,14 @@ fn refuse_outside(tenant: &Tenant, principal: &Principal, settings: &JobQueueSet
         Some(refused) => Err(Problem::ValidationFailed(vec![refused])),
         None => Ok(()),
     }
+}
+
+/// Refuses consumers of jobs that nobody could receive.
+pub(crate) fn refuse_pull(job_queues: &JobQueues, settings: &JobQueueSettings) -> Result<(), Problem> {
+    if settings.target.kind == JobTargetKind::Pull && !job_queues.backend().supports_pull() {
+        return Err(wrong("target.kind", Code::PullNeedsRedis));
+    }
+    Ok(())
 }
 
 /// What an operation makes of a job queue.
@@ -157,6 +166,9 @@ pub(super) async fn change<'a>(
         if settings.target.url != current.settings.target.url {
             let tenant = current.tenant.as_ref().ok_or_else(|| no_tenant(&settings.tenant))?;
             refuse_outside(tenant, principal, &settings)?;
+        }
+        if settings.target.kind != current.settings.target.kind {
+            refuse_pull(job_queues, &settings)?;
         }
         let event = audit(principal, action, &settings);
         let before = current.settings.to_shown_value();

@@ -9,6 +9,7 @@ use vestibule_core::settings::{
 };
 use vestibule_core::{Message, Micros, Store, StoreError};
 
+use crate::api::job_queues::refuse_pull;
 use crate::api::queues::events::{consequence, joined};
 use crate::body::wrong;
 use crate::codes::Code;
@@ -162,7 +163,10 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
     let first_epoch = now.seconds();
     let unlisted = if remove { Unlisted::Remove } else { Unlisted::Keep };
     let job_queues = match &admin.jobs {
-        Some(job_queues) => job_queues.stored().await?,
+        Some(job_queues) => {
+            document.job_queues.iter().try_for_each(|settings| refuse_pull(job_queues, settings))?;
+            job_queues.stored().await?
+        }
         None if document.job_queues.is_empty() => Vec::new(),
         None => return Err(wrong("job_queues", Code::NoJobQueues)),
     };

@@ -195,7 +195,8 @@ async fn f15_repeated_enqueue_completes_one_whose_process_stopped() {
     let orders = fifo(&json!({ "target": { "kind": "origin" } }));
     for settings in [fifo(&json!({})), settings_of(&random_id(), &json!({})), orders] {
         let new = job(1, settings.id.is_fifo().then_some("a"));
-        assert_eq!(stopped.register(&settings, &[new.clone()]).await.unwrap()[0].answer, Enqueued::Accepted);
+        let registered = stopped.register(&settings, std::slice::from_ref(&new)).await.unwrap()[0];
+        assert_eq!(registered.answer, Enqueued::Accepted);
         assert!(jobs.receive(&settings, 1).await.unwrap().jobs.is_empty());
         for _ in 0..2 {
             let again = jobs.enqueue(&settings, vec![new.clone()]).await.unwrap();

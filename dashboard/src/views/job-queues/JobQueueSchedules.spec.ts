@@ -24,7 +24,7 @@ test('schedules are shown with their next runs', async () => {
   signInAs('viewer')
   mountApp(JobQueueSchedules, { jobQueue: stock, canEdit: false })
   await flushPromises()
-  expect(table().textContent).toMatch(/nightly\s*30 4 \* \* \*\s*Europe\/Berlin\s*\d/)
+  expect(table().textContent).toMatch(/nightly\s*30 4 \* \* \*\s*Europe\/Berlin\s*Next run\s*\d/)
   expect(table().textContent).toContain('Never')
   expect(document.querySelector('button')).toBeNull()
 })

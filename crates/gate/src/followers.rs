@@ -65,6 +65,10 @@ impl Followers {
         if sender.receiver_count() >= FOLLOWERS_OF_JOB_MAX {
             return None;
         }
+        if sender.receiver_count() == 0 {
+            // It was read for somebody who is gone, perhaps before the function was frozen.
+            sender.send_replace(Seen::NotYet);
+        }
         let mut seen = sender.subscribe();
         // What others have seen already is new to this one.
         seen.mark_changed();

@@ -437,6 +437,8 @@ async fn call_store(
     let id = &queue.settings.id;
     let mut answer = gate.visits.visit(id, visit.clone()).await;
     if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
+        // The visit may have waited for its batch since before the last answer of the lost state.
+        visit.witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
         answer = gate.visits.visit(id, visit.clone()).await;
     }
     let answer = answer?;

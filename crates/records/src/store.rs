@@ -28,8 +28,6 @@ pub enum DocumentKind {
     FileJobQueues,
     /// The settings of job queues, by id.
     JobQueues,
-    /// Markers of job queues that were removed, not lost, by id.
-    RemovedJobQueues,
 }
 
 impl DocumentKind {
@@ -43,7 +41,6 @@ impl DocumentKind {
             Self::FileTenants => "file-tenants",
             Self::FileJobQueues => "file-job-queues",
             Self::JobQueues => "job-queues",
-            Self::RemovedJobQueues => "removed-job-queues",
         }
     }
 }
@@ -199,6 +196,8 @@ pub enum EphemeralKind {
     Comparison,
     /// What the last comparison saw of a queue.
     WatchedQueue,
+    /// Marks a job queue that was removed, not lost.
+    RemovedJobQueue,
 }
 
 impl EphemeralKind {
@@ -222,6 +221,7 @@ impl EphemeralKind {
             Self::Schedule => "schedule",
             Self::Comparison => "comparison",
             Self::WatchedQueue => "watched-queue",
+            Self::RemovedJobQueue => "removed-job-queue",
         }
     }
 }

@@ -9,7 +9,7 @@ use vestibule_core::{KeyError, KeyList, SaleKeys, Store, SystemClock};
 use vestibule_jobs_sqs::{SqsJobs, SqsPrefixError};
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
-use vestibule_store_redis::{AddressError, RedisJobs, RedisOptions, RedisStore};
+use vestibule_store_redis::{AddressError, JobRegistry, RedisJobs, RedisOptions, RedisStore};
 
 use crate::env::{EnvError, StoreConfig, number, variable};
 use crate::job_queues::JobQueues;
@@ -161,8 +161,14 @@ impl JobsConfig {
     /// # Errors
     /// The address is invalid.
     pub fn open_statistics(&self, store: &StoreConfig, stores: &Stores) -> Result<Arc<JobQueues>, ConfigError> {
-        let url = if are_jobs_in_sqs(&self.url) { &store.url } else { &self.url };
-        let backend = connect_jobs(JOBS, url, store.timeout, self.min_replicas)?;
+        let backend = if are_jobs_in_sqs(&self.url) {
+            // A reader that does not know of the messages would end the pause of a job queue, as the messages see it.
+            let invalid = |error: AddressError| ConfigError::Store { variable: JOBS, reason: error.to_string() };
+            let options = RedisOptions { timeout: store.timeout, ..RedisOptions::default() };
+            JobRegistry::connect(&store.url, options).map_err(invalid)?.into_jobs()
+        } else {
+            connect_jobs(JOBS, &self.url, store.timeout, self.min_replicas)?
+        };
         Ok(Arc::new(JobQueues::new(stores.1.clone(), stores.0.clone(), Arc::new(backend))))
     }
 

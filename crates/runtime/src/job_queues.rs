@@ -1,11 +1,12 @@
 //! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::jobs::{
@@ -15,12 +16,15 @@ use vestibule_core::jobs::{
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
-use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
+use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);
 /// Minimum interval between reads for unknown job queues.
 const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long it is known that a job queue was removed, in seconds: longer than SQS keeps its messages.
+const REMOVAL_TTL: u64 = 30 * 86_400;
 
 /// A cached job queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +35,21 @@ pub struct CachedJobQueue {
     pub revision: u64,
     /// The signing secret before the last rotation.
     pub retired_secret: Option<RetiredSecret>,
+    /// The revision that these settings had before the store lost them.
+    pub restored_from: Option<u64>,
     /// The tenant, whose origins say which handlers may be called; `None` if the store does not have it.
     pub tenant: Option<Arc<Tenant>>,
+}
+
+impl CachedJobQueue {
+    fn to_stored(&self) -> StoredJobQueue {
+        let Self { settings, revision, retired_secret, restored_from, .. } = self.clone();
+        StoredJobQueue { settings, revision, retired_secret, restored_from }
+    }
+
+    fn known_revision(&self) -> u64 {
+        self.restored_from.unwrap_or(self.revision)
+    }
 }
 
 /// What became of a plan.
@@ -135,6 +152,14 @@ impl JobQueues {
             (Err(error), None) => Err(error),
             (Ok(()), _) => Ok(self.snapshot.load().job_queues.get(id).cloned()),
         }
+    }
+
+    /// Whether a job queue with this ID was removed, and none was created since.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn was_removed(&self, id: &JobQueueId) -> Result<bool, StoreError> {
+        Ok(self.records.get_ephemeral(&removal_of(id)).await?.is_some())
     }
 
     /// A job queue as it is stored now; `None` if there is none with this ID.
@@ -251,7 +276,7 @@ impl JobQueues {
             match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
                 DocumentOutcome::Stored(_) => {
                     if replaces == 0 {
-                        self.records.remove_document(DocumentKind::RemovedJobQueues, settings.id.as_str()).await?;
+                        self.records.take_ephemeral(&removal_of(&settings.id)).await?;
                     }
                     outcome.written.push(settings);
                 }
@@ -266,7 +291,7 @@ impl JobQueues {
                 continue;
             }
             // First the marker: nobody may take the removal for a loss.
-            self.records.put_document(DocumentKind::RemovedJobQueues, settings.id.as_str(), "{}", 0).await?;
+            self.records.set_ephemeral(&removal_of(&settings.id), "", REMOVAL_TTL).await?;
             let change = DocumentChange { text: None, over: *revision, needs_other: None };
             match self.records.change_document(DocumentKind::JobQueues, settings.id.as_str(), change).await? {
                 DocumentOutcome::Stored(_) => {
@@ -274,6 +299,7 @@ impl JobQueues {
                     outcome.removed.push(settings.id.clone());
                 }
                 DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
+                    self.records.take_ephemeral(&removal_of(&settings.id)).await?;
                     outcome.skipped.push(settings.id.clone());
                 }
             }
@@ -318,39 +344,50 @@ impl JobQueues {
         let stored = self.with_lost(self.stored().await?).await?;
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
         let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
-        let cached = |StoredJobQueue { settings, revision, retired_secret }: StoredJobQueue| {
+        let cached = |StoredJobQueue { settings, revision, retired_secret, restored_from }: StoredJobQueue| {
             let tenant = tenants.get(&settings.tenant).cloned();
-            (settings.id.clone(), Arc::new(CachedJobQueue { settings, revision, retired_secret, tenant }))
+            let cached = CachedJobQueue { settings, revision, retired_secret, restored_from, tenant };
+            (cached.settings.id.clone(), Arc::new(cached))
         };
         let job_queues = stored.into_iter().map(cached).collect();
         self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
         Ok(())
     }
 
-    /// Adds the job queues that the store has lost to those that it has: this process knows them, and nobody has removed them. They
-    /// are written back. Without them, held orders would be sent without their pace, and twice.
+    /// Writes job queues back that the store has lost: this process knows them, and nobody has removed them. Without them, held orders
+    /// would be sent without their pace, and twice. Of several processes, that with the latest settings wins. Returns all job queues.
     async fn with_lost(&self, stored: Vec<StoredJobQueue>) -> Result<Vec<StoredJobQueue>, StoreError> {
-        let known = self.snapshot.load_full();
-        let listed: HashSet<_> = stored.iter().map(|it| &it.settings.id).collect();
-        let missing: Vec<_> = known.job_queues.values().filter(|it| !listed.contains(&it.settings.id)).collect();
         let mut is_changed = false;
-        for CachedJobQueue { settings, retired_secret, .. } in missing.into_iter().map(|it| &**it) {
-            let id = settings.id.as_str();
-            if self.records.get_document(DocumentKind::RemovedJobQueues, id).await?.is_some() {
+        for known in self.snapshot.load_full().job_queues.values() {
+            let found = stored.iter().find(|it| it.settings.id == known.settings.id);
+            let is_older = |found: &StoredJobQueue| found.restored_from.is_some_and(|it| it < known.known_revision());
+            if found.is_some_and(|found| !is_older(found)) || self.was_removed(&known.settings.id).await? {
                 continue;
             }
-            let (settings, retired_secret) = (settings.clone(), retired_secret.clone());
-            let lost = JobQueueChange { settings, retired_secret, replaces: 0, changes: Vec::new() };
-            let text = lost.to_document().to_string();
-            if let DocumentOutcome::Stored(_) = self.records.put_document(DocumentKind::JobQueues, id, &text, 0).await?
-            {
+            let (id, text) = (known.settings.id.as_str(), known.to_stored().to_restored_document().to_string());
+            let over = found.map_or(0, |found| found.revision);
+            let written = self.records.put_document(DocumentKind::JobQueues, id, &text, over).await?;
+            if let (DocumentOutcome::Stored(_), None) = (written, found) {
                 warn!(job_queue = id, "job queue missing in the store; settings restored");
+            }
+            if let Some(tenant) = &known.tenant
+                && self.store.tenants().await?.iter().all(|it| it.id != tenant.id)
+            {
+                self.store.put_tenant(tenant).await?;
             }
             // Or another process was faster, or its settings can't be read.
             is_changed = true;
         }
         if is_changed { self.stored().await } else { Ok(stored) }
     }
+}
+
+/// Marks a job queue as removed, so that nobody takes the removal for a loss. It outlasts what processes know, and messages of the job
+/// queue.
+fn removal_of(id: &JobQueueId) -> EphemeralKey {
+    let mut start = [0; 16];
+    start.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
+    EphemeralKey::new(EphemeralKind::RemovedJobQueue, format!("{:032x}", u128::from_be_bytes(start)))
 }
 
 fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
@@ -440,7 +477,16 @@ mod tests {
         assert_eq!((&restored.settings.target.secret, restored.revision), (&secret, 1));
         assert_eq!(one.read(&mails.id).await.unwrap().unwrap().settings, restored.settings);
 
-        assert_eq!(one.execute(&plan(&one, &[]).await).await.unwrap().removed, [mails.id.clone()]);
+        // A process that has not looked for long writes back what it knows, until one comes that knows better.
+        let changed = JobQueueSettings { paused: true, ..restored.settings.clone() };
+        one.execute(&plan(&one, &[changed]).await).await.unwrap();
+        assert!(lose().await);
+        assert!(!other.read(&mails.id).await.unwrap().unwrap().settings.paused);
+        assert!(one.read(&mails.id).await.unwrap().unwrap().settings.paused);
+        assert!(other.read(&mails.id).await.unwrap().unwrap().settings.paused);
+
+        let removed = one.execute(&plan(&one, &[]).await).await.unwrap().removed;
+        assert_eq!(removed, std::slice::from_ref(&mails.id));
         assert!(other.read(&mails.id).await.unwrap().is_none());
         assert!(one.stored().await.unwrap().is_empty(), "the other process did not write it back");
         created().await;

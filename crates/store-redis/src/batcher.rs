@@ -13,7 +13,7 @@ use fred::types::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use vestibule_core::line::{Census, Identities, JoinClient, ProofCounts, Visit, VisitAnswer, Witness};
+use vestibule_core::line::{Identities, JoinClient, ProofCounts, Visit, VisitAnswer, Witness};
 use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
 
 use crate::client::Client;
@@ -64,7 +64,7 @@ impl Batcher {
         let job = Job { visit, started, answer };
         // While operations fail, each visit tries or fails by itself.
         if self.batch_max == 1 || client.is_failing(&Keys::of(queue).line()) {
-            self.sender.clone().flush(queue.clone(), vec![job], None).await;
+            self.sender.clone().flush(queue.clone(), vec![job]).await;
         } else {
             self.enqueue(queue, job);
         }
@@ -105,20 +105,15 @@ async fn serve_queue(
     queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
 ) {
     let mut in_flight = JoinSet::new();
-    // A visit may have waited here since before the latest answer, so what that said is sent with it: it may be the last
-    // one before the state was lost.
-    let mut census = None;
     loop {
         while in_flight.len() >= IN_FLIGHT_MAX {
-            census = in_flight.join_next().await.and_then(Result::ok).flatten().or(census);
+            in_flight.join_next().await;
         }
-        while let Some(answered) = in_flight.try_join_next() {
-            census = answered.ok().flatten().or(census);
-        }
+        while in_flight.try_join_next().is_some() {}
         let mut jobs = Vec::new();
         if timeout(IDLE_TIMEOUT, incoming.recv_many(&mut jobs, batch_max)).await.is_ok() {
             jobs.retain(|job| !job.answer.is_closed());
-            in_flight.spawn(sender.clone().flush(queue.clone(), jobs, census));
+            in_flight.spawn(sender.clone().flush(queue.clone(), jobs));
             continue;
         }
         // Visits are enqueued under the lock, so that none is left behind.
@@ -138,31 +133,28 @@ struct BatchSender {
 }
 
 impl BatchSender {
-    /// Sends these visits in one call with what earlier answers said, and distributes the answers. The deadline is that of
-    /// the latest visit. Returns the census of the answers.
-    async fn flush(self, queue: QueueId, jobs: Vec<Job>, census: Option<Census>) -> Option<Census> {
-        let started = jobs.iter().map(|job| job.started).max()?;
+    /// Sends these visits in one call and distributes the answers. The deadline is that of the latest visit.
+    async fn flush(self, queue: QueueId, jobs: Vec<Job>) {
+        let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
         let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
-        let reply = self.client.execute(self.command(&queue, &visits, census), started).await.map_err(StoreError::from);
+        let reply = self.client.execute(self.command(&queue, &visits), started).await.map_err(StoreError::from);
         let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); callers.len()],
         };
-        let census = answers.iter().flatten().map(VisitAnswer::census).next_back();
         for (caller, answer) in callers.into_iter().zip(answers) {
             // The caller may have been canceled.
             let _ = caller.send(answer);
         }
-        census
     }
 
-    fn command(&self, queue: &QueueId, visits: &[Visit], census: Option<Census>) -> Command {
+    fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
         for visit in visits {
             pack(visit, &mut packed);
         }
-        let witness = common_witness(visits, census);
+        let witness = common_witness(visits);
         let unknown = || [(); 3].map(|()| text(-1));
         let [at, active, reached] =
             witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
@@ -196,17 +188,13 @@ impl BatchSender {
     }
 }
 
-/// The combined witness of these visits and earlier answers: the longest unserved time, and the latest census.
-fn common_witness(visits: &[Visit], answered: Option<Census>) -> Witness {
+/// The combined witness of these visits: the longest unserved time, and the latest census.
+fn common_witness(visits: &[Visit]) -> Witness {
     let witnesses = || visits.iter().map(|visit| visit.witness);
     Witness {
         unserved: witnesses().map(|witness| witness.unserved).max().unwrap_or_default(),
-        census: witnesses().map(|witness| witness.census).fold(answered, latest),
+        census: witnesses().filter_map(|witness| witness.census).max_by_key(|census| census.at),
     }
-}
-
-fn latest(one: Option<Census>, other: Option<Census>) -> Option<Census> {
-    one.into_iter().chain(other).max_by_key(|census| census.at)
 }
 
 /// Packs the client as `CLIENT_FORMAT`.
@@ -288,22 +276,4 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
     }
     packed.extend_from_slice(&bytes(visit.join));
     packed.extend_from_slice(&visit.head_start.map_or(NONE, |head_start| head_start as f64).to_be_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn witness_has_the_latest_census_of_visits_and_answers() {
-        let census = |at, active| Some(Census { at: Micros(at), active, reached: Micros(at) });
-        let visit = |census| {
-            let witness = Witness { unserved: 0, census };
-            Visit { witness, ..Visit::joining(SessionId::random()) }
-        };
-        let waited_since_before = [visit(None), visit(census(1, 5)), visit(census(2, 6))];
-        assert_eq!(common_witness(&waited_since_before, census(3, 7)).census, census(3, 7));
-        assert_eq!(common_witness(&waited_since_before, census(1, 5)).census, census(2, 6));
-        assert_eq!(common_witness(&waited_since_before, None).census, census(2, 6));
-    }
 }

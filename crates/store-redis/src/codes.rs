@@ -199,6 +199,9 @@ const MESSAGE_WAIT_MAX: u64 = 900;
 /// Bounds of the time after which a message of a paused job queue, or one without a free slot, is looked at again.
 const PAUSE_WAIT_MIN: u64 = 5;
 const SLOT_WAIT_MAX: u64 = 60;
+/// A job without a free slot is looked at again after this part of its age at least: in 10 days that is about 550 times. SQS keeps a
+/// message that was received 1,000 times apart.
+const SLOT_WAIT_PART: u64 = 50;
 /// How long after the instant that it has reserved a job keeps its place among those that the rate delays.
 const RESERVED_FOR: u64 = 5;
 /// The longest time for which a message queue keeps a message.
@@ -226,6 +229,7 @@ fn job_constants() -> String {
         ("WAIT_MAX", MESSAGE_WAIT_MAX),
         ("PAUSE_WAIT_MIN", PAUSE_WAIT_MIN),
         ("SLOT_WAIT_MAX", SLOT_WAIT_MAX),
+        ("SLOT_WAIT_PART", SLOT_WAIT_PART),
         ("RESERVED_FOR", RESERVED_FOR),
         ("MESSAGE_RETENTION", MESSAGE_RETENTION),
         ("DRAIN_BATCH", DRAIN_BATCH as u64),

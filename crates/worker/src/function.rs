@@ -11,12 +11,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Diagnostic;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::warn;
 use vestibule_core::jobs::{
     JobBackend, JobGroupId, JobQueueId, JobQueueSettings, JobState, JobTargetKind, LeasedJob, Settled,
 };
-use vestibule_core::{Clock as _, PassSigner, Store, SystemClock};
+use vestibule_core::{Clock as _, PassSigner, Store, StoreError, SystemClock};
 use vestibule_jobs_sqs::{Brought, SqsJobs, SqsMessage, SqsMessages};
 use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
@@ -74,6 +74,14 @@ enum Ran {
     Dead,
     /// Its job has not ended. The message comes again.
     Again,
+}
+
+/// Why a message has no target.
+enum NoTarget {
+    /// Its job queue was removed, so it can be deleted.
+    Removed,
+    /// It is hidden for this time.
+    Hidden(Duration),
 }
 
 /// The state of the function between invocations.
@@ -193,11 +201,12 @@ impl Invocation<'_> {
     /// Runs the jobs of a group one after the other, up to the first that has not ended. Returns the messages that come again.
     async fn run_group(&self, mut waiting: VecDeque<SqsMessage>) -> Vec<String> {
         let mut again = Vec::new();
+        let mut hide_at = Instant::now() + HIDE_INTERVAL;
         while let Some(message) = waiting.pop_front() {
             let id = message.id().to_owned();
             let ran = tokio::select! {
                 ran = self.run(message).boxed() => ran,
-                () = self.keep_hidden(&waiting) => Ran::Again,
+                () = self.keep_hidden(&waiting, &mut hide_at) => Ran::Again,
             };
             if ran != Ran::Done {
                 again.push(id);
@@ -212,13 +221,14 @@ impl Invocation<'_> {
         again
     }
 
-    /// Keeps the messages hidden that wait for their turn. Never returns.
-    async fn keep_hidden(&self, waiting: &VecDeque<SqsMessage>) {
+    /// Keeps the messages hidden that wait for their turn, from `hide_at` on. Never returns.
+    async fn keep_hidden(&self, waiting: &VecDeque<SqsMessage>, hide_at: &mut Instant) {
         if waiting.is_empty() {
             return pending().await;
         }
         loop {
-            sleep(HIDE_INTERVAL).await;
+            sleep_until(*hide_at).await;
+            *hide_at = Instant::now() + HIDE_INTERVAL;
             self.function.jobs.hide_messages(waiting, WAITING_HIDDEN).await;
         }
     }
@@ -227,7 +237,8 @@ impl Invocation<'_> {
     async fn run(&self, message: SqsMessage) -> Ran {
         let (job_queue, target) = match self.target(message.job_queue()).await {
             Ok(found) => found,
-            Err(hidden) => return self.postpone(message, hidden).await,
+            Err(NoTarget::Removed) => return Ran::Done,
+            Err(NoTarget::Hidden(time)) => return self.postpone(message, time).await,
         };
         if !message.is_of(&job_queue.settings) {
             warn!(job_queue = %job_queue.settings.id, "a message is for a removed job queue of another tenant");
@@ -259,22 +270,25 @@ impl Invocation<'_> {
         Ran::Again
     }
 
-    /// A job queue with a `timeout` that a function has, and its target; or how long its messages are hidden without them.
-    async fn target(&self, id: &JobQueueId) -> Result<(CachedJobQueue, Target), Duration> {
-        let mut job_queue = match self.function.job_queues.get(id).await {
-            Ok(Some(found)) => CachedJobQueue::clone(&found),
-            Ok(None) => {
-                warn!(job_queue = %id, "a message is for a job queue that does not exist, or whose settings can't be read");
-                return Err(NEEDS_OPERATOR);
-            }
-            Err(error) => {
-                warn!(job_queue = %id, %error, "a job queue can't be read; its message comes again");
-                return Err(RETRY_LATER);
-            }
+    /// A job queue with a `timeout` that a function has, and its target.
+    async fn target(&self, id: &JobQueueId) -> Result<(CachedJobQueue, Target), NoTarget> {
+        let job_queues = &self.function.job_queues;
+        let unreadable = |error: StoreError| {
+            warn!(job_queue = %id, %error, "a job queue can't be read; its message comes again");
+            NoTarget::Hidden(RETRY_LATER)
         };
+        let Some(found) = job_queues.get(id).await.map_err(unreadable)? else {
+            // An operator canceled its jobs before.
+            if job_queues.was_removed(id).await.map_err(unreadable)? {
+                return Err(NoTarget::Removed);
+            }
+            warn!(job_queue = %id, "a message is for a job queue that does not exist, or whose settings can't be read");
+            return Err(NoTarget::Hidden(NEEDS_OPERATOR));
+        };
+        let mut job_queue = CachedJobQueue::clone(&found);
         if job_queue.settings.target.kind == JobTargetKind::Pull {
             warn!(job_queue = %id, "consumers can't receive jobs that SQS carries; change the target of the job queue");
-            return Err(NEEDS_OPERATOR);
+            return Err(NoTarget::Hidden(NEEDS_OPERATOR));
         }
         job_queue.settings.timeout = job_queue.settings.timeout.min(FUNCTION_TIMEOUT_MAX);
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -288,7 +302,7 @@ impl Invocation<'_> {
             }
             Err(error) => {
                 warn!(job_queue = %id, %error, "the handler can't be called");
-                Err(RETRY_LATER)
+                Err(NoTarget::Hidden(RETRY_LATER))
             }
         }
     }

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 /// Name of the retired secret in a stored document. No setting has this name.
 const RETIRED_SECRET: &str = "retired_secret";
+/// Name of the revision from which settings were restored, in a stored document. No setting has this name.
+const RESTORED_FROM: &str = "restored_from";
 /// The latest time of a field in seconds since 1970: the start of the year 10000.
 const UNTIL_MAX: u64 = 253_402_300_800;
 
@@ -32,6 +34,8 @@ pub struct StoredJobQueue {
     pub revision: u64,
     /// The signing secret before the last rotation.
     pub retired_secret: Option<RetiredSecret>,
+    /// The revision that a process knew when it wrote the settings back after a loss. One that knows a later revision replaces them.
+    pub restored_from: Option<u64>,
 }
 
 impl StoredJobQueue {
@@ -43,7 +47,22 @@ impl StoredJobQueue {
         let settings = JobQueueSettings::from_stored(document)?;
         let retired = document.get(RETIRED_SECRET);
         let retired_secret = retired.and_then(|value| Reader::read(value, Reading::Stored).ok());
-        Ok(Self { settings, revision, retired_secret })
+        let restored_from = document.get(RESTORED_FROM).and_then(Value::as_u64);
+        Ok(Self { settings, revision, retired_secret, restored_from })
+    }
+
+    /// The document that a process writes back after a loss, which knew this job queue.
+    #[must_use]
+    pub fn to_restored_document(&self) -> Value {
+        let mut document = document_of(&self.settings, self.retired_secret.as_ref());
+        document[RESTORED_FROM] = self.known_revision().into();
+        document
+    }
+
+    /// The revision of these settings before the store lost them, if it did.
+    #[must_use]
+    pub fn known_revision(&self) -> u64 {
+        self.restored_from.unwrap_or(self.revision)
     }
 }
 
@@ -64,12 +83,16 @@ impl JobQueueChange {
     /// The document that is stored.
     #[must_use]
     pub fn to_document(&self) -> Value {
-        let mut document = self.settings.to_value();
-        if let Some(retired) = &self.retired_secret {
-            document[RETIRED_SECRET] = RetiredSecret::to_json(retired);
-        }
-        document
+        document_of(&self.settings, self.retired_secret.as_ref())
     }
+}
+
+fn document_of(settings: &JobQueueSettings, retired_secret: Option<&RetiredSecret>) -> Value {
+    let mut document = settings.to_value();
+    if let Some(retired) = retired_secret {
+        document[RETIRED_SECRET] = RetiredSecret::to_json(retired);
+    }
+    document
 }
 
 /// What applying a document changes in job queues.
@@ -176,7 +199,7 @@ mod tests {
     }
 
     fn stored(settings: JobQueueSettings) -> StoredJobQueue {
-        StoredJobQueue { settings, revision: 3, retired_secret: None }
+        StoredJobQueue { settings, revision: 3, retired_secret: None, restored_from: None }
     }
 
     fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {

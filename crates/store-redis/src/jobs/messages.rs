@@ -77,6 +77,12 @@ impl JobRegistry {
         &self.jobs
     }
 
+    /// The jobs, for a process that only reads them.
+    #[must_use]
+    pub fn into_jobs(self) -> RedisJobs {
+        self.jobs
+    }
+
     /// Registers jobs as accepted. Their messages must be sent then.
     ///
     /// # Errors

@@ -22,8 +22,12 @@ async fn outcome(url: &str, tenant: Option<&Value>) -> Outcome {
         let value = json!({ "id": "acme", "name": "Acme", "origins": origins });
         Arc::new(Tenant::from_value(&value).unwrap())
     });
-    let handler =
-        Handler::new(&CachedJobQueue { settings, revision: 1, retired_secret: None, tenant }, None, false).unwrap();
+    let handler = Handler::new(
+        &CachedJobQueue { settings, revision: 1, retired_secret: None, restored_from: None, tenant },
+        None,
+        false,
+    )
+    .unwrap();
     let job = LeasedJob {
         lease: Lease { job: JobId::random(), receive_count: 1 },
         group: None,

@@ -92,7 +92,13 @@ pub(super) async fn create<'a>(
     let created = write(admin, job_queues, event, change, &Value::Null).await?.ok_or(Problem::ConcurrentChange)?;
     Ok((
         job_queues,
-        CachedJobQueue { settings: created, revision: 1, retired_secret: None, tenant: Some(tenant.into()) },
+        CachedJobQueue {
+            settings: created,
+            revision: 1,
+            retired_secret: None,
+            restored_from: None,
+            tenant: Some(tenant.into()),
+        },
     ))
 }
 
@@ -175,7 +181,10 @@ pub(super) async fn change<'a>(
         let (replaces, tenant) = (current.revision, current.tenant.clone());
         let change = JobQueueChange { settings, retired_secret: retired_secret.clone(), replaces, changes: Vec::new() };
         if let Some(settings) = write(admin, job_queues, event, change, &before).await? {
-            return Ok((job_queues, CachedJobQueue { settings, revision: replaces + 1, retired_secret, tenant }));
+            return Ok((
+                job_queues,
+                CachedJobQueue { settings, revision: replaces + 1, retired_secret, restored_from: None, tenant },
+            ));
         }
     }
     Err(Problem::ConcurrentChange)
@@ -213,7 +222,7 @@ pub(super) async fn remove(
 ) -> Result<(), Problem> {
     let CachedJobQueue { settings, revision, retired_secret, .. } = current.clone();
     let event = audit(principal, "job_queue.remove", &settings);
-    let removed = vec![StoredJobQueue { settings, revision, retired_secret }];
+    let removed = vec![StoredJobQueue { settings, revision, retired_secret, restored_from: None }];
     let plan = JobQueuePlan { removed, ..JobQueuePlan::default() };
     let written = match job_queues.execute(&plan).await {
         Ok(written) => written,

@@ -724,7 +724,9 @@ do
     if due > now or paused_until > now then return math.max(due, paused_until) end
     if call('ZCARD', LEASED) >= settings.concurrency then
       local turns = call('ZCARD', READY) / settings.concurrency
-      return now + math.floor(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND)
+      -- The longer it has waited, the more rarely it is looked at, so that its message is not received too often to be kept.
+      local share = (now - record.enqueued_at) / jobs.SLOT_WAIT_PART
+      return now + math.floor(math.max(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND, share))
     end
     return start_by_rate(id, record, turn, due)
   end

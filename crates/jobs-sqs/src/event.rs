@@ -104,7 +104,8 @@ impl SqsJobs {
         message: SqsMessage,
     ) -> Result<Brought, JobBackendError> {
         self.forget_expired();
-        let brought = self.start(settings, vec![message.delivery]).await?.pop();
+        // Boxed, because every invocation carries this future.
+        let brought = Box::pin(self.start(settings, vec![message.delivery])).await?.pop();
         brought.ok_or_else(|| JobBackendError::Corrupt("no answer for a message".to_owned()))
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct StoreOptions {
     pub(crate) store: String,
 
     /// Where the jobs of job queues are: memory, which loses them when the process ends, the URL of a Redis as for --store, or
-    /// sqs://PREFIX for the SQS queues of a deployment on AWS, whose jobs the function worker runs
+    /// sqs://.. with the prefix of the SQS queues of a deployment on AWS, whose jobs the function worker runs
     /// [default: the store]
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,

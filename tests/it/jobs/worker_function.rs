@@ -81,7 +81,7 @@ struct Deployed {
 
 impl Deployed {
     async fn open(job_queues: &[Value]) -> Self {
-        Self::with_timeout(Duration::from_secs(900), job_queues).await
+        Self::with_timeout(Duration::from_mins(15), job_queues).await
     }
 
     async fn with_timeout(timeout: Duration, job_queues: &[Value]) -> Self {
@@ -268,7 +268,7 @@ async fn each_minute_schedules_enqueue_their_jobs() {
     let redis = Redis::start_at(time.clone()).await;
     let schedules = json!([{ "id": "import", "cron": "* * * * *", "payload": "\"import\"" }]);
     let job_queue = handler.job_queue("stock", &json!({ "schedules": schedules }));
-    let deployed = Deployed::over(redis, Duration::from_secs(900), &[job_queue]).await;
+    let deployed = Deployed::over(redis, Duration::from_mins(15), &[job_queue]).await;
     deployed.minute().await.unwrap();
     assert_eq!(deployed.sqs.messages(&deployed.prefix).await, 0, "the schedule begins now");
     time.set(minute(1));

@@ -61,7 +61,8 @@ fn messages_are_hidden_for_as_long_as_the_worker_may_take() {
             assert_eq!(number(&properties["MaximumMessageSize"]), 1 << 20, "{queue}");
             assert_eq!(number(&properties["MessageRetentionPeriod"]), 14 * 86_400, "{queue}");
             let is_fifo = properties["FifoQueue"] == true;
-            assert_eq!(is_fifo, properties["QueueName"].as_str().unwrap().ends_with(".fifo"), "{queue}");
+            let name = properties["QueueName"].as_str().unwrap();
+            assert_eq!(is_fifo, name.rsplit_once('.').is_some_and(|(_, kind)| kind == "fifo"), "{queue}");
         }
     }
     let fifo = stack.properties("FifoJobsQueue");

@@ -155,7 +155,7 @@ pub fn late_lobbies(before: &LineRules, after: &LineRules, now: Micros) -> Vec<F
 }
 
 /// Draws of `after` that a change at `now` moves so close that pages in the open lobby may learn of the start too late: they ask
-/// again after up to [`lobby_retry`] seconds, and gates know the change after [`IDLE_USED_FOR`].
+/// again after up to a quarter of the time to the start, at most 240 seconds, and gates know the change after [`IDLE_USED_FOR`].
 #[must_use]
 pub fn hasty_starts(before: &LineRules, after: &LineRules, now: Micros) -> Vec<FieldError> {
     let learned_after = |event: &Event| {

@@ -46,10 +46,6 @@ impl CachedJobQueue {
         let Self { settings, revision, retired_secret, restored_from, .. } = self.clone();
         StoredJobQueue { settings, revision, retired_secret, restored_from }
     }
-
-    fn known_revision(&self) -> u64 {
-        self.restored_from.unwrap_or(self.revision)
-    }
 }
 
 /// What became of a plan.
@@ -358,19 +354,20 @@ impl JobQueues {
     /// would be sent without their pace, and twice. Of several processes, that with the latest settings wins. Returns all job queues.
     async fn with_lost(&self, stored: Vec<StoredJobQueue>) -> Result<Vec<StoredJobQueue>, StoreError> {
         let mut is_changed = false;
-        for known in self.snapshot.load_full().job_queues.values() {
+        for cached in self.snapshot.load_full().job_queues.values() {
+            let known = cached.to_stored();
             let found = stored.iter().find(|it| it.settings.id == known.settings.id);
             let is_older = |found: &StoredJobQueue| found.restored_from.is_some_and(|it| it < known.known_revision());
             if found.is_some_and(|found| !is_older(found)) || self.was_removed(&known.settings.id).await? {
                 continue;
             }
-            let (id, text) = (known.settings.id.as_str(), known.to_stored().to_restored_document().to_string());
+            let (id, text) = (known.settings.id.as_str(), known.to_restored_document().to_string());
             let over = found.map_or(0, |found| found.revision);
             let written = self.records.put_document(DocumentKind::JobQueues, id, &text, over).await?;
             if let (DocumentOutcome::Stored(_), None) = (written, found) {
                 warn!(job_queue = id, "job queue missing in the store; settings restored");
             }
-            if let Some(tenant) = &known.tenant
+            if let Some(tenant) = &cached.tenant
                 && self.store.tenants().await?.iter().all(|it| it.id != tenant.id)
             {
                 self.store.put_tenant(tenant).await?;

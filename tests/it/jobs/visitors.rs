@@ -68,6 +68,18 @@ impl Site {
         visitor.navigate("/").await;
         visitor
     }
+
+    /// Where the handler of `reports` reports progress, once it is called.
+    async fn progress_target(&self) -> String {
+        let mut call = None;
+        wait_until("the handler is called", LIMIT, async || {
+            call = self.origin.requests().into_iter().find(|request| request.uri.path() == "/slow");
+            call.is_some()
+        })
+        .await;
+        let url = call.unwrap().headers["vestibule-progress-url"].to_str().unwrap().to_owned();
+        url.strip_prefix(&format!("http://{}", self.address)).unwrap().to_owned()
+    }
 }
 
 fn job(path: &str, content_type: &str) -> Builder {
@@ -243,14 +255,7 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
     let location = accepted.header("location").unwrap().to_owned();
     let mut stream = visitor.event_stream(&format!("{location}/events")).await.unwrap();
-    let mut call = None;
-    wait_until("the handler is called", LIMIT, async || {
-        call = site.origin.requests().into_iter().find(|request| request.uri.path() == "/slow");
-        call.is_some()
-    })
-    .await;
-    let url = call.unwrap().headers["vestibule-progress-url"].to_str().unwrap().to_owned();
-    let target = url.strip_prefix(&format!("http://{}", site.address)).unwrap().to_owned();
+    let target = site.progress_target().await;
     let mut handler = Visitor::new(&site.address, HOST);
     let report = |target: &str| Request::post(target.to_owned());
     for (body, expected) in
@@ -285,14 +290,7 @@ async fn last_event_id_resumes_after_a_message() {
     let mut visitor = site.visitor().await;
     let accepted = visitor.request(job("reports", "text/plain"), "hello").await;
     let events = format!("{}/events", accepted.header("location").unwrap());
-    let mut call = None;
-    wait_until("the handler is called", LIMIT, async || {
-        call = site.origin.requests().into_iter().find(|request| request.uri.path() == "/slow");
-        call.is_some()
-    })
-    .await;
-    let url = call.unwrap().headers["vestibule-progress-url"].to_str().unwrap().to_owned();
-    let target = url.strip_prefix(&format!("http://{}", site.address)).unwrap().to_owned();
+    let target = site.progress_target().await;
     let mut handler = Visitor::new(&site.address, HOST);
     for message in ["1", "2", "3"] {
         let reported = handler.request(Request::post(target.clone()), message).await;

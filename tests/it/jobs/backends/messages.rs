@@ -8,7 +8,8 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::jobs::{
-    Canceled, Detail, Enqueued, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome, Settlement,
+    Canceled, Detail, Enqueued, Extension, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome,
+    Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros};
 use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Start};
@@ -377,6 +378,25 @@ async fn messages_without_a_free_slot_are_looked_at_again() {
     }
     fixture.acknowledge(&job).await;
     fixture.started(second).await;
+}
+
+/// SQS puts a message aside that was received 1,000 times.
+#[tokio::test]
+async fn message_without_a_free_slot_is_received_a_few_hundred_times_in_ten_days() {
+    let fixture = Fixture::fifo(&json!({ "concurrency": 1, "retention": 864_000 })).await;
+    let (first, second) = (fixture.register(1, "a").await, fixture.register(2, "b").await);
+    let job = fixture.started(first).await;
+    let registry = fixture.registry.jobs();
+    let (mut receives, mut waited) = (0, 0);
+    while waited < 860_000_000_000 && receives < 1_000 {
+        let held = Extension { seconds: 900_000, ..Extension::of(job.lease) };
+        registry.extend(&fixture.settings, &[held]).await.unwrap();
+        let Start::Waits(time) = fixture.start(second).await else { panic!("no slot is free") };
+        let micros = u64::try_from(time.as_micros()).unwrap();
+        fixture.clock.advance(micros);
+        (receives, waited) = (receives + 1, waited + micros);
+    }
+    assert!(receives < 700, "{receives}");
 }
 
 /// F16: after a pause, dispatching resumes within the time that the pause has lasted.

@@ -209,3 +209,61 @@ fn findings_name_existing_tests() {
     let missing: Vec<_> = tests.filter(|(file, name)| !text(file).contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// What a text has in backticks: `a::{b, c}` as `a::b` and `a::c`.
+fn codes(text: &str) -> Vec<String> {
+    let mut codes = Vec::new();
+    for code in text.split('`').skip(1).step_by(2) {
+        match code.trim_end_matches('}').split_once('{') {
+            Some((before, names)) => codes.extend(names.split(',').map(|name| format!("{before}{}", name.trim()))),
+            None => codes.push(code.to_owned()),
+        }
+    }
+    codes
+}
+
+/// The names of functions and modules of the crates and of the tests, and of browser specs.
+fn names_of_tests() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for path in ["crates", "tests"].iter().flat_map(|folder| files(&root().join(folder), ".rs")) {
+        let module = if path.ends_with("main.rs") { path.parent().unwrap() } else { path.as_path() };
+        names.insert(module.file_stem().unwrap().to_str().unwrap().to_owned());
+        let source = fs::read_to_string(&path).unwrap();
+        let declared = ["fn ", "mod "].into_iter().flat_map(|keyword| source.split(keyword).skip(1));
+        let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
+        names.extend(declared.map(name));
+    }
+    for spec in files(&root().join("tests/browser"), ".spec.ts") {
+        let name = spec.file_name().unwrap().to_str().unwrap();
+        names.insert(name.trim_end_matches(".spec.ts").to_owned());
+    }
+    names
+}
+
+/// A column that is headed "tests" has tests, files and targets of make. Elsewhere, paths are checked.
+#[test]
+fn pages_about_tests_name_existing_ones() {
+    let (known, makefile) = (names_of_tests(), text("Makefile"));
+    let exists = |code: &String| match code.strip_prefix("make ") {
+        Some(target) => makefile.contains(&format!("\n{target}:")),
+        None if code.contains('/') => root().join(code).exists(),
+        None => known.contains(code.rsplit("::").next().unwrap()),
+    };
+    let mut named = Vec::new();
+    let mut is_map = false;
+    for line in text("docs/internals/tests.md").lines() {
+        is_map = line.ends_with("| tests |") || (is_map && line.starts_with('|'));
+        if is_map {
+            named.extend(line.rsplit(" | ").next().map(codes).unwrap());
+        } else {
+            named.extend(codes(line).into_iter().filter(|code| code.contains('/')));
+        }
+    }
+    assert!(named.len() > 300, "the tables were not found: {named:?}");
+    let is_path =
+        |code: &String| ["it/", "harness/", "browser/", "benches/"].iter().any(|start| code.starts_with(start));
+    let paths = codes(&prose(&text("tests/README.md"))).into_iter().filter(is_path);
+    named.extend(paths.map(|path| format!("tests/{path}")));
+    let missing: Vec<_> = named.into_iter().filter(|code| !exists(code)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

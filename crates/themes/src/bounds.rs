@@ -24,36 +24,50 @@ const WRITTEN_MAX: usize = 2 * 1024 * 1024;
 /// Longest input of a filter in bytes.
 const FILTERED_MAX: usize = 64 * 1024;
 
+/// Values between two looks at the processor time, which take a system call each.
+const VALUES_PER_CHECK: usize = 32;
+
 /// The error of a page that takes too long.
 const TOO_SLOW: &str = "takes more than 100 ms of processor time";
 
+/// What the page of a thread has used.
+#[derive(Clone, Copy)]
+struct Spent {
+    /// Processor time at which the page began.
+    begun: Duration,
+    /// Values, and their bytes.
+    values: usize,
+    bytes: usize,
+}
+
 thread_local! {
-    /// Processor time at which this thread began its page, and the bytes written since.
-    static SPENT: Cell<(Duration, usize)> = const { Cell::new((Duration::ZERO, 0)) };
+    static SPENT: Cell<Spent> = const { Cell::new(Spent { begun: Duration::ZERO, values: 0, bytes: 0 }) };
 }
 
 /// Begins a page on this thread.
 pub(crate) fn begin() {
-    SPENT.set((processor_time(), 0));
+    SPENT.set(Spent { begun: processor_time(), values: 0, bytes: 0 });
 }
 
 /// Refuses a page that has taken too long.
 pub(crate) fn check_time() -> Result<(), Error> {
-    let (begun, _) = SPENT.get();
-    if processor_time().saturating_sub(begun) > RENDER_TIME_MAX { Err(refused(TOO_SLOW)) } else { Ok(()) }
+    if processor_time().saturating_sub(SPENT.get().begun) > RENDER_TIME_MAX { Err(refused(TOO_SLOW)) } else { Ok(()) }
 }
 
 /// Refuses values beyond the limit, and values that are neither text nor number.
 pub(crate) fn spend(value: &Value) -> Result<(), Error> {
-    check_time()?;
-    let bytes = match value.kind() {
+    let Spent { begun, mut values, mut bytes } = SPENT.get();
+    values += 1;
+    if values.is_multiple_of(VALUES_PER_CHECK) {
+        check_time()?;
+    }
+    bytes += match value.kind() {
         ValueKind::String => value.as_str().map_or(0, str::len),
         ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number | ValueKind::Invalid => 0,
         kind => return Err(refused(format!("only texts and numbers can be written, not a {kind}"))),
     };
-    let (begun, written) = SPENT.get();
-    SPENT.set((begun, written + bytes));
-    if written + bytes > WRITTEN_MAX {
+    SPENT.set(Spent { begun, values, bytes });
+    if bytes > WRITTEN_MAX {
         return Err(refused(format!("writes more than {WRITTEN_MAX} bytes of values")));
     }
     Ok(())

@@ -112,7 +112,8 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
         headers: headers_for_origin(gate, &visit),
         tunnel_end,
     };
-    match buffer.wait(gate.proxy.forward(&target, reach, request, context)).await {
+    // Boxed, because each of the wrappers around it holds it twice.
+    match buffer.wait(Box::pin(gate.proxy.forward(&target, reach, request, context))).await {
         Ok(response) => Answer::new(visit, Reply::Forwarded(response, buffer)),
         Err(error) => failed(info, visit, &error),
     }

@@ -68,7 +68,8 @@ pub(crate) fn complete_status<'a>(
     }
 }
 
-/// A response of the gate itself, without what [`respond`] adds to every response.
+/// A response of the gate itself, without what [`respond`] adds to every response. Pages are boxed: every request would make room for
+/// one otherwise.
 async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, reply: Reply) -> Response {
     let (mut response, retry_after) = match reply {
         Reply::Forwarded(response, _) => (response, None),
@@ -78,13 +79,13 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
             set_wrong(response.headers_mut(), info.origin.https);
             (response, None)
         }
-        Reply::QueuePage(status) => (queue_page(gate, info, visit, status).await, Some(visit.retry_after())),
+        Reply::QueuePage(status) => (Box::pin(queue_page(gate, info, visit, status)).await, Some(visit.retry_after())),
         Reply::ErrorPage(status, page) => {
             let retry_after = match page {
                 page if page.is_rejection() => Some(visit.retry_after()),
                 page => page.retries().then(|| HeaderValue::from(ErrorPage::RETRY_SECONDS)),
             };
-            (error_page(gate, info, visit, status, page).await, retry_after)
+            (Box::pin(error_page(gate, info, visit, status, page)).await, retry_after)
         }
         Reply::Status(status) => (status_json(status, visit), Some(visit.retry_after())),
         Reply::CheckDenied(address) => (check_denied(visit, address), Some(visit.retry_after())),
@@ -92,7 +93,8 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
         Reply::SeeOther(location) => (redirect(StatusCode::SEE_OTHER, location), None),
         Reply::Queued(job) => (queued(job), Some(HeaderValue::from(JOB_POLL_SECONDS))),
         Reply::JobPage { status, news, job, url } => {
-            (job_page(gate, info, visit, status, JobReport { news, job, url: url.as_deref() }).await, None)
+            let report = JobReport { news, job, url: url.as_deref() };
+            (Box::pin(job_page(gate, info, visit, status, report)).await, None)
         }
         Reply::Empty(status) => (status.into_response(), None),
         Reply::Error(error) => (error.into_response(), None),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 use vestibule_core::line::{
@@ -191,7 +192,10 @@ pub(crate) async fn visit(
             visit_line(gate, queue, None, intent.redeeming(pre_ticket), client, enter_url, &deadline).await
         }
         Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, enter_url, &deadline).await,
-        Credential::Lobby(ticket) => visit_from_lobby(gate, queue, &ticket, intent, client, enter_url, &deadline).await,
+        // Boxed, because it is rare, and larger than all others.
+        Credential::Lobby(ticket) => {
+            Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, enter_url, &deadline)).await
+        }
     }
 }
 
@@ -420,10 +424,13 @@ impl StoreDeadline {
         self.started.elapsed()
     }
 
-    /// Cancels a store call at the deadline.
-    pub(crate) async fn limit<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        let late = |_| StoreError::Unavailable("no answer within the time of the request".to_owned());
-        timeout_at(self.at, call).await.map_err(late)?
+    /// Cancels a store call at the deadline. Not an `async fn`, which would hold the call twice.
+    pub(crate) fn limit<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        let late = |_| Err(StoreError::Unavailable("no answer within the time of the request".to_owned()));
+        timeout_at(self.at, call).map(move |in_time| in_time.unwrap_or_else(late))
     }
 }
 

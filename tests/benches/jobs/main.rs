@@ -1,11 +1,16 @@
 //! Job queues: what a job costs, beside `BullMQ` on the same server in the same run.
 //!
-//! B1: CPU of Redis per job (enqueue, receive, settle) against `BullMQ`. B4: jobs per second of the memory backend. B5: CPU of Redis
-//! per job by the number of groups and of waiting jobs. Prints tables of medians and ratios; asserts nothing.
+//! B1: CPU of Redis per job (enqueue, receive, settle) against `BullMQ`. B2: jobs per second that a handler gets over HTTP, against
+//! `BullMQ` inside its process. B3: time until a handler is called. B4: jobs per second of the memory backend. B5: CPU of Redis per
+//! job by the number of groups and of waiting jobs. F14: what visitors in line feel. Prints tables of medians and ratios; asserts
+//! nothing.
 //!
 //! `BullMQ` is installed with `npm ci` in this folder. Without it, its rows are left out.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
+
+mod line;
+mod worker;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -33,13 +38,14 @@ const BATCH: u64 = 32;
 const PAYLOAD: usize = 250;
 /// How long a call may take: longer than a busy machine needs.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Signs calls.
+const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 fn settings(id: &str) -> JobQueueSettings {
     let document = json!({
         "id": id, "tenant": "bench", "concurrency": 1000, "max_jobs": 10_000_000, "max_bytes": 4_294_967_296_u64,
         "target": {
-            "kind": "http", "url": "https://crm.acme.example/jobs",
-            "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+            "kind": "http", "url": "https://crm.acme.example/jobs", "secret": SECRET,
         },
     });
     JobQueueSettings::from_json(&document).unwrap()
@@ -94,8 +100,15 @@ async fn cpu_per_job(redis: &Redis, work: impl Future<Output = ()>) -> f64 {
     (redis.cpu().await - before) * 1e6 / SAMPLE as f64
 }
 
-/// The same of `BullMQ`; `None` if it is not installed.
-async fn bullmq(redis: &Redis, batch: u64) -> Option<f64> {
+/// What a run of `BullMQ` took.
+struct BullMq {
+    /// CPU of Redis per job, in microseconds.
+    cpu: f64,
+    jobs_per_second: f64,
+}
+
+/// Runs as many jobs through `BullMQ`; `None` if it is not installed.
+async fn bullmq(redis: &Redis, batch: u64) -> Option<BullMq> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/jobs");
     if !folder.join("node_modules/bullmq").exists() {
         return None;
@@ -113,14 +126,16 @@ async fn bullmq(redis: &Redis, batch: u64) -> Option<f64> {
     let mut says = BufReader::new(node.stdout.take().unwrap()).lines();
     assert_eq!(says.next().unwrap().unwrap(), "ready");
     let mut asked = node.stdin.take().unwrap();
-    let figure = cpu_per_job(redis, async {
+    let started = Instant::now();
+    let cpu = cpu_per_job(redis, async {
         writeln!(asked, "go").unwrap();
         assert_eq!(says.next().unwrap().unwrap(), "done");
     })
     .await;
+    let jobs_per_second = SAMPLE as f64 / started.elapsed().as_secs_f64();
     drop(asked);
     node.wait().unwrap();
-    Some(figure)
+    Some(BullMq { cpu, jobs_per_second })
 }
 
 async fn connect(redis: &Redis) -> RedisJobs {
@@ -138,7 +153,7 @@ async fn against_bullmq() {
             let redis = Redis::start().await;
             let jobs = connect(&redis).await;
             own.push(cpu_per_job(&redis, run(&jobs, &settings("emails"), SAMPLE, batch, None)).await);
-            other.extend(bullmq(&redis, batch).await);
+            other.extend(bullmq(&redis, batch).await.map(|it| it.cpu));
         }
         let own = median(own);
         if other.is_empty() {
@@ -203,6 +218,9 @@ async fn by_size() {
 #[tokio::main]
 async fn main() {
     against_bullmq().await;
+    worker::rate().await;
+    worker::latency().await;
     memory_backend().await;
     by_size().await;
+    line::rows().await;
 }

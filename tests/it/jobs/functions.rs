@@ -134,6 +134,13 @@ impl Site {
         assert_eq!(self.job_queues.execute(&plan).await.unwrap().written.len(), 1);
     }
 
+    /// Removes a job queue that has no jobs.
+    pub(super) async fn remove(&self, id: &str) {
+        let removed = self.job_queues.stored().await.unwrap().into_iter().filter(|it| it.settings.id.as_str() == id);
+        let plan = JobQueuePlan { removed: removed.collect(), ..JobQueuePlan::default() };
+        assert_eq!(self.job_queues.execute(&plan).await.unwrap().removed.len(), 1);
+    }
+
     /// A job queue whose target is the path `/echo` of the site, unless `settings` say something else.
     fn new_job_queue(&self, settings: &Value) -> JobQueueChange {
         let mut all = json!({ "tenant": "acme", "min_backoff": 1, "target": self.handler("/echo") });
@@ -174,7 +181,7 @@ impl Site {
     }
 
     /// A visitor who is admitted.
-    async fn visitor(&self) -> Visitor {
+    pub(super) async fn visitor(&self) -> Visitor {
         let mut visitor = Visitor::new(self.gate.address(), HOST);
         wait_until("admitted", LIMIT, async || visitor.navigate("/").await.text().contains("origin /")).await;
         visitor

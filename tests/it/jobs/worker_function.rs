@@ -288,6 +288,44 @@ fn minute(number: u64) -> Micros {
     Micros(0).add_seconds(now - now % 60 + 30 + 60 * number)
 }
 
+/// W2: the function compares queues each minute, and calls the handlers of webhooks.
+#[tokio::test]
+async fn each_minute_webhooks_learn_what_queues_did() {
+    let handler = Handler::start().await;
+    let time = Arc::new(FakeTime::at(minute(0)));
+    let redis = Redis::start_at(time.clone()).await;
+    let job_queue = handler.job_queue("hooks", &json!({ "webhook": { "event_types": ["queue.admitted"] } }));
+    let deployed = Deployed::over(redis, Duration::from_mins(15), &[job_queue]).await;
+    deployed.minute().await.unwrap();
+    deployed.site.visitor().await;
+    time.set(minute(1));
+    deployed.minute().await.unwrap();
+    deployed.hand(false).await;
+    let calls = events_of(&handler.calls("hooks"));
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    assert_eq!((&calls[0]["type"], &calls[0]["data"]["admitted"]), (&json!("queue.admitted"), &json!(1)), "{calls:?}");
+    time.set(minute(2));
+    deployed.minute().await.unwrap();
+    assert_eq!(deployed.sqs.messages(&deployed.prefix).await, 0, "nothing has happened since");
+}
+
+fn events_of(bodies: &[String]) -> Vec<Value> {
+    bodies.iter().map(|body| serde_json::from_str(body).unwrap()).collect()
+}
+
+/// The jobs of a job queue that is removed were canceled before. Their messages are still in SQS.
+#[tokio::test]
+async fn messages_of_a_removed_job_queue_are_deleted() {
+    let handler = Handler::start().await;
+    let deployed = Deployed::open(&[handler.job_queue("mails", &json!({}))]).await;
+    let ids = deployed.enqueue("mails", None, &["1", "2"]).await;
+    let settings = deployed.settings("mails").await;
+    deployed.site.job_queues.backend().cancel(&settings, &ids).await.unwrap();
+    deployed.site.remove("mails").await;
+    assert_eq!(deployed.hand(false).await, (2, 0), "they do not come again: {}", deployed.function.log());
+    assert_eq!((deployed.sqs.messages(&deployed.prefix).await, handler.calls("mails").len()), (0, 0));
+}
+
 #[tokio::test]
 async fn other_events_and_messages_are_reported() {
     let deployed = Deployed::open(&[]).await;

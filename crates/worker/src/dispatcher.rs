@@ -14,7 +14,6 @@ use vestibule_core::jobs::{
 use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_runtime::CachedJobQueue;
 
-use crate::counters::CallCounters;
 use crate::leases::{HeldLease, LEASE, Leases};
 use crate::response::without_response;
 use crate::settler::{Ended, settle_all};
@@ -62,7 +61,6 @@ pub(crate) struct Dispatcher {
     /// The calls of all job queues.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) parts: CallParts,
-    pub(crate) counters: Arc<CallCounters>,
     pub(crate) events: JobEvents,
     /// Is told how long each call took.
     pub(crate) observer: CallObserver,
@@ -72,16 +70,16 @@ impl Dispatcher {
     /// Runs jobs until the job queue is gone or the worker stops. Then it waits for running calls, up to [`STOP_LIMIT`], and for
     /// held orders up to their timeout.
     pub(crate) async fn run(self) -> Stopped {
-        let Self { backend, settings, wake, slots, parts, counters, events, observer } = self;
+        let Self { backend, settings, wake, slots, parts, events, observer } = self;
         let leases = Leases::new(wake.clone());
         let (outcomes, ended) = mpsc::unbounded_channel();
         let current = |settings: &Settings| {
             let settings = settings.clone();
             move || settings.borrow().settings.clone()
         };
-        let settling = settle_all(ended, backend.clone(), current(&settings), counters.clone(), events);
+        let settling = settle_all(ended, backend.clone(), current(&settings), events);
         let settling = tokio::spawn(settling);
-        let keeping = tokio::spawn(leases.clone().keep(backend.clone(), current(&settings), counters.clone()));
+        let keeping = tokio::spawn(leases.clone().keep(backend.clone(), current(&settings)));
         let mut receiver = Receiver {
             backend,
             settings,

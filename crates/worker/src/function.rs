@@ -20,7 +20,6 @@ use vestibule_core::{Clock as _, PassSigner, Store, StoreError, SystemClock};
 use vestibule_jobs_sqs::{Brought, SqsJobs, SqsMessage, SqsMessages};
 use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
-use crate::counters::Counters;
 use crate::dispatcher::{confirm, log_call};
 use crate::leases::Leases;
 use crate::public_url::PublicUrl;
@@ -89,7 +88,6 @@ pub struct Function {
     job_queues: Arc<JobQueues>,
     jobs: Arc<SqsJobs>,
     parts: CallParts,
-    counters: Counters,
     scheduler: tokio::sync::Mutex<Scheduler>,
     watcher: Watcher,
 }
@@ -122,7 +120,6 @@ impl Function {
         Self {
             parts: CallParts { passes: Arc::new(passes), public_url, is_function: true },
             jobs,
-            counters: Counters::default(),
             scheduler: Scheduler::new(job_queues.clone()).into(),
             watcher: Watcher::new(job_queues.clone(), Queues { store, directory }),
             job_queues,
@@ -310,7 +307,6 @@ impl Invocation<'_> {
     /// Calls the target with a job whose lease was asked for at this instant, and settles the outcome.
     async fn run_job(&self, settings: &JobQueueSettings, target: Target, job: LeasedJob, asked_at: Instant) -> Ran {
         let backend: Arc<dyn JobBackend> = self.function.jobs.clone();
-        let counters = self.function.counters.of(&settings.id);
         let (lease, leases) = (job.lease, Leases::new(Arc::default()));
         let held = leases.hold(lease, asked_at, None);
         let confirm = confirm(backend.clone(), settings.clone(), lease);
@@ -318,7 +314,7 @@ impl Invocation<'_> {
         let call = tokio::spawn(async move { target.call(job, confirm).await });
         leases.runs(lease, call.abort_handle());
         let of_job_queue = settings.clone();
-        let mut keeping = pin!(leases.clone().keep(backend.clone(), move || of_job_queue.clone(), counters.clone()));
+        let mut keeping = pin!(leases.clone().keep(backend.clone(), move || of_job_queue.clone()));
         let outcome = tokio::select! {
             outcome = call => outcome,
             () = &mut keeping => return Ran::Again,
@@ -326,7 +322,7 @@ impl Invocation<'_> {
         // Without an outcome the lease has ended, and the call with it.
         let Ok(outcome) = outcome else { return Ran::Again };
         log_call(&settings.id, lease, &outcome, started.elapsed());
-        let settling = settle(&*backend, settings, &counters, &self.events, vec![(held, outcome)]);
+        let settling = settle(&*backend, settings, &self.events, vec![(held, outcome)]);
         let settled = tokio::select! {
             settled = timeout_at(self.calls_until + RESERVE / 2, settling) => settled.unwrap_or_default(),
             () = &mut keeping => Vec::new(),

@@ -10,8 +10,6 @@ use tokio::time::{Instant, sleep};
 use tracing::warn;
 use vestibule_core::jobs::{Extension, JOB_BATCH, JobBackend, JobQueueSettings, LEASE_SECONDS, Lease};
 
-use crate::counters::CallCounters;
-
 /// Interval at which the leases of running calls are extended.
 const EXTEND_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval of attempts while the backend does not answer.
@@ -103,22 +101,17 @@ impl Leases {
 
     /// Extends all leases from time to time, until this future is dropped. A call whose lease has ended is ended: another worker
     /// may run the job now.
-    pub(crate) async fn keep(
-        self,
-        backend: Arc<dyn JobBackend>,
-        settings: impl Fn() -> JobQueueSettings + Send,
-        counters: Arc<CallCounters>,
-    ) {
+    pub(crate) async fn keep(self, backend: Arc<dyn JobBackend>, settings: impl Fn() -> JobQueueSettings + Send) {
         let mut pause = EXTEND_INTERVAL;
         loop {
             sleep(pause).await;
             let settings = settings();
-            pause = if self.extend(&*backend, &settings, &counters).await { EXTEND_INTERVAL } else { RETRY_INTERVAL };
+            pause = if self.extend(&*backend, &settings).await { EXTEND_INTERVAL } else { RETRY_INTERVAL };
         }
     }
 
     /// Extends all leases; `false` if the backend did not answer.
-    async fn extend(&self, backend: &dyn JobBackend, settings: &JobQueueSettings, counters: &CallCounters) -> bool {
+    async fn extend(&self, backend: &dyn JobBackend, settings: &JobQueueSettings) -> bool {
         let leases: Vec<Lease> = self.held().keys().copied().collect();
         for batch in leases.chunks(JOB_BATCH) {
             let asked_at = Instant::now();
@@ -130,7 +123,6 @@ impl Leases {
                             self.extended(*lease, asked_at + LEASE);
                         // An order that is being sent goes on: nobody else sends it, and a late outcome counts (H8).
                         } else if !settings.sends_once() && self.lost(*lease) {
-                            counters.count_lost();
                             warn!(job_queue = %settings.id, job = %lease.job, "the lease has ended; the call is ended");
                         }
                     }

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod call;
-mod counters;
 mod dispatcher;
 mod function;
 mod leases;
@@ -18,7 +17,6 @@ mod tests;
 mod webhooks;
 mod worker;
 
-pub use counters::CallCounts;
 pub use dispatcher::{CallObserver, Stopped};
 pub use function::{FUNCTION_TIMEOUT_MAX, Function, FunctionError};
 pub use public_url::{InvalidPublicUrl, PublicUrl};

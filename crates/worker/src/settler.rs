@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 use vestibule_core::jobs::{JOB_BATCH, JobBackend, JobQueueSettings, Outcome, Settled, Settlement};
 
-use crate::counters::CallCounters;
 use crate::leases::HeldLease;
 use crate::webhooks::JobEvents;
 
@@ -23,12 +22,11 @@ pub(crate) async fn settle_all(
     mut ended: mpsc::UnboundedReceiver<Ended>,
     backend: Arc<dyn JobBackend>,
     settings: impl Fn() -> JobQueueSettings + Send,
-    counters: Arc<CallCounters>,
     events: JobEvents,
 ) {
     let mut batch = Vec::with_capacity(JOB_BATCH);
     while ended.recv_many(&mut batch, JOB_BATCH).await > 0 {
-        settle(&*backend, &settings(), &counters, &events, std::mem::take(&mut batch)).await;
+        settle(&*backend, &settings(), &events, std::mem::take(&mut batch)).await;
     }
 }
 
@@ -36,7 +34,6 @@ pub(crate) async fn settle_all(
 pub(crate) async fn settle(
     backend: &dyn JobBackend,
     settings: &JobQueueSettings,
-    counters: &CallCounters,
     events: &JobEvents,
     mut batch: Vec<Ended>,
 ) -> Vec<Settled> {
@@ -49,7 +46,7 @@ pub(crate) async fn settle(
                     if let Settled::Now(state) = settled {
                         events.settled(settings, settlement, *state);
                     }
-                    record(settings, counters, settlement, *settled);
+                    log_settled(settings, settlement, *settled);
                 }
                 return settled;
             }
@@ -62,9 +59,6 @@ pub(crate) async fn settle(
         // What became of an order is stored late, too: until then its outcome is unknown (H8).
         batch.retain(|(held, _)| settings.sends_once() || held.until() > Instant::now());
         let lost = before - batch.len();
-        for _ in 0..lost {
-            counters.count_lost();
-        }
         if lost > 0 {
             warn!(job_queue = %settings.id, jobs = lost, "leases ended before outcomes could be settled; the jobs run again");
         }
@@ -72,15 +66,11 @@ pub(crate) async fn settle(
     Vec::new()
 }
 
-fn record(settings: &JobQueueSettings, counters: &CallCounters, settlement: &Settlement, settled: Settled) {
+fn log_settled(settings: &JobQueueSettings, settlement: &Settlement, settled: Settled) {
     let job = settlement.lease.job;
     match settled {
-        Settled::Now(state) => {
-            counters.count(&settlement.outcome);
-            debug!(job_queue = %settings.id, %job, ?state, "job settled");
-        }
+        Settled::Now(state) => debug!(job_queue = %settings.id, %job, ?state, "job settled"),
         Settled::NotLeased => {
-            counters.count_lost();
             warn!(job_queue = %settings.id, %job, "the lease has ended; the outcome is ignored");
         }
     }

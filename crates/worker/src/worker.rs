@@ -1,6 +1,6 @@
 //! The worker: follows the settings, with a loop for each job queue.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use vestibule_core::jobs::{JobQueueId, JobTargetKind};
 use vestibule_core::{PassSigner, Store};
 use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
-use crate::counters::{CallCounts, Counters};
 use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
 use crate::public_url::PublicUrl;
 use crate::schedules::Scheduler;
@@ -32,7 +31,6 @@ pub struct Worker {
     job_queues: Arc<JobQueues>,
     slots: Arc<Semaphore>,
     parts: CallParts,
-    counters: Counters,
     observer: CallObserver,
     queues: Option<Queues>,
 }
@@ -50,7 +48,7 @@ impl Worker {
         let public_url = public_url.map(|url| url.as_str().into());
         let parts = CallParts { passes: Arc::new(passes), public_url, is_function: false };
         let slots = Arc::new(Semaphore::new(concurrency));
-        Self { job_queues, slots, parts, counters: Counters::default(), observer: Arc::new(|_, _| {}), queues: None }
+        Self { job_queues, slots, parts, observer: Arc::new(|_, _| {}), queues: None }
     }
 
     /// Reports how long each call took.
@@ -63,12 +61,6 @@ impl Worker {
     #[must_use]
     pub fn with_queues(self, store: Arc<dyn Store>, directory: Arc<Directory>) -> Self {
         Self { queues: Some(Queues { store, directory }), ..self }
-    }
-
-    /// What became of the calls of each job queue.
-    #[must_use]
-    pub fn counts(&self) -> BTreeMap<JobQueueId, CallCounts> {
-        self.counters.counts()
     }
 
     /// Runs jobs until `stop`. Then it starts no more, waits for running calls up to 20 seconds, and returns the jobs that it has
@@ -142,7 +134,6 @@ impl Worker {
                     wake: self.job_queues.wake(id),
                     slots: self.slots.clone(),
                     parts: self.parts.clone(),
-                    counters: self.counters.of(id),
                     events: events.clone(),
                     observer: self.observer.clone(),
                 };

@@ -12,7 +12,6 @@ use vestibule_store_memory::MemoryJobs;
 
 use super::fixture::{Fixture, new_job, soon};
 use crate::Stopped;
-use crate::counters::Counters;
 use crate::leases::Leases;
 
 #[tokio::test]
@@ -97,8 +96,8 @@ async fn lease_is_extended_during_the_call() {
     let lease = it.backend.receive(&it.settings, 1).await.unwrap().jobs[0].lease;
     let leases = Leases::new(Arc::new(Notify::new()));
     let held = leases.hold(lease, Instant::now(), None);
-    let (settings, counters) = (it.settings.clone(), Counters::default().of(&it.settings.id));
-    let keeping = tokio::spawn(leases.clone().keep(it.backend.clone(), move || settings.clone(), counters));
+    let settings = it.settings.clone();
+    let keeping = tokio::spawn(leases.clone().keep(it.backend.clone(), move || settings.clone()));
     it.pass(120).await;
     assert!(held.until() > Instant::now() + Duration::from_secs(19));
     assert_eq!(it.backend.extend(&it.settings, &[Extension::of(lease)]).await.unwrap(), [true]);
@@ -116,13 +115,12 @@ async fn call_ends_with_its_lease() {
         std::future::pending::<()>().await;
     });
     leases.runs(lease, call.abort_handle());
-    let all = Counters::default();
-    let (settings, counters) = (it.settings.clone(), all.of(&it.settings.id));
-    let keeping = tokio::spawn(leases.clone().keep(it.backend.clone(), move || settings.clone(), counters));
+    let settings = it.settings.clone();
+    let keeping = tokio::spawn(leases.clone().keep(it.backend.clone(), move || settings.clone()));
     // The worker was stopped longer than a lease.
     it.clock.advance(31_000_000);
     it.pass(11).await;
     assert!(call.await.unwrap_err().is_cancelled());
-    assert_eq!((leases.len(), all.counts()[&it.settings.id].leases_lost), (0, 1));
+    assert_eq!(leases.len(), 0);
     keeping.abort();
 }

@@ -48,21 +48,11 @@ pub enum ConfigError {
     },
 }
 
-/// Opens the store at `address` (`VESTIBULE_REDIS_URL`, `--store`). A Redis that is unavailable is connected later.
-///
-/// # Errors
-/// The address is invalid.
-pub fn open_store(variable: &'static str, address: &str, timeout: Duration) -> Result<Arc<dyn Store>, ConfigError> {
-    if address == MEMORY {
-        return Ok(Arc::new(MemoryStore::new(SystemClock::new())));
-    }
-    Ok(Arc::new(connect(variable, address, timeout)?))
-}
-
 /// A store for the lines, and one for records.
 pub type Stores = (Arc<dyn Store>, Arc<dyn RecordStore>);
 
-/// Opens the store at `address` as [`open_store`] does, with the records. In memory, both end with the process.
+/// Opens the store at `address` (`VESTIBULE_REDIS_URL`, `--store`), with the records. A Redis that is unavailable is connected
+/// later. In memory, both end with the process.
 ///
 /// # Errors
 /// The address is invalid.
@@ -71,8 +61,17 @@ pub fn open_store_and_records(variable: &'static str, address: &str, timeout: Du
         let records = MemoryRecords::new(SystemClock::new());
         return Ok((Arc::new(MemoryStore::new(SystemClock::new())), Arc::new(records)));
     }
-    let redis = Arc::new(connect(variable, address, timeout)?);
+    let redis = RedisStore::connect(address, options(timeout, 0)).map_err(invalid_store(variable))?;
+    let redis = Arc::new(redis);
     Ok((redis.clone(), redis))
+}
+
+fn options(timeout: Duration, min_replicas: u8) -> RedisOptions {
+    RedisOptions { timeout, min_replicas, ..RedisOptions::default() }
+}
+
+fn invalid_store(variable: &'static str) -> impl Fn(AddressError) -> ConfigError {
+    move |error| ConfigError::Store { variable, reason: error.to_string() }
 }
 
 /// Whether SQS carries the jobs at this address, so that only the function `worker` runs them.
@@ -112,9 +111,7 @@ fn connect_jobs(
     timeout: Duration,
     min_replicas: u8,
 ) -> Result<RedisJobs, ConfigError> {
-    let invalid = |error: AddressError| ConfigError::Store { variable, reason: error.to_string() };
-    let options = RedisOptions { timeout, min_replicas, ..RedisOptions::default() };
-    RedisJobs::connect(address, options).map_err(invalid)
+    RedisJobs::connect(address, options(timeout, min_replicas)).map_err(invalid_store(variable))
 }
 
 /// The variable with the place of a function's jobs.
@@ -163,9 +160,8 @@ impl JobsConfig {
     pub fn open_statistics(&self, store: &StoreConfig, stores: &Stores) -> Result<Arc<JobQueues>, ConfigError> {
         let backend = if are_jobs_in_sqs(&self.url) {
             // A reader that does not know of the messages would end the pause of a job queue, as the messages see it.
-            let invalid = |error: AddressError| ConfigError::Store { variable: JOBS, reason: error.to_string() };
-            let options = RedisOptions { timeout: store.timeout, ..RedisOptions::default() };
-            JobRegistry::connect(&store.url, options).map_err(invalid)?.into_jobs()
+            let registry = JobRegistry::connect(&store.url, options(store.timeout, 0));
+            registry.map_err(invalid_store(JOBS))?.into_jobs()
         } else {
             connect_jobs(JOBS, &self.url, store.timeout, self.min_replicas)?
         };
@@ -207,15 +203,8 @@ fn open_sqs_jobs(
         let reason = "names SQS, which needs a Redis for the state of its jobs: set the store to the URL of a Redis";
         return Err(ConfigError::Jobs { variable, reason: reason.to_owned() });
     }
-    let options = RedisOptions { timeout, min_replicas, ..RedisOptions::default() };
-    SqsJobs::connect(prefix, None, store, options)
+    SqsJobs::connect(prefix, None, store, options(timeout, min_replicas))
         .map_err(|error| ConfigError::Jobs { variable, reason: format!("needs the Redis of the store: {error}") })
-}
-
-fn connect(variable: &'static str, address: &str, timeout: Duration) -> Result<RedisStore, ConfigError> {
-    let invalid = |error: AddressError| ConfigError::Store { variable, reason: error.to_string() };
-    let options = RedisOptions { timeout, ..RedisOptions::default() };
-    RedisStore::connect(address, options).map_err(invalid)
 }
 
 /// The variable with the sale keys of gate and backoffice.

@@ -1,6 +1,6 @@
 //! What all programs and functions share at run time.
 //!
-//! - [`open_store`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
+//! - [`open_store_and_records`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
 //!   variable in every message.
 //! - [`StoreConfig`], [`variable`]: the environment of a function.
 //! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
@@ -46,7 +46,7 @@ pub use client_address::{
 };
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, JobsConfig, Stores, are_jobs_in_sqs, open_jobs, open_store, open_store_and_records, parse_keys,
+    ConfigError, JobsConfig, Stores, are_jobs_in_sqs, open_jobs, open_store_and_records, parse_keys,
     parse_sale_keys, sale_keys_from_env, trusted_headers_from_env,
 };
 pub use decision::{Decision, Outcome};

@@ -24,21 +24,6 @@ pub(crate) fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError
 pub(crate) const PURGE_FIELDS: [&str; 8] =
     ["at", "took_ms", "queues", "failed", "expired", "tombstones", "admitted", "unfinished"];
 
-/// The queue's numbers in the reply to a visit.
-#[derive(Clone, Copy)]
-struct Surroundings {
-    epoch: u64,
-    revision: u64,
-    waiting: u64,
-    active: u64,
-    recovering: bool,
-    restoring: bool,
-    attack_mode: bool,
-    pace: Pace,
-    reached: Micros,
-    mode: Mode,
-}
-
 /// The record of joins.
 struct JoinRecord([u64; codes::JOIN_RECORD_SIZE]);
 
@@ -208,33 +193,21 @@ impl Reply {
             let code = self.code()?;
             let (kind, place) = self.place(visit, code % codes::CHANGED)?;
             if code >= codes::CHANGED {
-                around = Some(self.surroundings()?);
+                around = Some(self.surroundings(now, quota)?);
             }
             let Some(around) = around else { return Err(corrupt("the queue's numbers", "none")) };
-            let Surroundings { epoch, revision, waiting, active, recovering, restoring, attack_mode, .. } = around;
-            let Surroundings { pace, reached, mode, .. } = around;
-            answers.push(VisitAnswer {
-                now,
-                revision,
-                epoch,
-                mode,
-                place,
-                kind,
-                waiting,
-                active,
-                quota,
-                recovering,
-                restoring,
-                attack_mode,
-                pace,
-                reached,
-            });
+            answers.push(VisitAnswer { kind, place, ..around });
         }
         Ok(answers)
     }
 
-    fn surroundings(&mut self) -> Result<Surroundings, StoreError> {
-        Ok(Surroundings {
+    /// The queue's numbers, in an answer without a session.
+    fn surroundings(&mut self, now: Micros, quota: u64) -> Result<VisitAnswer, StoreError> {
+        Ok(VisitAnswer {
+            now,
+            quota,
+            kind: VisitKind::Absent,
+            place: None,
             epoch: self.whole()?,
             revision: self.whole()?,
             waiting: self.whole()?,

@@ -31,6 +31,15 @@ macro_rules! codes {
     };
 }
 
+/// The text `NAME = value` of each constant; `NAME = CONSTANT` if it has another name in Lua.
+macro_rules! assignments {
+    (@value $name:ident) => { $name };
+    (@value $name:ident $value:expr) => { $value };
+    ($($name:ident $(= $value:expr)?),* $(,)?) => {
+        [$(format!("{} = {}", stringify!($name), assignments!(@value $name $($value)?))),*]
+    };
+}
+
 codes! {
     // The result of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
@@ -129,54 +138,17 @@ pub(crate) const fn class_code(class: NetworkClass) -> u8 {
 }
 
 /// The constants of limits, as fields of one table: a chunk has at most 200 local variables.
-fn limit_constants() -> Vec<String> {
-    [
-        ("CLIENT_SIZE", CLIENT_SIZE as u64),
-        ("HAS_ADDRESS", HAS_ADDRESS.into()),
-        ("EXTRA_HOPS", EXTRA_HOPS.into()),
-        ("CLASS_UNIT", CLASS_UNIT.into()),
-        ("CLASS_TRUSTED", CLASS_TRUSTED.into()),
-        ("CLASS_SHARED", CLASS_SHARED.into()),
-        ("CLASS_SUSPICIOUS", CLASS_SUSPICIOUS.into()),
-        ("CLASS_BLOCKED", CLASS_BLOCKED.into()),
-        ("REJECTED_BLOCKED", REJECTED_BLOCKED as u64),
-        ("REJECTED_RATE", REJECTED_RATE as u64),
-        ("REJECTED_LIMIT", REJECTED_LIMIT as u64),
-        ("JOIN_WINDOW", JOIN_WINDOW),
-        ("JOINS_TTL", JOINS_TTL),
-        ("JOIN_SLOT", JOIN_SLOT),
-        ("JUDGED_FROM", JUDGED_FROM),
-        ("BLOCKED_RETRY", BLOCKED_RETRY),
-        ("RATE_RETRY_MAX", RATE_RETRY_MAX),
-        ("SHARED_PART", SHARED_PART),
-        ("HAS_NETWORK", HAS_NETWORK.into()),
-        ("RECORD_SIZE", JOIN_RECORD_SIZE as u64),
-        ("FLOOR", JOIN_RECORD_FLOOR as u64),
-        ("DELAYED", JOIN_RECORD_DELAYED as u64),
-        ("HISTOGRAM_CELLS", HISTOGRAM_CELLS as u64),
-        ("HISTOGRAMS_SIZE", HISTOGRAMS_SIZE as u64),
-        ("HALF_SCORE", HALF_SCORE),
-        ("LARGEST_NETWORKS_FROM", LARGEST_NETWORKS_FROM),
-        ("LARGEST_NETWORKS_MAX", LARGEST_NETWORKS_MAX as u64),
-        ("ATTACK_LIMIT_PART", ATTACK_LIMIT_PART),
-        ("ATTACK_MODE_MAX", ATTACK_MODE_MAX),
-        ("ATTACK_FACTOR", ATTACK_FACTOR),
-        ("NEEDS_PROOF", NEEDS_PROOF as u64),
-        ("ADDRESS_SHARE", ADDRESS_SHARE),
-        ("NETWORK_SHARE", NETWORK_SHARE),
-        ("BASE_MAX", BASE_MAX),
-        ("RATE_FACTOR_MAX", RATE_FACTOR_MAX),
-        ("SUSPICIOUS_MIN", SUSPICIOUS_MIN),
-        ("DIFFICULTY_MAX", DIFFICULTY_MAX),
-        ("DELAY_PER_DIFFICULTY", DELAY_PER_DIFFICULTY),
-        ("DELAY_MAX", DELAY_MAX),
-        ("DELAYED_SHARE", DELAYED_SHARE),
-        ("DELAYED_MIN", DELAYED_MIN),
-        ("DEFAULT_FROM", ProofOfWork::default().from),
-        ("DEFAULT_COUNTERS", COUNTERS[0]),
-    ]
-    .map(|(name, value)| format!("{name} = {value}"))
-    .into()
+fn limit_constants() -> String {
+    let constants = assignments! {
+        CLIENT_SIZE, HAS_ADDRESS, EXTRA_HOPS, CLASS_UNIT, CLASS_TRUSTED, CLASS_SHARED, CLASS_SUSPICIOUS, CLASS_BLOCKED,
+        REJECTED_BLOCKED, REJECTED_RATE, REJECTED_LIMIT, JOIN_WINDOW, JOINS_TTL, JOIN_SLOT, JUDGED_FROM, BLOCKED_RETRY,
+        RATE_RETRY_MAX, SHARED_PART, HAS_NETWORK, RECORD_SIZE = JOIN_RECORD_SIZE, FLOOR = JOIN_RECORD_FLOOR,
+        DELAYED = JOIN_RECORD_DELAYED, HISTOGRAM_CELLS, HISTOGRAMS_SIZE, HALF_SCORE, LARGEST_NETWORKS_FROM,
+        LARGEST_NETWORKS_MAX, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_FACTOR, NEEDS_PROOF, ADDRESS_SHARE, NETWORK_SHARE,
+        BASE_MAX, RATE_FACTOR_MAX, SUSPICIOUS_MIN, DIFFICULTY_MAX, DELAY_PER_DIFFICULTY, DELAY_MAX, DELAYED_SHARE, DELAYED_MIN,
+        DEFAULT_FROM = ProofOfWork::default().from, DEFAULT_COUNTERS = COUNTERS[0],
+    };
+    constants.join(", ")
 }
 
 /// What became of a job to enqueue that is no duplicate, or of a progress message. They are fields of the table of jobs.
@@ -213,77 +185,30 @@ const _: () =
 
 /// The constants of job queues, as fields of one table.
 fn job_constants() -> String {
-    let constants = [
-        ("ACCEPTED", JOB_ACCEPTED as u64),
-        ("FULL", JOB_FULL as u64),
-        ("TOO_MANY", JOB_TOO_MANY as u64),
-        ("NOT_LEASED", JOB_NOT_LEASED as u64),
-        ("UNKNOWN", JOB_UNKNOWN as u64),
-        ("CANCELED", JOB_CANCELED as u64),
-        ("LEASED", JOB_LEASED as u64),
-        ("FINISHED", JOB_FINISHED as u64),
-        ("STARTED", JOB_STARTED as u64),
-        ("WAITS", JOB_WAITS as u64),
-        ("LOST", JOB_LOST as u64),
-        ("NEEDS_PAYLOAD", JOB_NEEDS_PAYLOAD as u64),
-        ("WAIT_MAX", MESSAGE_WAIT_MAX),
-        ("PAUSE_WAIT_MIN", PAUSE_WAIT_MIN),
-        ("SLOT_WAIT_MAX", SLOT_WAIT_MAX),
-        ("SLOT_WAIT_PART", SLOT_WAIT_PART),
-        ("RESERVED_FOR", RESERVED_FOR),
-        ("MESSAGE_RETENTION", MESSAGE_RETENTION),
-        ("DRAIN_BATCH", DRAIN_BATCH as u64),
-        ("REPLAY_BATCH", REPLAY_BATCH as u64),
-        ("REJECTED", u64::from(ORDER_REJECTED)),
-        ("ID_SIZE", JobId::SIZE as u64),
-        ("BATCH", JOB_BATCH as u64),
-        ("REAP_BATCH", JOB_REAP_BATCH as u64),
-        ("BLOCKING_SEARCH", BLOCKING_SEARCH as u64),
-        ("ENQUEUES_WINDOW", ENQUEUES_WINDOW),
-        ("DELIVERED", DELIVERED_SECONDS),
-        ("PROGRESS_KEPT", PROGRESS_KEPT as u64),
-        ("RETRY_AFTER_MAX", RETRY_AFTER_MAX),
-        ("ATTEMPTS_KEPT", ATTEMPTS_KEPT as u64),
-        ("RESPONSE_KEPT", RESPONSE_KEPT as u64),
-        ("ARGUMENTS_MAX", JOB_ARGUMENTS_MAX as u64),
-    ];
-    constants.map(|(name, value)| format!("{name} = {value}")).join(", ")
+    let constants = assignments! {
+        ACCEPTED = JOB_ACCEPTED, FULL = JOB_FULL, TOO_MANY = JOB_TOO_MANY, NOT_LEASED = JOB_NOT_LEASED, UNKNOWN = JOB_UNKNOWN,
+        CANCELED = JOB_CANCELED, LEASED = JOB_LEASED, FINISHED = JOB_FINISHED, STARTED = JOB_STARTED, WAITS = JOB_WAITS,
+        LOST = JOB_LOST, NEEDS_PAYLOAD = JOB_NEEDS_PAYLOAD, WAIT_MAX = MESSAGE_WAIT_MAX, PAUSE_WAIT_MIN, SLOT_WAIT_MAX,
+        SLOT_WAIT_PART, RESERVED_FOR, MESSAGE_RETENTION, DRAIN_BATCH, REPLAY_BATCH, REJECTED = ORDER_REJECTED,
+        ID_SIZE = JobId::SIZE, BATCH = JOB_BATCH, REAP_BATCH = JOB_REAP_BATCH, BLOCKING_SEARCH, ENQUEUES_WINDOW,
+        DELIVERED = DELIVERED_SECONDS, PROGRESS_KEPT, RETRY_AFTER_MAX, ATTEMPTS_KEPT, RESPONSE_KEPT,
+        ARGUMENTS_MAX = JOB_ARGUMENTS_MAX,
+    };
+    constants.join(", ")
 }
 
 /// Definitions of the constants that are prepended to the library.
 pub(crate) fn header_as_lua() -> String {
-    let limits = [
-        ("SECOND", MICROS_PER_SECOND),
-        ("ADMISSION_COST", ADMISSION_COST),
-        ("CREDIT_MAX", CREDIT_MAX),
-        ("ELAPSED_MAX", ELAPSED_MAX),
-        ("PACE_WINDOW", PACE_WINDOW),
-        ("CHECKPOINTS_EXACT", CHECKPOINTS_EXACT),
-        ("CLOCK_GRAIN", CLOCK_GRAIN),
-        ("GAP_MIN", GAP_MIN),
-        ("ADVANCE_BATCH", ADVANCE_BATCH as u64),
-        ("REAP_BATCH", REAP_BATCH as u64),
-        ("PURGE_BATCH", PURGE_BATCH as u64),
-        ("RELEASE_BATCH", RELEASE_BATCH as u64),
-        ("PAGE_MAX", PAGE_MAX as u64),
-        ("PAGE_SKIP_MAX", PAGE_SKIP_MAX),
-        ("LINE_SHARE", WAITING_REFRESH_SHARE.0),
-        ("LINE_OF", WAITING_REFRESH_SHARE.1),
-        ("ACTIVE_SHARE", ACTIVE_REFRESH_SHARE.0),
-        ("ACTIVE_OF", ACTIVE_REFRESH_SHARE.1),
-        ("PRESENCE_SHARE", PRESENCE_SHARE),
-        ("VISIT_SIZE", VISIT_SIZE as u64),
-        ("UNCONFIRMED", UNCONFIRMED.into()),
-        ("JOINS", JOINS.into()),
-        ("FROM_LOBBY", FROM_LOBBY.into()),
-        ("READ_ONLY", READ_ONLY.into()),
-        ("REDEEMS", REDEEMS.into()),
-        ("SAME_NETWORK", SAME_NETWORK.into()),
-        ("PRESERVED", PRESERVED.into()),
-    ];
+    let limits = assignments! {
+        SECOND = MICROS_PER_SECOND, ADMISSION_COST, CREDIT_MAX, ELAPSED_MAX, PACE_WINDOW, CHECKPOINTS_EXACT, CLOCK_GRAIN,
+        GAP_MIN, ADVANCE_BATCH, REAP_BATCH, PURGE_BATCH, RELEASE_BATCH, PAGE_MAX, PAGE_SKIP_MAX,
+        LINE_SHARE = WAITING_REFRESH_SHARE.0, LINE_OF = WAITING_REFRESH_SHARE.1, ACTIVE_SHARE = ACTIVE_REFRESH_SHARE.0,
+        ACTIVE_OF = ACTIVE_REFRESH_SHARE.1, PRESENCE_SHARE, VISIT_SIZE, UNCONFIRMED, JOINS, FROM_LOBBY, READ_ONLY, REDEEMS,
+        SAME_NETWORK, PRESERVED,
+    };
     let mut lua = CODES.to_owned();
-    for (name, value) in limits {
-        let _ = writeln!(lua, "local {name} = {value}");
+    for limit in limits {
+        let _ = writeln!(lua, "local {limit}");
     }
     let _ = writeln!(lua, "local VISIT_FORMAT = '{VISIT_FORMAT}'");
     let record_format = ["%d"; JOIN_RECORD_SIZE].join(" ");
@@ -291,7 +216,7 @@ pub(crate) fn header_as_lua() -> String {
     let _ = writeln!(
         lua,
         "local LIMITS = {{ CLIENT_FORMAT = '{CLIENT_FORMAT}', RECORD_FORMAT = '{record_format}', EVENTS = {{ {events} }}, {} }}",
-        limit_constants().join(", ")
+        limit_constants()
     );
     let _ = writeln!(
         lua,

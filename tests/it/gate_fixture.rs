@@ -317,25 +317,8 @@ pub(crate) fn over(redis: &Redis, timeout: Duration) -> Arc<dyn Store> {
 
 /// Where somebody stands whose queue page is drawn.
 pub(crate) fn visitor_status() -> VisitorStatus {
-    VisitorStatus {
-        queue: "acme-tour".parse().unwrap(),
-        session: None,
-        state: VisitorState::Waiting,
-        support_code: None,
-        reason: None,
-        position: Some(7),
-        waiting: Some(9),
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
-        enter_url: None,
-        revision: None,
-        message: None,
-        event: None,
-        join: None,
-    }
+    let queue = "acme-tour".parse().unwrap();
+    VisitorStatus { position: Some(7), waiting: Some(9), ..VisitorStatus::new(queue, VisitorState::Waiting, 5) }
 }
 
 /// The page that this visitor status is shown on.

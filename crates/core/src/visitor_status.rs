@@ -202,6 +202,30 @@ pub struct VisitorStatus {
 }
 
 impl VisitorStatus {
+    /// The status of a visitor of whom nothing more is known than this state.
+    #[must_use]
+    pub const fn new(queue: QueueId, state: VisitorState, poll_after: u64) -> Self {
+        Self {
+            queue,
+            session: None,
+            support_code: None,
+            state,
+            reason: None,
+            position: None,
+            waiting: None,
+            active: None,
+            wait_seconds: None,
+            joined_at: None,
+            expires_in: None,
+            poll_after,
+            enter_url: None,
+            revision: None,
+            message: None,
+            event: None,
+            join: None,
+        }
+    }
+
     /// Whether a newcomer comes back with a pre-ticket to join.
     #[must_use]
     pub const fn redeems(&self) -> bool {

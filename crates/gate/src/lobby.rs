@@ -60,19 +60,7 @@ fn event_of<'a>(settings: &'a Settings, ticket: &LobbyTicket) -> Option<&'a Even
 pub(crate) fn in_lobby(queue: Arc<Queue>, ticket: &LobbyTicket, mode: Mode, now: Micros) -> VisitResult {
     let settings = &queue.settings;
     let visitor_status = VisitorStatus { state: state_in(mode), ..lobby_status(settings, Some(ticket.session()), now) };
-    VisitResult {
-        visitor_status,
-        ticket: None,
-        pre_ticket: None,
-        admitted: None,
-        passes: false,
-        now,
-        known: true,
-        outcome: Outcome::Lobby,
-        by_mode: false,
-        store_time: None,
-        queue,
-    }
+    VisitResult { known: true, ..VisitResult::new(queue, visitor_status, now, Outcome::Lobby) }
 }
 
 /// The state of a visitor in the lobby. If an operator sets another mode, lobby tickets are kept for the draw.
@@ -104,23 +92,11 @@ pub(crate) fn lobby_status(settings: &Settings, session: Option<SessionId>, now:
         lobby_after(starts_in, current.map_or(0, Event::draw_seconds), now)
     };
     VisitorStatus {
-        queue: settings.id.clone(),
         session,
         support_code: session.map(|session| support_code(session, None)),
-        state: VisitorState::Lobby,
-        reason: None,
-        position: None,
-        waiting: None,
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after,
-        enter_url: None,
         revision: Some(settings.line.revision),
-        message: None,
         event,
-        join: None,
+        ..VisitorStatus::new(settings.id.clone(), VisitorState::Lobby, poll_after)
     }
 }
 

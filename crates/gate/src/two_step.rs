@@ -143,27 +143,17 @@ pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<Vi
         preserved: false,
         difficulty: None,
     };
-    Some(VisitResult {
-        queue: queue.clone(),
-        visitor_status: VisitorStatus {
-            state: if mode == Mode::Paused { VisitorState::Paused } else { VisitorState::Waiting },
-            waiting: Some(waiting),
-            active: Some(active),
-            poll_after: JoinStep::REDEEM_AFTER,
-            revision: Some(settings.line.revision),
-            join: Some(JoinStep::redeem()),
-            ..unavailable(settings, None, now)
-        },
-        ticket: None,
-        pre_ticket: Some(offer),
-        admitted: None,
-        passes: false,
-        now,
-        known: false,
-        outcome: Outcome::PreTicket,
-        by_mode: false,
-        store_time: None,
-    })
+    let visitor_status = VisitorStatus {
+        state: if mode == Mode::Paused { VisitorState::Paused } else { VisitorState::Waiting },
+        waiting: Some(waiting),
+        active: Some(active),
+        poll_after: JoinStep::REDEEM_AFTER,
+        revision: Some(settings.line.revision),
+        join: Some(JoinStep::redeem()),
+        ..unavailable(settings, None, now)
+    };
+    let result = VisitResult::new(queue.clone(), visitor_status, now, Outcome::PreTicket);
+    Some(VisitResult { pre_ticket: Some(offer), ..result })
 }
 
 /// Signs the pre-ticket of an answer.

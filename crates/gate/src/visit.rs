@@ -155,19 +155,8 @@ fn slot_of(ticket: &Ticket) -> Option<Slot> {
 fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros, outcome: Outcome) -> VisitResult {
     let visitor_status =
         VisitorStatus { state: VisitorState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
-    VisitResult {
-        queue: queue.clone(),
-        visitor_status,
-        ticket: None,
-        pre_ticket: None,
-        admitted: Some(slot),
-        passes: true,
-        now,
-        known: true,
-        outcome,
-        by_mode: false,
-        store_time: None,
-    }
+    let result = VisitResult::new(queue.clone(), visitor_status, now, outcome);
+    VisitResult { admitted: Some(slot), passes: true, known: true, ..result }
 }
 
 /// Visits the queue. If the store is unavailable, the setting `store_failure` decides.
@@ -513,19 +502,8 @@ fn from_store_answer(
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
     let outcome = outcome_of(answer, admitted.is_some());
     let by_mode = answer.mode == Mode::Bypass;
-    VisitResult {
-        queue,
-        visitor_status: status,
-        ticket: signed,
-        pre_ticket: offer,
-        admitted,
-        passes,
-        now: answer.now,
-        known,
-        outcome,
-        by_mode,
-        store_time: None,
-    }
+    let result = VisitResult::new(queue, status, answer.now, outcome);
+    VisitResult { ticket: signed, pre_ticket: offer, admitted, passes, known, by_mode, ..result }
 }
 
 /// What a ticket says of the status that is shown with this answer.
@@ -562,20 +540,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
 pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
     let now = gate.clock.now();
     let visitor_status = unavailable(&queue.settings, None, now);
-    let outcome = Outcome::Bypassed;
-    VisitResult {
-        queue,
-        visitor_status,
-        ticket: None,
-        pre_ticket: None,
-        admitted: None,
-        passes: true,
-        now,
-        known: false,
-        outcome,
-        by_mode: false,
-        store_time: None,
-    }
+    VisitResult { passes: true, ..VisitResult::new(queue, visitor_status, now, Outcome::Bypassed) }
 }
 
 /// A request that waits without a visit.
@@ -609,21 +574,8 @@ pub(crate) fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Tick
         StoreFailure::Open => (VisitorState::Admitted, true),
     };
     let visitor_status = VisitorStatus { state, ..visitor_status };
-    let known = ticket.is_some();
-    let outcome = Outcome::Unavailable;
-    VisitResult {
-        queue: queue.clone(),
-        visitor_status,
-        ticket: None,
-        pre_ticket: None,
-        admitted: None,
-        passes,
-        now,
-        known,
-        outcome,
-        by_mode: false,
-        store_time: None,
-    }
+    let result = VisitResult::new(queue.clone(), visitor_status, now, Outcome::Unavailable);
+    VisitResult { passes, known: ticket.is_some(), ..result }
 }
 
 #[cfg(test)]

@@ -44,6 +44,23 @@ pub(crate) struct NewTicket {
 }
 
 impl VisitResult {
+    /// A visit without a ticket or a slot, which does not pass.
+    pub(crate) const fn new(queue: Arc<Queue>, visitor_status: VisitorStatus, now: Micros, outcome: Outcome) -> Self {
+        Self {
+            queue,
+            visitor_status,
+            ticket: None,
+            pre_ticket: None,
+            admitted: None,
+            passes: false,
+            now,
+            known: false,
+            outcome,
+            by_mode: false,
+            store_time: None,
+        }
+    }
+
     /// The decision for log and metrics.
     pub(crate) fn decision(&self) -> Decision {
         decision(self.outcome, &self.queue, self.visitor_status.session, self.store_time)

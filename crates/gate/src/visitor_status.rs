@@ -139,24 +139,14 @@ pub(crate) fn visitor_status(
 pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Micros) -> VisitorStatus {
     let waiting = ticket.filter(|ticket| ticket.admitted_at().is_none());
     let full = settings.line.waiting_ttl;
+    let poll_after = poll_after(None, None, full.min(30), None, now);
     VisitorStatus {
-        queue: settings.id.clone(),
         session: ticket.map(Ticket::session),
         support_code: ticket.map(|ticket| support_code(ticket.session(), waiting.map(Ticket::arrival))),
-        state: VisitorState::Unavailable,
-        reason: None,
         position: waiting.and_then(Ticket::position),
-        waiting: None,
-        active: None,
-        wait_seconds: None,
         joined_at: ticket.filter(|ticket| ticket.event().is_none()).map(|ticket| ticket.arrival().seconds()),
-        expires_in: None,
-        poll_after: poll_after(None, None, full.min(30), None, now),
-        enter_url: None,
-        revision: None,
-        message: None,
         event: EventStatus::of(settings, now, waiting.is_some()),
-        join: None,
+        ..VisitorStatus::new(settings.id.clone(), VisitorState::Unavailable, poll_after)
     }
 }
 

@@ -37,23 +37,14 @@ async fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn E
 
 fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> {
     Ok(VisitorStatus {
-        queue: "acme-tour".parse()?,
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse()?),
         support_code: Some("7QK2-M0XV".to_owned()),
-        state,
-        reason: None,
         position: Some(1284),
         waiting: Some(5678),
         active: Some(100),
         wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
-        joined_at: None,
-        expires_in: None,
-        poll_after: 2,
         enter_url: Some("/tickets".to_owned()),
-        revision: None,
-        message: None,
-        event: None,
-        join: None,
+        ..VisitorStatus::new("acme-tour".parse()?, state, 2)
     })
 }
 

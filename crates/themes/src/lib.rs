@@ -11,9 +11,9 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
-//! # let visitor_status = VisitorStatus { queue: "acme-tour".parse()?, session: None, support_code: None,
-//! #     state: VisitorState::Waiting, reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
-//! #     poll_after: 5, enter_url: None, revision: None, message: None, event: None, join: None };
+//! # let visitor_status = VisitorStatus {
+//! #     position: Some(42), waiting: Some(100), ..VisitorStatus::new("acme-tour".parse()?, VisitorState::Waiting, 5)
+//! # };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
 //!     visitor_status: &visitor_status,

@@ -88,25 +88,7 @@ fn render_optional(
 /// A visitor status in each state, once with everything and once with nothing in it.
 fn samples() -> Option<Vec<VisitorStatus>> {
     use VisitorState::{Admitted, Closed, Full, InvitationRequired, Lobby, Paused, Unavailable, Waiting};
-    let bare = VisitorStatus {
-        queue: "sample".parse().ok()?,
-        session: None,
-        support_code: None,
-        state: Waiting,
-        reason: None,
-        position: None,
-        waiting: None,
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
-        enter_url: None,
-        revision: None,
-        message: None,
-        event: None,
-        join: None,
-    };
+    let bare = VisitorStatus::new("sample".parse().ok()?, Waiting, 5);
     let full = VisitorStatus {
         session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
         support_code: Some("7QK2-M0XV".to_owned()),

@@ -97,23 +97,15 @@ fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<V
     let has_session = !matches!(state, VisitorState::Full | VisitorState::InvitationRequired);
     let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
     Ok(VisitorStatus {
-        queue,
         session: has_session.then_some(SessionId::from_bytes([0x5a; 14])),
         support_code: has_session.then(|| "7QK2-M0XV".to_owned()),
-        state,
-        reason: None,
         position: in_line.then_some(1234),
         waiting: Some(5678),
         active: Some(500),
         wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
-        joined_at: None,
-        expires_in: None,
-        poll_after: 20,
         enter_url: Some("/".to_owned()),
-        revision: None,
-        message: None,
         event: event.as_ref().map(|event| event_status(event, state)).transpose()?,
-        join: None,
+        ..VisitorStatus::new(queue, state, 20)
     })
 }
 

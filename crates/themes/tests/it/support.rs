@@ -18,23 +18,14 @@ pub(crate) const STATES: [VisitorState; 8] = [
 
 pub(crate) fn visitor_status(state: VisitorState) -> VisitorStatus {
     VisitorStatus {
-        queue: "acme-tour".parse().unwrap(),
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().unwrap()),
         support_code: Some("7QK2-M0XV".to_owned()),
-        state,
-        reason: None,
         position: Some(1234),
         waiting: Some(5678),
         active: Some(100),
         wait_seconds: Some(WaitSeconds { p50: 240, p90: 360 }),
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
         enter_url: Some("https://shop.example/tickets?a=1".to_owned()),
-        revision: None,
-        message: None,
-        event: None,
-        join: None,
+        ..VisitorStatus::new("acme-tour".parse().unwrap(), state, 5)
     }
 }
 

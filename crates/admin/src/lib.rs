@@ -36,7 +36,6 @@ mod merge_patch;
 mod message;
 mod oidc;
 mod openapi;
-mod peer;
 mod prefix;
 mod problem;
 mod queue_settings;
@@ -62,7 +61,6 @@ pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
 pub use dashboard::has_dashboard;
 pub use oidc::{ProviderConfig, ProviderConfigError, ProviderTexts};
 pub use openapi::openapi_json;
-pub use peer::PeerAddress;
 pub use state::AdminParts;
 
 use tower_http::compression::CompressionLayer;

@@ -64,7 +64,6 @@ pub use admin_url::{AdminUrl, InvalidAdminUrl};
 pub use client_rules::ClientRules;
 pub use config::{GateConfig, GateConfigError};
 pub use network_lists::{NetworkLists, NetworkListsError, Networks};
-pub use request::PeerAddress;
 pub use state::{Gate, GateParts};
 pub use streams::{StreamLimits, Streams};
 pub use vestibule_proxy::{Proxy, ProxyLimits};

@@ -10,7 +10,7 @@ use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestAttributes, TrustedHeaders, normalise_host};
 use vestibule_core::{ClientNetworks, LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
-use vestibule_runtime::{Queue, RequestOrigin, request_origin};
+use vestibule_runtime::{PeerAddress, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
 use crate::client_rules::ClientRules;
@@ -35,10 +35,6 @@ const PURPOSES: [HeaderName; 4] = [
 /// Maximum number of tickets of one request that are verified. Another host of the site can set many cookies of that name,
 /// and each costs a few microseconds.
 const TICKETS_VERIFIED_MAX: usize = 64;
-
-/// The address of the client or proxy that opened the connection; `None` for a Unix socket.
-#[derive(Debug, Clone, Copy)]
-pub struct PeerAddress(pub Option<IpAddr>);
 
 /// A request, or the original request that a forward-auth proxy describes.
 pub(crate) struct RequestInfo {

@@ -12,6 +12,10 @@ const FORWARDED: &str = "forwarded";
 /// The header of `CloudFront` with address and port.
 const VIEWER_ADDRESS: &str = "cloudfront-viewer-address";
 
+/// An extension of requests: the address of the client or proxy that opened the connection; `None` for a Unix socket.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerAddress(pub Option<IpAddr>);
+
 /// Where a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOrigin {

@@ -42,7 +42,7 @@ mod telemetry;
 
 pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
 pub use client_address::{
-    ClientAddressSource, InvalidClientAddressSource, RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin,
+    ClientAddressSource, InvalidClientAddressSource, PeerAddress, RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin,
 };
 pub use clock::StoreClock;
 pub use config::{

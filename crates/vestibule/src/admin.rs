@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
 use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
@@ -58,25 +55,15 @@ pub(crate) fn bind(
     let has_metrics = token.is_some();
     // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {
-        Some(token) => backoffice(parts).merge(vestibule_metrics::router(metrics, token)),
+        Some(token) => vestibule_admin::router(parts).merge(vestibule_metrics::router(metrics, token)),
         // Otherwise the dashboard would respond, which has a page for every path.
-        None => backoffice(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
+        None => vestibule_admin::router(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
     };
     let server = Server::bind(listen)
         .map_err(suggest_other_address("--admin-listen"))?
         .with_limits(limits)
         .with_body_timeout(BODY_TIMEOUT);
     Ok(Some(Admin { server, router, first, has_metrics }))
-}
-
-/// The backoffice with the peer address of each connection.
-pub(crate) fn backoffice(parts: AdminParts) -> Router {
-    vestibule_admin::router(parts).layer(from_fn(async |mut request: Request, next: Next| -> Response {
-        if let Some(vestibule_gate::PeerAddress(peer)) = request.extensions().get().copied() {
-            request.extensions_mut().insert(vestibule_admin::PeerAddress(peer));
-        }
-        next.run(request).await
-    }))
 }
 
 /// Metrics show business figures, so they need a token even on a local address.

@@ -32,7 +32,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
-use vestibule_gate::PeerAddress;
+use vestibule_runtime::PeerAddress;
 
 use self::client_timeout::{ClientBody, ClientStream};
 use self::connections::{ActiveRequest, Connection, Connections};

@@ -28,7 +28,6 @@ use vestibule_worker::Worker;
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use self::report::Credentials;
-use crate::admin::backoffice;
 use crate::arguments::Listen;
 use crate::keys::random_key;
 use crate::serve::purge_loop;
@@ -159,7 +158,7 @@ impl Demo {
         let address = reachable(server.tcp_address().context("a socket file is no address for the demo")?);
         let password = random_password()?;
         bootstrap(&*parts.records, &NewOperator::superuser(SUPERUSER, &password)?).await?;
-        self.tasks.spawn(server.serve(backoffice(parts), std::future::pending(), SHUTDOWN_GRACE));
+        self.tasks.spawn(server.serve(vestibule_admin::router(parts), std::future::pending(), SHUTDOWN_GRACE));
         Ok(Credentials { address, name: SUPERUSER, password })
     }
 }

@@ -4,9 +4,8 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use vestibule_runtime::{ClientAddressSource, request_origin};
+use vestibule_runtime::{ClientAddressSource, PeerAddress, request_origin};
 
-use crate::peer::PeerAddress;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::Admin;

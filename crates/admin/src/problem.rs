@@ -205,6 +205,11 @@ impl FieldProblem {
 }
 
 impl Problem {
+    /// The problem of fields with these errors, if there are any.
+    pub(crate) fn unless_valid(errors: Vec<FieldError>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self::ValidationFailed(errors)) }
+    }
+
     /// The problem of a write that failed: a store that did not respond in time may have carried it out.
     pub(crate) fn of_write(error: StoreError) -> Self {
         match error {

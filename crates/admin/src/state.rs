@@ -8,7 +8,7 @@ use tracing::warn;
 use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{Directory, JobQueues};
+use vestibule_runtime::{Directory, JobQueues, Queue};
 use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, Principal, RequireTotp};
@@ -107,6 +107,14 @@ impl Admin {
     /// The store's clock.
     pub(crate) async fn now(&self) -> Result<Micros, StoreError> {
         self.records.now().await
+    }
+
+    /// The queues that the principal can view, by ID.
+    pub(crate) async fn visible_queues(&self, principal: &Principal) -> Result<Vec<Arc<Queue>>, StoreError> {
+        self.directory.refresh().await?;
+        let mut queues = self.directory.queues();
+        queues.retain(|queue| principal.can_view(&queue.settings.tenant));
+        Ok(queues)
     }
 
     /// Reloads a queue that was written. Other processes find the change by its revision, and so does this one if the store

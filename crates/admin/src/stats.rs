@@ -212,7 +212,6 @@ pub(crate) async fn all_stats(
     sources.directory.refresh().await?;
     let mut queues = sources.directory.queues();
     queues.retain(|queue| wanted(&queue.settings));
-    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
     let asked = queues.into_iter().map(|queue| async move { QueueStats::of(sources, &queue.settings).await });
     let found: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
     let there = found.into_iter().filter(|stats| !matches!(stats, Err(StoreError::UnknownQueue(_))));

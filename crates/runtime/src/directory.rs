@@ -81,10 +81,12 @@ impl Directory {
         self.snapshot.load().queues.get(id).cloned()
     }
 
-    /// All cached queues.
+    /// All cached queues, by ID.
     #[must_use]
     pub fn queues(&self) -> Vec<Arc<Queue>> {
-        self.snapshot.load().queues.values().cloned().collect()
+        let mut queues: Vec<_> = self.snapshot.load().queues.values().cloned().collect();
+        queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+        queues
     }
 
     /// The queues of a normalized `host`, in the order in which they are matched: exact hosts, the nearest wildcard, then

@@ -261,10 +261,7 @@ pub(crate) async fn search_sessions(
     principal: Principal,
     Query(SearchQuery { code }): Query<SearchQuery>,
 ) -> Result<Json<SearchResult>, Problem> {
-    admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
-    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
-    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let queues = admin.visible_queues(&principal).await?;
     let admin = &admin;
     let searches = queues.into_iter().map(|queue| async move {
         let mut found = Vec::new();

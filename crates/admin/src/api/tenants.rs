@@ -183,9 +183,7 @@ pub(crate) async fn remove_tenant(
     let tenant = find_visible(&admin, &principal, &id).await?;
     admin.directory.refresh().await?;
     let queues = admin.directory.queues();
-    let mut own: Vec<_> =
-        queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| &it.settings.id).collect();
-    own.sort();
+    let own: Vec<_> = queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| &it.settings.id).collect();
     let job_queues = match &admin.jobs {
         Some(job_queues) => job_queues.stored().await?,
         None => Vec::new(),

@@ -165,7 +165,7 @@ fn within(principal: &Principal, scope: &Scope) -> Result<(), Problem> {
         let fault = Code::TenantNotAccessible.with("tenant", tenant.as_str());
         errors.push(FieldError::new(format!("tenants[{index}]"), fault));
     }
-    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
+    Problem::unless_valid(errors)
 }
 
 /// Revoke an API token

@@ -1,7 +1,7 @@
 //! Sample data for previews: the brand is that of the theme's tenant, the numbers are samples.
 
 use vestibule_core::line::Phase;
-use vestibule_core::settings::{EventOrder, Settings};
+use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, QueueId, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Draft, Language, PageView, Themes};
 
@@ -85,10 +85,9 @@ impl<'a> Sample<'a> {
 /// The name of the first queue that uses the theme.
 async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Problem> {
     admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
-    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
-    let first = queues.iter().map(|queue| &queue.settings).min_by(|one, other| one.id.cmp(&other.id));
-    Ok(first.map_or_else(|| "World tour".to_owned(), |settings: &Settings| settings.name.clone()))
+    let queues = admin.directory.queues();
+    let first = queues.iter().find(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
+    Ok(first.map_or_else(|| "World tour".to_owned(), |queue| queue.settings.name.clone()))
 }
 
 /// A visitor in the middle of the line, or an admitted one.

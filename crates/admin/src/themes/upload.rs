@@ -110,7 +110,8 @@ fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
             }
         }
     }
-    if errors.is_empty() { Ok(files) } else { Err(Problem::ValidationFailed(errors)) }
+    Problem::unless_valid(errors)?;
+    Ok(files)
 }
 
 /// Unpacks an archive within the limits of a theme.

@@ -12,7 +12,7 @@ use vestibule_core::settings::{
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::access::{Principal, Role};
-use crate::api::queues::service::{IfMatch, no_tenant};
+use crate::api::queues::service::{IfMatch, can_create_for, no_tenant};
 use crate::audit::AuditEventBuilder;
 use crate::body::wrong;
 use crate::codes::Code;
@@ -70,10 +70,7 @@ pub(super) async fn create<'a>(
     principal: &Principal,
     settings: JobQueueSettings,
 ) -> Result<(&'a Arc<JobQueues>, CachedJobQueue), Problem> {
-    principal.can_edit(&settings.tenant).map_err(|problem| match problem {
-        Problem::NotFound(_) => no_tenant(&settings.tenant),
-        other => other,
-    })?;
+    can_create_for(principal, &settings.tenant)?;
     let job_queues = admin.jobs.as_ref().ok_or_else(|| wrong("id", Code::NoJobQueues))?;
     let tenants = admin.store.tenants().await?;
     let tenant = tenants.into_iter().find(|tenant| tenant.id == settings.tenant);
@@ -104,10 +101,7 @@ pub(super) async fn create<'a>(
 
 /// Refuses a handler that the tenant's list of origins does not allow.
 fn refuse_outside(tenant: &Tenant, principal: &Principal, settings: &JobQueueSettings) -> Result<(), Problem> {
-    match tenant.job_queue_refusal(settings, principal.is_superuser()) {
-        Some(refused) => Err(Problem::ValidationFailed(vec![refused])),
-        None => Ok(()),
-    }
+    Problem::unless_valid(tenant.job_queue_refusal(settings, principal.is_superuser()).into_iter().collect())
 }
 
 /// Refuses consumers of jobs that nobody could receive.

@@ -110,18 +110,15 @@ pub(crate) async fn list_queues(
     Query(QueuesQuery { tenant, search, after, limit }): Query<QueuesQuery>,
 ) -> Result<Json<QueuePage>, Problem> {
     let (search, limit) = (search.to_lowercase(), limit as usize);
-    admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
+    let mut queues = admin.visible_queues(&principal).await?;
     queues.retain(|queue| {
         let settings = &queue.settings;
-        principal.can_view(&settings.tenant)
-            && tenant.as_ref().is_none_or(|tenant| settings.tenant == *tenant)
+        tenant.as_ref().is_none_or(|tenant| settings.tenant == *tenant)
             && after.as_ref().is_none_or(|after| settings.id > *after)
             && (settings.id.as_str().contains(&search)
                 || settings.name.to_lowercase().contains(&search)
                 || settings.hosts.iter().any(|host| host.to_string().contains(&search)))
     });
-    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
     let more = queues.len() > limit;
     queues.truncate(limit);
     let next = queues.last().filter(|_| more).map(|queue| queue.settings.id.to_string());

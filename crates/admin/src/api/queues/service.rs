@@ -94,7 +94,7 @@ async fn allowed(
     if before.is_none_or(|before| before.theme != settings.theme) {
         refused.extend(theme_refusal(settings, &tenants, principal.is_superuser()));
     }
-    if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
+    Problem::unless_valid(refused)
 }
 
 /// Parses and checks the settings of a new queue. A clone may keep the values of `original`.
@@ -114,10 +114,7 @@ pub(crate) async fn draft(
     refuse_untrusted(admin, &settings)?;
     // A copy is drawn by a secret of its own.
     complete(admin, None, &mut settings)?;
-    principal.can_edit(&settings.tenant).map_err(|problem| match problem {
-        Problem::NotFound(_) => no_tenant(&settings.tenant),
-        other => other,
-    })?;
+    can_create_for(principal, &settings.tenant)?;
     // A clone for another tenant is checked completely.
     let original = original.filter(|original| original.tenant == settings.tenant);
     allowed(admin, principal, &settings, original).await?;
@@ -130,14 +127,12 @@ pub(crate) async fn draft(
 
 /// Refuses values of beacons that the server did not record. Only an import can bring them.
 fn refuse_invented(before: Option<&Settings>, settings: &Settings) -> Result<(), Problem> {
-    let invented = invented_beacon_values(before.map(|before| &before.line), &settings.line);
-    if invented.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(invented)) }
+    Problem::unless_valid(invented_beacon_values(before.map(|before| &before.line), &settings.line))
 }
 
 /// Refuses rules that believe headers which anyone can send.
 fn refuse_untrusted(admin: &Admin, settings: &Settings) -> Result<(), Problem> {
-    let untrusted = untrusted_headers(&settings.rules, &admin.trusted_headers);
-    if untrusted.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(untrusted)) }
+    Problem::unless_valid(untrusted_headers(&settings.rules, &admin.trusted_headers))
 }
 
 /// Completes the draws of events and the keys of invitations.
@@ -151,7 +146,15 @@ fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -
     );
     let held = before.map_or(&[][..], |before| &before.invitations);
     errors.extend(complete_invitations(held, &mut settings.invitations, &admin.sale_keys));
-    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
+    Problem::unless_valid(errors)
+}
+
+/// Checks that the principal can create queues and job queues of this tenant.
+pub(crate) fn can_create_for(principal: &Principal, tenant: &TenantId) -> Result<(), Problem> {
+    if !principal.can_view(tenant) {
+        return Err(no_tenant(tenant));
+    }
+    principal.at_least(Role::Operator)
 }
 
 /// The problem that a tenant is unknown or not accessible.

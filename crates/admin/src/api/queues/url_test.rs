@@ -179,10 +179,7 @@ pub(crate) async fn test_url(
     admin.directory.refresh().await?;
     let mut queues = admin.directory.of_host(&test.url.host).await;
     if let (Some(id), Some(rules)) = (&test.queue, test.rules.take()) {
-        let untrusted = untrusted_headers(&rules, &admin.trusted_headers);
-        if !untrusted.is_empty() {
-            return Err(Problem::ValidationFailed(untrusted));
-        }
+        Problem::unless_valid(untrusted_headers(&rules, &admin.trusted_headers))?;
         let mut settings = find_visible(&admin, &principal, id.as_str()).await?;
         settings.rules = rules;
         for queue in queues.iter_mut().filter(|queue| queue.settings.id == *id) {

@@ -67,11 +67,8 @@ pub(crate) async fn export_settings(
     principal: Principal,
     Query(ExportQuery { format }): Query<ExportQuery>,
 ) -> Result<Response, Problem> {
-    admin.directory.refresh().await?;
+    let queues = admin.visible_queues(&principal).await?;
     let tenants = admin.store.tenants().await?;
-    let mut queues = admin.directory.queues();
-    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
-    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
     let tenants = tenants.into_iter().filter(|tenant| principal.can_view(&tenant.id));
     let job_queues = match &admin.jobs {
         Some(job_queues) => job_queues.stored().await?,

@@ -215,13 +215,13 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
 /// Rejects rules that the import changes and that believe headers which anyone can send.
 fn reject_untrusted_headers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
     let changed = plan.queues.iter().filter(|queue| queue.changes.iter().any(|change| change.field == "rules"));
-    let errors: Vec<FieldError> = changed
+    let errors = changed
         .flat_map(|queue| {
             let errors = untrusted_headers(&queue.settings.rules, &admin.trusted_headers).into_iter();
             errors.map(|error| FieldError::new(format!("{}.{}", queue.settings.id, error.field), error.fault))
         })
         .collect();
-    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
+    Problem::unless_valid(errors)
 }
 
 /// The lobbies that a plan affects at `now` and that have visitors, each with what happens to it.
@@ -254,8 +254,7 @@ fn reject_foreign_themes(stored: &StoredSettings, plan: &Plan) -> Result<(), Pro
         let FieldError { field, fault } = theme_refusal(queue, &tenants, true)?;
         Some(FieldError::new(format!("{}.{field}", queue.id), fault))
     };
-    let refused: Vec<_> = plan.queues.iter().filter_map(|change| refusal(&change.settings)).collect();
-    if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
+    Problem::unless_valid(plan.queues.iter().filter_map(|change| refusal(&change.settings)).collect())
 }
 
 #[cfg(test)]

@@ -57,10 +57,7 @@ pub(crate) struct ThemeView {
     ))]
 pub(crate) async fn list_themes(State(admin): State<Admin>, principal: Principal) -> Result<Json<ThemeList>, Problem> {
     let owned = all_visible(&admin, &principal).await?;
-    admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
-    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
-    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let queues = admin.visible_queues(&principal).await?;
     let themes = owned.into_iter().map(|(theme, live)| ThemeView {
         tenant: theme.tenant_id().map(ToString::to_string),
         queues: queues

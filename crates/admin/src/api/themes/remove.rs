@@ -52,7 +52,6 @@ async fn refuse_if_used(admin: &Admin, theme: &OwnedTheme) -> Result<(), Problem
     let mut queues = admin.directory.queues();
     queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
     queues.retain(|queue| theme.tenant_id().is_none_or(|owner| *owner == queue.settings.tenant));
-    let mut names: Vec<String> = queues.iter().map(|queue| format!("\"{}\"", queue.settings.id)).collect();
-    names.sort();
+    let names: Vec<String> = queues.iter().map(|queue| format!("\"{}\"", queue.settings.id)).collect();
     if names.is_empty() { Ok(()) } else { Err(Problem::ThemeInUse(names.join(", "))) }
 }

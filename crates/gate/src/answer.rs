@@ -48,14 +48,7 @@ pub(crate) enum Reply {
     /// 202: the request became a job.
     Queued(QueuedJob),
     /// The page of a job.
-    JobPage {
-        status: StatusCode,
-        news: JobNews,
-        /// The job, whose ID the visitor quotes.
-        job: Option<JobId>,
-        /// Where the visitor continues.
-        url: Option<String>,
-    },
+    JobPage(StatusCode, JobReport),
     /// No body.
     Empty(StatusCode),
     /// Problem details.
@@ -73,6 +66,15 @@ pub(crate) struct QueuedJob {
     /// Where the client follows it.
     #[serde(skip)]
     pub(crate) location: String,
+}
+
+/// What the page of a job says.
+pub(crate) struct JobReport {
+    pub(crate) news: JobNews,
+    /// The job, whose ID the visitor quotes.
+    pub(crate) job: Option<JobId>,
+    /// Where the visitor continues.
+    pub(crate) url: Option<String>,
 }
 
 impl Reply {

@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
-use vestibule_core::jobs::JobId;
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, JobNews, JobPage, PageView, Themes};
+use vestibule_themes::{ErrorPage, JobPage, PageView, Themes};
 
+use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
@@ -35,8 +35,7 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
     let queue = &result.queue;
     let nonce = nonce();
     let entered = VisitorStatus { enter_url: Some(info.path_and_query()), ..result.visitor_status.clone() };
-    let (asset_base, logo) = assets(gate, queue).await;
-    let (queue_name, brand_name) = names(info, queue);
+    let parts = PageParts::of(gate, info, queue).await;
     let code_wrong = info.code_was_wrong();
     let asks_for_code = code_wrong || entered.state == VisitorState::InvitationRequired;
     let code_fields = if asks_for_code { other_parameters(info.query.as_deref()) } else { Vec::new() };
@@ -44,11 +43,8 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
         code_wrong,
         code_fields: &code_fields,
         kept_seconds: kept(gate, info, result),
-        logo: logo.as_deref(),
-        queue_name: &queue_name,
-        brand_name: &brand_name,
         stream_url: gate.stream_url.as_deref(),
-        ..view(info, result, &entered, &nonce, &asset_base)
+        ..view(info, result, &entered, &nonce, &parts)
     };
     let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
     let mut response = html(info, status, &nonce, body);
@@ -78,15 +74,8 @@ async fn first_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, statu
         message: bare.message.clone(),
     };
     let render = async || {
-        let (asset_base, logo) = assets(gate, queue).await;
-        let (queue_name, brand_name) = names(info, queue);
-        let view = PageView {
-            logo: logo.as_deref(),
-            queue_name: &queue_name,
-            brand_name: &brand_name,
-            stream_url: gate.stream_url.as_deref(),
-            ..view(info, result, &bare, "", &asset_base)
-        };
+        let parts = PageParts::of(gate, info, queue).await;
+        let view = PageView { stream_url: gate.stream_url.as_deref(), ..view(info, result, &bare, "", &parts) };
         gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await
     };
     let page = gate.first_pages.page(key, render).await;
@@ -105,8 +94,7 @@ pub(crate) async fn error_page(
 ) -> Response {
     let queue = &result.queue;
     let nonce = nonce();
-    let (asset_base, logo) = assets(gate, queue).await;
-    let (queue_name, brand_name) = names(info, queue);
+    let parts = PageParts::of(gate, info, queue).await;
     let line = &queue.settings.line;
     let session_left = result.admitted.map(|_| result.visitor_status.expires_in.unwrap_or(line.active_ttl));
     let view = PageView {
@@ -116,22 +104,10 @@ pub(crate) async fn error_page(
             _ => 0,
         },
         kept_seconds: session_left,
-        logo: logo.as_deref(),
-        queue_name: &queue_name,
-        brand_name: &brand_name,
-        ..view(info, result, &result.visitor_status, &nonce, &asset_base)
+        ..view(info, result, &result.visitor_status, &nonce, &parts)
     };
     let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
     html(info, status, &nonce, body)
-}
-
-/// What the page of a job says.
-pub(crate) struct JobReport<'a> {
-    pub(crate) news: JobNews,
-    /// The job, whose ID the visitor quotes.
-    pub(crate) job: Option<JobId>,
-    /// Where the visitor continues.
-    pub(crate) url: Option<&'a str>,
 }
 
 /// The page of a job that the visitor follows. It reloads while the job runs, which renews the visitor's session.
@@ -140,22 +116,19 @@ pub(crate) async fn job_page(
     info: &RequestInfo,
     result: &VisitResult,
     status: StatusCode,
-    report: JobReport<'_>,
+    report: JobReport,
 ) -> Response {
     let JobReport { news, job, url } = report;
     let queue = &result.queue;
     let nonce = nonce();
-    let (asset_base, logo) = assets(gate, queue).await;
-    let (queue_name, brand_name) = names(info, queue);
+    let parts = PageParts::of(gate, info, queue).await;
     let view = PageView {
         refresh_seconds: if news.is_running() { JOB_POLL_SECONDS } else { 0 },
-        logo: logo.as_deref(),
-        queue_name: &queue_name,
-        brand_name: &brand_name,
-        ..view(info, result, &result.visitor_status, &nonce, &asset_base)
+        ..view(info, result, &result.visitor_status, &nonce, &parts)
     };
     let code = job.map(|job| in_groups(&job.to_string())).unwrap_or_default();
-    let body = gate.themes.job_page(queue.settings.theme.as_ref(), &JobPage { news, code: &code, url }, &view).await;
+    let page = JobPage { news, code: &code, url: url.as_deref() };
+    let body = gate.themes.job_page(queue.settings.theme.as_ref(), &page, &view).await;
     let mut response = html(info, status, &nonce, body);
     if news.is_running() {
         response.headers_mut().insert(header::REFRESH, HeaderValue::from(JOB_POLL_SECONDS));
@@ -170,10 +143,31 @@ fn in_groups(code: &str) -> String {
     groups.join("-")
 }
 
-/// The names of the queue and of the brand for this host.
-fn names(info: &RequestInfo, queue: &Queue) -> (String, String) {
-    let named = |name: &str| name.replace(HOST_GAP, info.host.as_deref().unwrap_or_default());
-    (named(&queue.settings.name), queue.tenant.as_ref().map_or_else(String::new, |tenant| named(&tenant.name)))
+/// What a page shows of its queue and its brand.
+struct PageParts {
+    /// The base path of the queue's assets.
+    asset_base: String,
+    /// The tenant's logo, if the theme has that file. Without it the page shows the name of the brand.
+    logo: Option<String>,
+    queue_name: String,
+    brand_name: String,
+}
+
+impl PageParts {
+    /// Those of this queue, for the host of the request.
+    async fn of(gate: &Gate, info: &RequestInfo, queue: &Queue) -> Self {
+        let asset_base = format!("/_vestibule/theme/{}/", queue.settings.id);
+        let logo = match (queue.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()), theme_of(queue)) {
+            (Some(logo), Some(theme)) if gate.themes.has_asset(&theme, logo).await => {
+                Some(format!("{asset_base}{logo}"))
+            }
+            _ => None,
+        };
+        let named = |name: &str| name.replace(HOST_GAP, info.host.as_deref().unwrap_or_default());
+        let queue_name = named(&queue.settings.name);
+        let brand_name = queue.tenant.as_ref().map_or_else(String::new, |tenant| named(&tenant.name));
+        Self { asset_base, logo, queue_name, brand_name }
+    }
 }
 
 fn view<'a>(
@@ -181,18 +175,18 @@ fn view<'a>(
     result: &'a VisitResult,
     visitor_status: &'a VisitorStatus,
     nonce: &'a str,
-    asset_base: &'a str,
+    parts: &'a PageParts,
 ) -> PageView<'a> {
     let Queue { settings, tenant, .. } = &*result.queue;
     PageView {
         visitor_status,
-        queue_name: &settings.name,
-        brand_name: tenant.as_ref().map_or("", |tenant| &tenant.name),
+        queue_name: &parts.queue_name,
+        brand_name: &parts.brand_name,
         color: tenant.as_ref().and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
-        logo: None,
+        logo: parts.logo.as_deref(),
         language: info.languages().page,
         nonce,
-        asset_base,
+        asset_base: &parts.asset_base,
         refresh_seconds: match &visitor_status.join {
             Some(JoinStep::Redeem { retry_after }) => *retry_after,
             Some(JoinStep::Prove { delayed_after, .. }) => *delayed_after,
@@ -223,17 +217,6 @@ fn kept(gate: &Gate, info: &RequestInfo, result: &VisitResult) -> Option<u64> {
     let age = result.now.since(ticket.signed_at()) / MICROS_PER_SECOND;
     let holds = ticket.epoch() == settings.line.epoch && ticket.admitted_at().is_none();
     settings.line.hold_ttl.checked_sub(age).filter(|left| holds && *left > 0)
-}
-
-/// The base path of the queue's assets, and the tenant's logo if the theme has that file. Without it the page shows the
-/// name of the brand.
-async fn assets(gate: &Gate, queue: &Queue) -> (String, Option<String>) {
-    let base = format!("/_vestibule/theme/{}/", queue.settings.id);
-    let logo = match (queue.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()), theme_of(queue)) {
-        (Some(logo), Some(theme)) if gate.themes.has_asset(&theme, logo).await => Some(format!("{base}{logo}")),
-        _ => None,
-    };
-    (base, logo)
 }
 
 /// A page without a queue.

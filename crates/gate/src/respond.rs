@@ -15,7 +15,7 @@ use crate::cookies::{cookie, ticket_cookies};
 use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
-use crate::page::{JOB_POLL_SECONDS, JobReport, error_page, job_page, queue_page};
+use crate::page::{JOB_POLL_SECONDS, error_page, job_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
 use crate::state::Gate;
 use crate::two_step::sign_offer;
@@ -92,10 +92,7 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
         Reply::Challenge(challenge) => (Json(&challenge).into_response(), None),
         Reply::SeeOther(location) => (redirect(StatusCode::SEE_OTHER, location), None),
         Reply::Queued(job) => (queued(job), Some(HeaderValue::from(JOB_POLL_SECONDS))),
-        Reply::JobPage { status, news, job, url } => {
-            let report = JobReport { news, job, url: url.as_deref() };
-            (Box::pin(job_page(gate, info, visit, status, report)).await, None)
-        }
+        Reply::JobPage(status, report) => (Box::pin(job_page(gate, info, visit, status, report)).await, None),
         Reply::Empty(status) => (status.into_response(), None),
         Reply::Error(error) => (error.into_response(), None),
     };

@@ -16,7 +16,7 @@ use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
 use vestibule_themes::JobNews;
 
 use super::jobs::{find_job_queue, tickets_of_tenant};
-use crate::answer::{Answer, Reply};
+use crate::answer::{Answer, JobReport, Reply};
 use crate::cache_headers::set_private_cache;
 use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
@@ -52,7 +52,7 @@ pub(crate) async fn job_status(
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
         let visit = visit(&gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
-        let reply = Reply::JobPage { status: StatusCode::OK, news, job: Some(id), url: None };
+        let reply = Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(id), url: None });
         return respond(&gate, &info, Answer::new(visit, reply)).await;
     }
     let mut response = Json(JobStatus::of(&found.job_queue.settings.id, found.view)).into_response();

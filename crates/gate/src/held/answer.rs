@@ -12,7 +12,7 @@ use vestibule_themes::JobNews;
 use super::order_url::{with_job, without_job};
 use super::outcome::OrderOutcome;
 use super::store::Order;
-use crate::answer::{Answer, QueuedJob, Reply};
+use crate::answer::{Answer, JobReport, QueuedJob, Reply};
 use crate::cache_headers::keep_private;
 use crate::error::GateError;
 use crate::request::RequestInfo;
@@ -60,7 +60,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
 pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateError) -> Answer {
     let reply = if info.wants_page() {
         let url = Some(without_job(&info.path, info.query.as_deref()));
-        Reply::JobPage { status: error.status(), news: JobNews::OrderFailed, job: None, url }
+        Reply::JobPage(error.status(), JobReport { news: JobNews::OrderFailed, job: None, url })
     } else {
         Reply::Error(error)
     };
@@ -75,7 +75,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
     };
-    Reply::JobPage { status: StatusCode::OK, news, job: Some(job), url }
+    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(job), url })
 }
 
 /// The answer to a request of a script or an app.

@@ -1,5 +1,6 @@
 //! The names of the gate's cookies, and how they are set.
 
+use http::{HeaderMap, HeaderValue, header};
 use vestibule_runtime::Queue;
 
 /// Browsers accept a cookie with this prefix only over https from the host itself, so that no other host can set it.
@@ -11,9 +12,19 @@ pub(crate) fn ticket_cookies(queue: &Queue) -> [String; 2] {
     [format!("{HOST_ONLY}{}", queue.cookie_name), queue.cookie_name.clone()]
 }
 
-/// The value of a `Set-Cookie` header for this host, or for the queue's cookie domain.
-pub(crate) fn cookie(queue: &Queue, name: &str, value: &str, max_age: u64, secure: bool) -> String {
-    let domain = queue.settings.cookie_domain.as_ref().map(|domain| format!("; Domain={domain}")).unwrap_or_default();
-    let secure = if secure { "; Secure" } else { "" };
-    format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{domain}{secure}")
+/// Sets a cookie for this host or this cookie domain; only for https if the request came by it.
+pub(crate) fn append(
+    headers: &mut HeaderMap,
+    name: &str,
+    value: &str,
+    max_age: u64,
+    domain: Option<&str>,
+    https: bool,
+) {
+    let domain = domain.map(|domain| format!("; Domain={domain}")).unwrap_or_default();
+    let secure = if https { "; Secure" } else { "" };
+    let cookie = format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{domain}{secure}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        headers.append(header::SET_COOKIE, cookie);
+    }
 }

@@ -72,7 +72,8 @@ pub(crate) fn answer_preflight(info: &RequestInfo, settings: &Settings) -> Resul
     Ok((response, cors_origin))
 }
 
-fn preflight_response(methods: HeaderValue, names: HeaderValue) -> Response {
+/// Allows these methods and headers.
+pub(crate) fn preflight_response(methods: HeaderValue, names: HeaderValue) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);

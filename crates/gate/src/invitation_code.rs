@@ -1,8 +1,10 @@
 //! Invitation codes that visitors present (rule 20): in a link or in the form of the queue page, which both put it in the
 //! query, or in a header. A code never stays in the address, and is never logged, forwarded or stored.
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName};
 use vestibule_core::InvitationCode;
+
+use crate::cookies;
 
 /// Query parameter with a code, in links and in the form of the page.
 pub(crate) const PARAMETER: &str = "vestibule_invite";
@@ -72,20 +74,12 @@ pub(crate) fn other_parameters(query: Option<&str>) -> Vec<(String, String)> {
 
 /// Tells the next page that the code was wrong.
 pub(crate) fn set_wrong(headers: &mut HeaderMap, https: bool) {
-    append_cookie(headers, WRONG_VALUE, WRONG_KEPT, https);
+    cookies::append(headers, WRONG_COOKIE, WRONG_VALUE, WRONG_KEPT, None, https);
 }
 
 /// Forgets it once a page has said so.
 pub(crate) fn clear_wrong(headers: &mut HeaderMap, https: bool) {
-    append_cookie(headers, "", 0, https);
-}
-
-fn append_cookie(headers: &mut HeaderMap, value: &str, max_age: u64, https: bool) {
-    let secure = if https { "; Secure" } else { "" };
-    let cookie = format!("{WRONG_COOKIE}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
-    if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        headers.append(header::SET_COOKIE, cookie);
-    }
+    cookies::append(headers, WRONG_COOKIE, "", 0, None, https);
 }
 
 /// Whether the value of the cookie says that the last code was wrong.
@@ -95,6 +89,8 @@ pub(crate) fn says_wrong(value: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn taken(query: &str) -> (Option<String>, Option<String>) {

@@ -101,6 +101,11 @@ pub(crate) enum PreTicketOffer {
 }
 
 impl PreTicketOffer {
+    /// That of a first visit, whose arrival is not preserved, and which requires no proof of work.
+    pub(crate) const fn first(epoch: u64, session: SessionId, at: Micros) -> Self {
+        Self::First { epoch, session, at, preserved: false, difficulty: None }
+    }
+
     /// What the newcomer has to do who gets this pre-ticket and has to prove work.
     pub(crate) fn prove(&self, settings: &Settings, now: Micros) -> Option<JoinStep> {
         let (first_visit, required, left) = match self {

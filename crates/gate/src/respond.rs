@@ -11,7 +11,7 @@ use vestibule_themes::ErrorPage;
 
 use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, QueuedJob, Reply};
 use crate::cache_headers::{allows_shared_cache, keep_private, set_private_cache};
-use crate::cookies::{cookie, ticket_cookies};
+use crate::cookies::{self, ticket_cookies};
 use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
@@ -184,10 +184,8 @@ fn set_ticket(headers: &mut HeaderMap, info: &RequestInfo, visit: &VisitResult) 
     let [host_only, plain] = ticket_cookies(&visit.queue);
     let is_host_only = info.origin.https && visit.queue.settings.cookie_domain.is_none();
     let name = if is_host_only { host_only } else { plain };
-    let cookie = cookie(&visit.queue, &name, token, *max_age, info.origin.https);
-    if let Ok(value) = HeaderValue::try_from(cookie) {
-        headers.append(header::SET_COOKIE, value);
-    }
+    let domain = visit.queue.settings.cookie_domain.as_deref();
+    cookies::append(headers, &name, token, *max_age, domain, info.origin.https);
     keep_private(headers);
     if info.wants_ticket_header(&visit.queue)
         && let Ok(value) = HeaderValue::try_from(token)
@@ -211,9 +209,8 @@ fn set_pass_cookie(gate: &Gate, info: &RequestInfo, visit: &VisitResult, headers
     let Some(pass) = pass_of(gate, visit) else { return };
     let (token, max_age) = (pass.token.to_str().unwrap_or_default(), pass.seconds_left(visit.now));
     let name = pass_cookie(&visit.queue.settings.id);
-    if let Ok(value) = HeaderValue::try_from(cookie(&visit.queue, &name, token, max_age, info.origin.https)) {
-        headers.append(header::SET_COOKIE, value);
-    }
+    let domain = visit.queue.settings.cookie_domain.as_deref();
+    cookies::append(headers, &name, token, max_age, domain, info.origin.https);
 }
 
 fn set_pass_headers(gate: &Gate, visit: &VisitResult, headers: &mut HeaderMap) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
-use vestibule_core::{PassSigner, SaleKeys, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, SaleKeys, StoreError, TicketSigner};
 use vestibule_proxy::Proxy;
 use vestibule_runtime::{Directory, JobQueues, StoreClock};
 use vestibule_themes::Themes;
@@ -93,7 +93,7 @@ pub struct GateState {
     pub(crate) first_pages: PageCache,
     pub(crate) sale_keys: SaleKeys,
     pub(crate) unknown_sale_keys: LogRateLimiter,
-    pub(crate) store_failures: LogRateLimiter,
+    store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
 }
 
@@ -130,6 +130,13 @@ impl Gate {
             store_failures: LogRateLimiter::new(),
             unknown_hosts: LogRateLimiter::new(),
         }))
+    }
+
+    /// Logs a store call that failed, and `what` that means; at most once a second.
+    pub(crate) fn warn_store_failure(&self, queue: &QueueId, error: &StoreError, what: &'static str) {
+        if let Some(suppressed) = self.store_failures.allow() {
+            warn!(%queue, %error, suppressed, "{what}");
+        }
     }
 
     /// Never returns. Marks this process as one that serves continuously, unlike a function, and detects when it was frozen,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::{HeaderMap, HeaderValue, header};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_runtime::{StreamCounts, client_network};
@@ -19,6 +20,19 @@ const READS_PER_SECOND: f64 = 50_000.0;
 const READ_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// Read-only visits start on multiples of this time, so that they share calls of the store.
 const GRID: Duration = Duration::from_millis(50);
+
+/// A stream that has sent nothing for this long sends a comment or a ping, so that proxies do not close it.
+pub(crate) const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// A comment of server-sent events.
+pub(crate) const COMMENT: &str = ":\n\n";
+
+/// The headers of a response with server-sent events.
+pub(crate) fn set_event_stream_headers(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
+    // nginx sends a response with this header unbuffered.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+}
 
 /// How many streams may be open.
 #[derive(Debug, Clone, Copy)]

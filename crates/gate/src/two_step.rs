@@ -99,13 +99,8 @@ fn challenged(
     // An account has spent a pre-ticket whose proof does not count.
     let sent = sent.filter(|sent| sent.proven().is_none_or(|proven| proven < difficulty));
     let Some(sent) = sent else {
-        return Some(PreTicketOffer::First {
-            epoch: answer.epoch,
-            session: own?,
-            at: answer.now,
-            preserved: false,
-            difficulty: Some(difficulty),
-        });
+        let (epoch, session, at) = (answer.epoch, own?, answer.now);
+        return Some(PreTicketOffer::First { epoch, session, at, preserved: false, difficulty: Some(difficulty) });
     };
     let kept = if sent.proven().is_some() { keep_proof(settings, answer.now, sent) } else { sent };
     Some(PreTicketOffer::Again(kept.requiring(difficulty)))
@@ -136,13 +131,7 @@ pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<Vi
     let now = gate.clock.now();
     let (waiting, active) = gate.pre_tickets.required(&settings.id, now)?;
     let mode = settings.line.effective_mode(now, true);
-    let offer = PreTicketOffer::First {
-        epoch: settings.line.epoch,
-        session: SessionId::random(),
-        at: now,
-        preserved: false,
-        difficulty: None,
-    };
+    let offer = PreTicketOffer::first(settings.line.epoch, SessionId::random(), now);
     let visitor_status = VisitorStatus {
         state: if mode == Mode::Paused { VisitorState::Paused } else { VisitorState::Waiting },
         waiting: Some(waiting),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
-use tracing::{debug, warn};
+use tracing::debug;
 use vestibule_core::line::{
     Identities, JoinClient, LobbyEntry, Mode, ProofCounts, SessionState, Visit, VisitAnswer, VisitKind,
 };
@@ -330,9 +330,7 @@ pub(crate) async fn visit_line(
 }
 
 fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {
-    if let Some(suppressed) = gate.store_failures.allow() {
-        warn!(queue = %queue.settings.id, %error, suppressed, "store call failed; applying store_failure");
-    }
+    gate.warn_store_failure(&queue.settings.id, error, "store call failed; applying store_failure");
 }
 
 /// Calls the store, and reloads the settings if they have changed.
@@ -386,9 +384,7 @@ pub(crate) async fn visit_store(
     let current = match deadline.limit(gate.directory.reload(id)).await {
         Ok(current) => current,
         Err(error) => {
-            if let Some(suppressed) = gate.store_failures.allow() {
-                warn!(queue = %id, %error, suppressed, "changed settings could not be loaded; using the previous ones");
-            }
+            gate.warn_store_failure(id, &error, "changed settings could not be loaded; using the previous ones");
             None
         }
     };

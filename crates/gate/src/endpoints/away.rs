@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use tracing::warn;
 use vestibule_runtime::Outcome;
 
 use super::EndpointRequest;
@@ -20,10 +19,8 @@ pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> 
         let stored = deadline.limit(gate.visits.away(&request.queue.settings.id, ticket)).await;
         decision.store_time = Some(deadline.elapsed());
         // The browser ignores the response to a beacon, and the session expires anyway.
-        if let Err(error) = stored
-            && let Some(suppressed) = gate.store_failures.allow()
-        {
-            warn!(queue = %request.queue.settings.id, %error, suppressed, "an away beacon did not reach the store");
+        if let Err(error) = stored {
+            gate.warn_store_failure(&request.queue.settings.id, &error, "an away beacon did not reach the store");
         }
     }
     finish(StatusCode::NO_CONTENT.into_response(), Some(request.cors_origin), decision)

@@ -79,13 +79,8 @@ pub(super) fn without_pre_ticket(gate: &Gate, request: &EndpointRequest, credent
     let info = &request.info;
     let is_newcomer = !matches!(credential, Credential::Ticket(_) | Credential::Lobby(_));
     let gets_one = is_newcomer && gate.clock.has_synced() && !info.is_prefetch() && !info.is_embedded_elsewhere();
-    let first = || PreTicketOffer::First {
-        epoch: request.queue.settings.line.epoch,
-        session: SessionId::random(),
-        at: gate.clock.now(),
-        preserved: false,
-        difficulty: None,
-    };
+    let epoch = request.queue.settings.line.epoch;
+    let first = || PreTicketOffer::first(epoch, SessionId::random(), gate.clock.now());
     let visit = not_visited(gate, request.queue.clone(), Outcome::NotJoined);
     let visit = VisitResult { pre_ticket: gets_one.then(first), ..visit };
     Answer::new(visit, Reply::Error(GateError::PreTicketRequired))

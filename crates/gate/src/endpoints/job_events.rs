@@ -14,7 +14,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
-use http::{Extensions, HeaderName, HeaderValue, header};
+use http::{Extensions, HeaderName, header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -30,9 +30,8 @@ use crate::request::RequestInfo;
 use crate::respond::finish;
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
+use crate::streams::{COMMENT, COMMENT_INTERVAL, set_event_stream_headers};
 
-/// A stream that has sent nothing for this long sends a comment or a ping, so that proxies do not close it.
-const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 /// A function ends its response after the first events; a client comes back after this number of milliseconds.
 const RETRY_OF_FUNCTIONS: u64 = 2_000;
 /// Maximum size of a message from the client, which is ignored.
@@ -41,8 +40,6 @@ const CLIENT_MESSAGE_MAX: usize = 1024;
 const READ_BUFFER: usize = 4 * 1024;
 /// A client that does not read for this long is cut off.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// nginx sends a response with this header unbuffered.
-const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(crate) async fn job_events(
@@ -137,15 +134,12 @@ impl JobStream {
                 return None;
             }
             let events = stream.next().await?;
-            let text = if events.is_empty() { ":\n\n".to_owned() } else { events.iter().map(Event::as_sent).collect() };
+            let text = if events.is_empty() { COMMENT.to_owned() } else { events.iter().map(Event::as_sent).collect() };
             let chunk = Bytes::from(first.take().unwrap_or_default() + &text);
             Some((Ok::<_, Infallible>(chunk), (stream, first)))
         }));
         let mut response = body.into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
-        headers.insert(BUFFERING, HeaderValue::from_static("no"));
+        set_event_stream_headers(response.headers_mut());
         response
     }
 

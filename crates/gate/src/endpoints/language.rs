@@ -8,6 +8,7 @@ use vestibule_themes::Language;
 
 use super::QueryParams;
 use crate::cache_headers::set_private_cache;
+use crate::cookies;
 use crate::error::GateError;
 use crate::request::{LANGUAGE_COOKIE, RequestInfo};
 
@@ -33,12 +34,7 @@ pub(crate) async fn language(
     let headers = response.headers_mut();
     set_private_cache(headers);
     headers.insert(header::LOCATION, location);
-    let secure = if info.origin.https { "; Secure" } else { "" };
-    let code = language.code();
-    let cookie = format!("{LANGUAGE_COOKIE}={code}; Path=/; Max-Age={KEPT_SECONDS}; HttpOnly; SameSite=Lax{secure}");
-    if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        headers.append(header::SET_COOKIE, cookie);
-    }
+    cookies::append(headers, LANGUAGE_COOKIE, language.code(), KEPT_SECONDS, None, info.origin.https);
     Ok(response)
 }
 

@@ -2,13 +2,12 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use tracing::warn;
+use http::StatusCode;
 use vestibule_core::{StoreError, Ticket};
 use vestibule_runtime::{Outcome, Queue};
 
 use super::EndpointRequest;
-use crate::cookies::{cookie, ticket_cookies};
+use crate::cookies::{self, ticket_cookies};
 use crate::error::GateError;
 use crate::respond::finish;
 use crate::state::Gate;
@@ -37,9 +36,7 @@ async fn end_session(gate: &Gate, queue: &Queue, ticket: Ticket, deadline: &Stor
     match deadline.limit(gate.visits.leave(&queue.settings.id, ticket)).await {
         Ok(_) | Err(StoreError::UnknownQueue(_)) => true,
         Err(error) => {
-            if let Some(suppressed) = gate.store_failures.allow() {
-                warn!(queue = %queue.settings.id, %error, suppressed, "a leave did not reach the store");
-            }
+            gate.warn_store_failure(&queue.settings.id, &error, "a leave did not reach the store");
             false
         }
     }
@@ -52,9 +49,7 @@ fn left(request: &EndpointRequest) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let [host_only, plain] = ticket_cookies(queue);
     for name in https.then_some(host_only).into_iter().chain([plain]) {
-        if let Ok(value) = HeaderValue::try_from(cookie(queue, &name, "", 0, https)) {
-            response.headers_mut().append(header::SET_COOKIE, value);
-        }
+        cookies::append(response.headers_mut(), &name, "", 0, queue.settings.cookie_domain.as_deref(), https);
     }
     response
 }

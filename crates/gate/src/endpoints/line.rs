@@ -9,14 +9,16 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::StoreError;
 use vestibule_core::line::LineView;
-use vestibule_runtime::{Outcome, Queue};
+use vestibule_runtime::{Decision, Outcome, Queue};
 
 use super::theme::has_it;
 use super::{EndpointParams, QueryParams, find_queue};
 use crate::compression::{Compression, accepts_gzip, gzip};
+use crate::cors::preflight_response;
 use crate::error::GateError;
 use crate::line_document::LineDocument;
 use crate::request::RequestInfo;
+use crate::respond::finish;
 use crate::state::Gate;
 use crate::visit::StoreDeadline;
 use crate::visit_result::decision;
@@ -32,13 +34,8 @@ pub(crate) async fn line(
     let queue = find_queue(&gate, &info, params.queue.as_deref()).await?;
     let id = &queue.settings.id;
     let read = async {
-        let view = read_line(&gate, &queue).await;
-        if let Err(error) = &view
-            && let Some(suppressed) = gate.store_failures.allow()
-        {
-            tracing::warn!(queue = %id, %error, suppressed, "the line document could not be read");
-        }
-        view.ok()
+        let failed = |error: StoreError| gate.warn_store_failure(id, &error, "the line document could not be read");
+        read_line(&gate, &queue).await.map_err(failed).ok()
     };
     let document = gate
         .line_documents
@@ -97,12 +94,8 @@ fn body(document: &LineDocument, headers: &HeaderMap) -> Response {
 
 /// Answers a preflight: every page may read the document, and compare it with the copy it has.
 pub(crate) async fn preflight() -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("if-none-match"));
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    response.extensions_mut().insert(vestibule_runtime::Decision::without_queue(Outcome::Endpoint));
-    response
+    let (methods, names) = (HeaderValue::from_static("GET, HEAD"), HeaderValue::from_static("if-none-match"));
+    let mut response = preflight_response(methods, names);
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    finish(response, None, Decision::without_queue(Outcome::Endpoint))
 }

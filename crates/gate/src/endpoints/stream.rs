@@ -12,10 +12,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{Method, StatusCode};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
-use tracing::warn;
 use vestibule_core::line::{JoinClient, Mode, VisitAnswer};
 use vestibule_core::{EventStatus, SessionId, Ticket, TicketOrigin, VisitorState, VisitorStatus};
 use vestibule_estimate::WaitRange;
@@ -28,7 +27,7 @@ use crate::lobby::add_number;
 use crate::request::Credential;
 use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
-use crate::streams::StreamPermit;
+use crate::streams::{COMMENT, COMMENT_INTERVAL, StreamPermit, set_event_stream_headers};
 use crate::visit::{StoreAnswer, StoreDeadline, VisitIntent, shown_estimate, store_failed, visit, visit_store};
 use crate::visit_result::{VisitResult, decision};
 use crate::visitor_status::visitor_status;
@@ -37,15 +36,10 @@ use crate::visitor_status::visitor_status;
 const LIFETIME_SHARE: (u32, u32) = (2, 3);
 /// Maximum duration of a stream.
 const LIFETIME_MAX: Duration = Duration::from_mins(4);
-/// A stream that has sent nothing for this long sends a comment, so that proxies do not close it.
-const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
-const COMMENT: &[u8] = b":\n\n";
 /// After how many milliseconds browsers open the next stream.
 const RETRY: std::ops::RangeInclusive<u64> = 500..=1500;
 /// The same when the process stops: another one has to take over all streams.
 const RETRY_AFTER_DRAIN: std::ops::RangeInclusive<u64> = 500..=15_000;
-/// nginx sends a response with this header unbuffered.
-const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let ticket = request.ticket(&gate);
@@ -94,10 +88,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
     let mut response =
         respond(&gate, &info, Answer::new(visit, Reply::Empty(StatusCode::OK)).with_cors(cors_origin)).await;
     *response.body_mut() = stream.into_body();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
-    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    set_event_stream_headers(response.headers_mut());
     response
 }
 
@@ -202,7 +193,7 @@ impl VisitorStream {
                 return Some(event);
             }
             if !self.is_over && self.sent_at.elapsed() >= COMMENT_INTERVAL {
-                return Some(Bytes::from_static(COMMENT));
+                return Some(COMMENT.into());
             }
         }
         None
@@ -235,9 +226,7 @@ impl VisitorStream {
                 (status, Some((answer, wait)))
             }
             Err(error) => {
-                if let Some(suppressed) = gate.store_failures.allow() {
-                    warn!(queue = %self.queue.settings.id, %error, suppressed, "a stream could not be updated");
-                }
+                gate.warn_store_failure(&self.queue.settings.id, &error, "a stream could not be updated");
                 (store_failed(gate, &self.queue, ticket).visitor_status, None)
             }
         };

@@ -22,9 +22,8 @@ use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
 use crate::respond::{finish, respond};
 use crate::state::Gate;
-use crate::visit::{
-    VisitIntent, VisitorRequest, admit_without_recheck, between_events, bypassed, identify_visitor, visit_as,
-};
+use crate::visit::{VisitorRequest, admit_without_recheck, between_events, bypassed, identify_visitor, visit_as};
+use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
 
 /// The queue of a request, and what its rules say.

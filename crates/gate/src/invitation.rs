@@ -12,7 +12,9 @@ use crate::identity::{Identified, identify, identify_again, identity_unavailable
 use crate::invitation_code::PresentedCode;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::visit::{InvitedSession, StoreDeadline, VisitIntent, VisitorRequest, not_visited, visit, visit_line};
+use crate::store_visit::StoreDeadline;
+use crate::visit::{VisitorRequest, not_visited, visit, visit_line};
+use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::VisitResult;
 
 /// What became of a code.

@@ -1,135 +1,27 @@
 //! A visit: one call of the store with the visitor's ticket, and a new ticket from its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use tokio::time::{Instant, timeout_at};
 use tracing::debug;
-use vestibule_core::line::{
-    Identities, JoinClient, LobbyEntry, Mode, ProofCounts, SessionState, Visit, VisitAnswer, VisitKind,
-};
+use vestibule_core::line::{JoinClient, Mode, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
-    JoinStep, LobbyTicket, Micros, PreTicket, SessionId, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
-    VisitorStatus,
+    JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::end_reason::end_reason;
-use crate::identity::{
-    Identified, VerifiedAccount, identify, identify_again, identity_unavailable, return_address, sign_in, take_counts,
-};
+use crate::identity::{Identified, identify, identify_again, identity_unavailable, return_address, sign_in};
 use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
-use crate::pre_tickets::PreTicketOffer;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::two_step::{answer_without_store, offer_after, offer_without_answer};
+use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
+use crate::two_step::{answer_without_store, offer_without_answer};
+use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::{unavailable, visitor_status};
-
-/// What a visit may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VisitIntent {
-    /// An update of a stream reads a session; it does not renew or restore it (rule 18).
-    Read,
-    /// Renews or restores a session, and joins nobody.
-    Renew,
-    /// A page view: a visitor whose ticket does not hold a position joins, under the session that follows from the ticket, or a
-    /// random one.
-    Join,
-    /// The same under this session of the lobby, or a random one if it has ended.
-    JoinAs(InvitedSession),
-    /// Joins under this session of an invitation, or not at all.
-    JoinInvited(InvitedSession),
-    /// The same with a pre-ticket, under its session.
-    Redeem(PreTicket),
-    /// Renews or restores a session, which becomes that of this account.
-    RenewAccount(VerifiedAccount),
-    /// The same, and a visitor whose ticket does not hold a position joins under the session of the account.
-    JoinAccount(VerifiedAccount),
-    /// The same with a pre-ticket.
-    RedeemAccount(PreTicket, VerifiedAccount),
-}
-
-/// A session that is known before it joins, and may join where access is restricted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InvitedSession {
-    pub(crate) session: SessionId,
-    /// The batch of its code.
-    pub(crate) batch: Option<u16>,
-    /// Head start in microseconds.
-    pub(crate) head_start: u64,
-}
-
-impl VisitIntent {
-    /// The id under which the visitor joins if the ticket does not hold a position.
-    fn new_session(self, ticket: Option<&Ticket>) -> Option<SessionId> {
-        let next = |ticket: &Ticket| ticket.session().successor(ticket.signed_at().0);
-        match self {
-            Self::Read | Self::Renew | Self::RenewAccount(_) => None,
-            Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account.session),
-            Self::Join => Some(ticket.map_or_else(SessionId::random, next)),
-            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited.session),
-            Self::Redeem(pre_ticket) => Some(pre_ticket.session()),
-        }
-    }
-
-    /// The session that joins with an invitation, or from the lobby.
-    const fn invited(self) -> Option<InvitedSession> {
-        match self {
-            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited),
-            _ => None,
-        }
-    }
-
-    /// The pre-ticket that is redeemed.
-    const fn pre_ticket(self) -> Option<PreTicket> {
-        match self {
-            Self::Redeem(pre_ticket) | Self::RedeemAccount(pre_ticket, _) => Some(pre_ticket),
-            _ => None,
-        }
-    }
-
-    /// The account that a verified token named.
-    const fn account(self) -> Option<VerifiedAccount> {
-        match self {
-            Self::RenewAccount(account) | Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account),
-            _ => None,
-        }
-    }
-
-    /// Whether a visitor without a position joins, who has neither an invitation nor a pre-ticket.
-    const fn is_join(self) -> bool {
-        matches!(self, Self::Join | Self::JoinAccount(_))
-    }
-
-    /// The same for a visitor with a pre-ticket.
-    const fn redeeming(self, pre_ticket: PreTicket) -> Self {
-        match self {
-            Self::Join => Self::Redeem(pre_ticket),
-            Self::JoinAccount(account) => Self::RedeemAccount(pre_ticket, account),
-            other => other,
-        }
-    }
-}
-
-/// An answer of the store.
-pub(crate) struct StoreAnswer {
-    /// The queue, with the settings that were applied.
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) answer: VisitAnswer,
-    /// The entry of a newcomer to the lobby.
-    lobby_entry: Option<LobbyEntry>,
-    /// The session of the visit that was invited.
-    invited: Option<InvitedSession>,
-    /// The account that was verified for the visit.
-    account: Option<VerifiedAccount>,
-    /// The pre-ticket of a newcomer who did not join.
-    offer: Option<PreTicketOffer>,
-}
 
 /// Admits a fresh ticket of an active session without asking the store (`recheck_after`).
 pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> Option<VisitResult> {
@@ -333,117 +225,6 @@ fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {
     gate.warn_store_failure(&queue.settings.id, error, "store call failed; applying store_failure");
 }
 
-/// Calls the store, and reloads the settings if they have changed.
-pub(crate) async fn visit_store(
-    gate: &Gate,
-    queue: &Arc<Queue>,
-    ticket: Option<&Ticket>,
-    intent: VisitIntent,
-    client: JoinClient,
-    deadline: &StoreDeadline,
-) -> Result<StoreAnswer, StoreError> {
-    let id = &queue.settings.id;
-    let join = intent.new_session(ticket);
-    let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-    let (invited, account) = (intent.invited(), intent.account());
-    let pre_tickets_issued = gate.pre_tickets.take_issued(id);
-    let identities = take_counts(gate, id);
-    let proofs = gate.pre_tickets.take_proofs(id);
-    let visit = Visit {
-        ticket: ticket.cloned(),
-        join,
-        head_start: invited.map(|invited| invited.head_start),
-        read_only: intent == VisitIntent::Read,
-        account: intent.account().map(|account| account.session),
-        identities,
-        client,
-        redeem: intent.pre_ticket(),
-        pre_tickets_issued,
-        proofs,
-        witness,
-    };
-    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(_));
-    let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
-    if let Ok((answer, _)) = &answer {
-        gate.witnesses.served(id, answer);
-    } else {
-        gate.witnesses.failed(id);
-        // If the store has counted them after all, they are counted twice.
-        gate.pre_tickets.add_issued(id, pre_tickets_issued);
-        gate.identities.counts.put_back(id, identities);
-        gate.pre_tickets.add_proofs(id, proofs);
-    }
-    let (answer, lobby_entry) = answer?;
-    gate.clock.observe(answer.now);
-    let offer = offer_after(&queue.settings, &visit, &answer);
-    if answer.revision == queue.settings.line.revision {
-        gate.last_answers.observe(&queue.settings, &answer);
-        gate.pre_tickets.observe(&queue.settings, &answer);
-        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry, invited, account, offer });
-    }
-    let current = match deadline.limit(gate.directory.reload(id)).await {
-        Ok(current) => current,
-        Err(error) => {
-            gate.warn_store_failure(id, &error, "changed settings could not be loaded; using the previous ones");
-            None
-        }
-    };
-    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, account, offer })
-}
-
-/// The time limit of all store calls of a request together.
-pub(crate) struct StoreDeadline {
-    started: Instant,
-    at: Instant,
-}
-
-impl StoreDeadline {
-    /// Starts now.
-    pub(crate) fn of(gate: &Gate) -> Self {
-        let started = Instant::now();
-        Self { started, at: started + gate.store_timeout }
-    }
-
-    /// Time since the first store call.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// Cancels a store call at the deadline. Not an `async fn`, which would hold the call twice.
-    pub(crate) fn limit<T>(
-        &self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> impl Future<Output = Result<T, StoreError>> {
-        let late = |_| Err(StoreError::Unavailable("no answer within the time of the request".to_owned()));
-        timeout_at(self.at, call).map(move |in_time| in_time.unwrap_or_else(late))
-    }
-}
-
-/// Calls the store, and again if the queue is missing in the store or, with `retries`, the session that would join has ended.
-async fn call_store(
-    gate: &Gate,
-    queue: &Arc<Queue>,
-    mut visit: Visit,
-    retries: bool,
-) -> Result<(VisitAnswer, Option<LobbyEntry>), StoreError> {
-    let id = &queue.settings.id;
-    let mut answer = gate.visits.visit(id, visit.clone()).await;
-    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
-        // The visit may have waited for its batch since before the last answer of the lost state.
-        visit.witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-        answer = gate.visits.visit(id, visit.clone()).await;
-    }
-    let answer = answer?;
-    let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
-    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() || !retries {
-        return Ok((answer, answer.lobby_entry(&visit)));
-    }
-    (visit.join, visit.head_start) = (Some(SessionId::random()), None);
-    (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
-    let answer = gate.visits.visit(id, visit.clone()).await?;
-    Ok((answer, answer.lobby_entry(&visit)))
-}
-
 fn from_store_answer(
     gate: &Gate,
     found: StoreAnswer,
@@ -572,28 +353,4 @@ pub(crate) fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Tick
     let visitor_status = VisitorStatus { state, ..visitor_status };
     let result = VisitResult::new(queue.clone(), visitor_status, now, Outcome::Unavailable);
     VisitResult { passes, known: ticket.is_some(), ..result }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::sleep;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn store_calls_of_a_request_share_one_deadline() {
-        let (started, timeout) = (Instant::now(), Duration::from_millis(250));
-        let deadline = StoreDeadline { started, at: started + timeout };
-        let mut answers = 0;
-        let call = async || {
-            sleep(Duration::from_millis(100)).await;
-            Ok(())
-        };
-        while deadline.limit(call()).await.is_ok() {
-            answers += 1;
-        }
-        assert_eq!((answers, started.elapsed()), (2, timeout), "the third call ends with the time of the request");
-        assert!(deadline.limit(call()).await.is_err());
-        assert_eq!(started.elapsed(), timeout, "a later call does not wait");
-    }
 }

@@ -8,7 +8,7 @@ use vestibule_runtime::Outcome;
 use super::EndpointRequest;
 use crate::respond::finish;
 use crate::state::Gate;
-use crate::visit::StoreDeadline;
+use crate::store_visit::StoreDeadline;
 use crate::visit_result::decision;
 
 pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> Response {

@@ -25,7 +25,8 @@ use crate::page::JOB_POLL_SECONDS;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::visit;
+use crate::visit_intent::VisitIntent;
 
 /// A job that a visitor may follow.
 pub(super) struct VisibleJob {

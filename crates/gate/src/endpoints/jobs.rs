@@ -26,7 +26,8 @@ use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::visit;
+use crate::visit_intent::VisitIntent;
 use crate::visit_result::VisitResult;
 
 /// The content type of a payload that was a form.

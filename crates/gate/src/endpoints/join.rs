@@ -19,7 +19,8 @@ use crate::error::GateError;
 use crate::request::Credential;
 use crate::respond::{finish, respond};
 use crate::state::Gate;
-use crate::visit::{VisitIntent, VisitorRequest, identify_visitor, visit_as};
+use crate::visit::{VisitorRequest, identify_visitor, visit_as};
+use crate::visit_intent::VisitIntent;
 use crate::visit_result::decision;
 
 /// Maximum size of a body in bytes. A proof has about 900.

@@ -9,7 +9,8 @@ use super::EndpointRequest;
 use crate::answer::{Answer, PassDelivery, Reply};
 use crate::respond::respond;
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::visit;
+use crate::visit_intent::VisitIntent;
 
 /// A pass is valid for a minute at most, so every keepalive renews the cookie of an origin that is not behind the gate.
 pub(crate) async fn keepalive(State(gate): State<Gate>, request: EndpointRequest) -> Response {

@@ -11,7 +11,7 @@ use crate::cookies::{self, ticket_cookies};
 use crate::error::GateError;
 use crate::respond::finish;
 use crate::state::Gate;
-use crate::visit::StoreDeadline;
+use crate::store_visit::StoreDeadline;
 use crate::visit_result::decision;
 
 pub(crate) async fn leave(State(gate): State<Gate>, request: EndpointRequest) -> Response {

@@ -20,7 +20,7 @@ use crate::line_document::LineDocument;
 use crate::request::RequestInfo;
 use crate::respond::finish;
 use crate::state::Gate;
-use crate::visit::StoreDeadline;
+use crate::store_visit::StoreDeadline;
 use crate::visit_result::decision;
 
 /// Caches serve it for two seconds, and longer while they fetch another one or the gate fails.

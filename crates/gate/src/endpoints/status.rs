@@ -11,7 +11,8 @@ use crate::client::join_client;
 use crate::invitation::visit_by_header;
 use crate::respond::respond;
 use crate::state::Gate;
-use crate::visit::{VisitIntent, VisitorRequest, identify_visitor, visit_as};
+use crate::visit::{VisitorRequest, identify_visitor, visit_as};
+use crate::visit_intent::VisitIntent;
 
 pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let (credential, identified) = identify_visitor(&gate, &request.info, &request.queue, true).await;

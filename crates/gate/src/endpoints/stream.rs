@@ -27,8 +27,10 @@ use crate::lobby::add_number;
 use crate::request::Credential;
 use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
+use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
 use crate::streams::{COMMENT, COMMENT_INTERVAL, StreamPermit, set_event_stream_headers};
-use crate::visit::{StoreAnswer, StoreDeadline, VisitIntent, shown_estimate, store_failed, visit, visit_store};
+use crate::visit::{shown_estimate, store_failed, visit};
+use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
 use crate::visitor_status::visitor_status;
 

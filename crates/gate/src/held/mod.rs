@@ -29,7 +29,8 @@ use crate::handover::hand_over;
 use crate::request::{Credential, RequestInfo};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::visit::{VisitIntent, visit};
+use crate::visit::visit;
+use crate::visit_intent::VisitIntent;
 use crate::visit_result::VisitResult;
 
 /// Maximum time for the body of an order.

@@ -1,0 +1,166 @@
+//! The store call of a visit, within the time limit of its request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, timeout_at};
+use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, ProofCounts, Visit, VisitAnswer, VisitKind};
+use vestibule_core::{SessionId, StoreError, Ticket};
+use vestibule_runtime::Queue;
+
+use crate::identity::{VerifiedAccount, take_counts};
+use crate::pre_tickets::PreTicketOffer;
+use crate::state::Gate;
+use crate::two_step::offer_after;
+use crate::visit_intent::{InvitedSession, VisitIntent};
+
+/// An answer of the store.
+pub(crate) struct StoreAnswer {
+    /// The queue, with the settings that were applied.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) answer: VisitAnswer,
+    /// The entry of a newcomer to the lobby.
+    pub(crate) lobby_entry: Option<LobbyEntry>,
+    /// The session of the visit that was invited.
+    pub(crate) invited: Option<InvitedSession>,
+    /// The account that was verified for the visit.
+    pub(crate) account: Option<VerifiedAccount>,
+    /// The pre-ticket of a newcomer who did not join.
+    pub(crate) offer: Option<PreTicketOffer>,
+}
+
+/// Calls the store, and reloads the settings if they have changed.
+pub(crate) async fn visit_store(
+    gate: &Gate,
+    queue: &Arc<Queue>,
+    ticket: Option<&Ticket>,
+    intent: VisitIntent,
+    client: JoinClient,
+    deadline: &StoreDeadline,
+) -> Result<StoreAnswer, StoreError> {
+    let id = &queue.settings.id;
+    let join = intent.new_session(ticket);
+    let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
+    let (invited, account) = (intent.invited(), intent.account());
+    let pre_tickets_issued = gate.pre_tickets.take_issued(id);
+    let identities = take_counts(gate, id);
+    let proofs = gate.pre_tickets.take_proofs(id);
+    let visit = Visit {
+        ticket: ticket.cloned(),
+        join,
+        head_start: invited.map(|invited| invited.head_start),
+        read_only: intent == VisitIntent::Read,
+        account: intent.account().map(|account| account.session),
+        identities,
+        client,
+        redeem: intent.pre_ticket(),
+        pre_tickets_issued,
+        proofs,
+        witness,
+    };
+    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(_));
+    let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
+    if let Ok((answer, _)) = &answer {
+        gate.witnesses.served(id, answer);
+    } else {
+        gate.witnesses.failed(id);
+        // If the store has counted them after all, they are counted twice.
+        gate.pre_tickets.add_issued(id, pre_tickets_issued);
+        gate.identities.counts.put_back(id, identities);
+        gate.pre_tickets.add_proofs(id, proofs);
+    }
+    let (answer, lobby_entry) = answer?;
+    gate.clock.observe(answer.now);
+    let offer = offer_after(&queue.settings, &visit, &answer);
+    if answer.revision == queue.settings.line.revision {
+        gate.last_answers.observe(&queue.settings, &answer);
+        gate.pre_tickets.observe(&queue.settings, &answer);
+        return Ok(StoreAnswer { queue: queue.clone(), answer, lobby_entry, invited, account, offer });
+    }
+    let current = match deadline.limit(gate.directory.reload(id)).await {
+        Ok(current) => current,
+        Err(error) => {
+            gate.warn_store_failure(id, &error, "changed settings could not be loaded; using the previous ones");
+            None
+        }
+    };
+    Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, account, offer })
+}
+
+/// Calls the store, and again if the queue is missing in the store or, with `retries`, the session that would join has ended.
+async fn call_store(
+    gate: &Gate,
+    queue: &Arc<Queue>,
+    mut visit: Visit,
+    retries: bool,
+) -> Result<(VisitAnswer, Option<LobbyEntry>), StoreError> {
+    let id = &queue.settings.id;
+    let mut answer = gate.visits.visit(id, visit.clone()).await;
+    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
+        // The visit may have waited for its batch since before the last answer of the lost state.
+        visit.witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
+        answer = gate.visits.visit(id, visit.clone()).await;
+    }
+    let answer = answer?;
+    let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
+    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() || !retries {
+        return Ok((answer, answer.lobby_entry(&visit)));
+    }
+    (visit.join, visit.head_start) = (Some(SessionId::random()), None);
+    (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
+    let answer = gate.visits.visit(id, visit.clone()).await?;
+    Ok((answer, answer.lobby_entry(&visit)))
+}
+
+/// The time limit of all store calls of a request together.
+pub(crate) struct StoreDeadline {
+    started: Instant,
+    at: Instant,
+}
+
+impl StoreDeadline {
+    /// Starts now.
+    pub(crate) fn of(gate: &Gate) -> Self {
+        let started = Instant::now();
+        Self { started, at: started + gate.store_timeout }
+    }
+
+    /// Time since the first store call.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Cancels a store call at the deadline. Not an `async fn`, which would hold the call twice.
+    pub(crate) fn limit<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        let late = |_| Err(StoreError::Unavailable("no answer within the time of the request".to_owned()));
+        timeout_at(self.at, call).map(move |in_time| in_time.unwrap_or_else(late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn store_calls_of_a_request_share_one_deadline() {
+        let (started, timeout) = (Instant::now(), Duration::from_millis(250));
+        let deadline = StoreDeadline { started, at: started + timeout };
+        let mut answers = 0;
+        let call = async || {
+            sleep(Duration::from_millis(100)).await;
+            Ok(())
+        };
+        while deadline.limit(call()).await.is_ok() {
+            answers += 1;
+        }
+        assert_eq!((answers, started.elapsed()), (2, timeout), "the third call ends with the time of the request");
+        assert!(deadline.limit(call()).await.is_err());
+        assert_eq!(started.elapsed(), timeout, "a later call does not wait");
+    }
+}

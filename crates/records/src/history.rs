@@ -25,6 +25,8 @@ pub enum Step {
     FiveMinutes,
 }
 
+vestibule_core::word_field!(Step { Minute = "minute", FiveMinutes = "five_minutes" });
+
 impl Step {
     /// All steps.
     pub const ALL: [Self; 2] = [Self::Minute, Self::FiveMinutes];

@@ -264,11 +264,8 @@ impl JobBackend for RedisJobs {
         job: JobId,
         resolution: Resolution,
     ) -> Result<bool, JobBackendError> {
-        let word = match resolution {
-            Resolution::Placed => "placed",
-            Resolution::NotPlaced => "not_placed",
-        };
-        let mut reply = self.run(settings, &functions().resolve_job, [id(job), text(word)], Retry::Safe).await?;
+        let arguments = [id(job), text(resolution.as_str())];
+        let mut reply = self.run(settings, &functions().resolve_job, arguments, Retry::Safe).await?;
         reply.flag().map_err(error)
     }
 

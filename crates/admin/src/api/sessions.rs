@@ -14,7 +14,7 @@ use vestibule_core::line::{
     ListedSession, LocatedSession, PAGE_MAX, PAGE_SKIP_MAX, PageStart, Removed, SessionList, SessionLocation,
 };
 use vestibule_core::settings::{FieldWording, Settings};
-use vestibule_core::{Message, Micros, QueueId, SessionId, VisitorCode, fields, support_code, word_field};
+use vestibule_core::{Message, Micros, QueueId, SessionId, VisitorCode, fields, support_code};
 
 use crate::access::Principal;
 use crate::api::actions::no_draw_in_progress;
@@ -148,21 +148,11 @@ impl Field for From {
     }
 }
 
-/// The sessions to list.
-#[derive(Clone, Copy)]
-enum ListedState {
-    Waiting,
-    Active,
-    Ended,
-}
-
-word_field!(ListedState { Waiting = "waiting", Active = "active", Ended = "ended" });
-
 fields! {
     /// A page of a list of sessions.
     pub(crate) struct SessionsQuery {
         /// The sessions to list.
-        state: ListedState = ListedState::Waiting,
+        state: SessionList = SessionList::Waiting,
         /// `next` of the previous page.
         from: From = PageStart::default(),
         /// Maximum number of results.
@@ -186,17 +176,12 @@ pub(crate) async fn list_sessions(
     Segments(id): Segments<String>,
 ) -> Result<Json<SessionPageView>, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
-    let list = match state {
-        ListedState::Waiting => SessionList::Waiting,
-        ListedState::Active => SessionList::Active,
-        ListedState::Ended => SessionList::Ended,
-    };
-    let page = admin.store.page(&settings.id, list, from, limit as usize).await?;
+    let page = admin.store.page(&settings.id, state, from, limit as usize).await?;
     let next = page.next.map(|next| match next.skip {
         0 => next.at.0.to_string(),
         skip => format!("{}-{skip}", next.at.0),
     });
-    let sessions = page.entries.into_iter().map(|entry| SessionEntry::of(&admin, &settings, list, entry)).collect();
+    let sessions = page.entries.into_iter().map(|entry| SessionEntry::of(&admin, &settings, state, entry)).collect();
     Ok(Json(SessionPageView { sessions, next }))
 }
 

@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, Omissible};
 use vestibule_core::line::QUOTA_MAX;
-use vestibule_core::{Micros, fields, word_field};
+use vestibule_core::{Micros, fields};
 use vestibule_records::history::{Sample, Step, samples};
 
 use crate::access::Principal;
@@ -138,20 +138,11 @@ pub(crate) struct QueueHistory {
     points: Vec<[Option<u64>; 8]>,
 }
 
-/// The time between two samples.
-#[derive(Clone, Copy)]
-enum HistoryStep {
-    Minute,
-    FiveMinutes,
-}
-
-word_field!(HistoryStep { Minute = "minute", FiveMinutes = "five_minutes" });
-
 fields! {
     /// The part of a history.
     pub(crate) struct HistoryQuery {
         /// Time between two samples: a minute, for the last day, or five minutes, for the last 30 days.
-        step: HistoryStep = HistoryStep::Minute,
+        step: Step = Step::Minute,
         /// Start time in seconds since 1970.
         from: Bounded<0, { 1 << 40 }> = 0,
         /// Format of the response.
@@ -174,13 +165,10 @@ pub(crate) async fn get_queue_history(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
-    let step = match query.step {
-        HistoryStep::Minute => Step::Minute,
-        HistoryStep::FiveMinutes => Step::FiveMinutes,
-    };
-    let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(query.from)).await?;
+    let HistoryQuery { step, from, format } = query;
+    let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(from)).await?;
     let points: Vec<_> = samples.iter().map(point).collect();
-    if query.format == TableFormat::Csv {
+    if format == TableFormat::Csv {
         let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
         return Ok(csv_file(settings.id.as_str(), COLUMNS, points.into_iter().map(|point| point.map(text))));
     }

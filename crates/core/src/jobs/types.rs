@@ -374,6 +374,8 @@ pub enum Resolution {
     NotPlaced,
 }
 
+crate::word_field!(Resolution { Placed = "placed", NotPlaced = "not_placed" });
+
 /// What became of a job to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Canceled {

@@ -377,6 +377,8 @@ pub enum SessionList {
     Ended,
 }
 
+crate::word_field!(SessionList { Waiting = "waiting", Active = "active", Ended = "ended" });
+
 /// One entry of a list of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedSession {

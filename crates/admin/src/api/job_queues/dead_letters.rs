@@ -14,7 +14,7 @@ use vestibule_core::fields::{Bounded, Flag, List, Omissible, Text};
 use vestibule_core::jobs::{
     DeadLetterPosition, Detail, JOB_BATCH, JobId, JobQueueSettings, JobState, JobTargetKind, JobView, Resolution,
 };
-use vestibule_core::{Micros, fields, word_field};
+use vestibule_core::{Micros, fields};
 use vestibule_runtime::JobQueues;
 
 use super::service::{audit, find_editable};
@@ -248,20 +248,11 @@ async fn replay_all(job_queues: &JobQueues, settings: &JobQueueSettings, done: &
     }
 }
 
-/// What became of a held order, as its shop knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OrderOutcome {
-    Placed,
-    NotPlaced,
-}
-
-word_field!(OrderOutcome { Placed = "placed", NotPlaced = "not_placed" });
-
 fields! {
     /// What became of a held order whose outcome is unknown.
     pub(crate) struct OrderResolution {
         /// `placed`: the shop has processed the order. `not_placed`: it has not, and the visitor can submit it again.
-        outcome: OrderOutcome,
+        outcome: Resolution,
     }
 }
 
@@ -284,13 +275,9 @@ pub(crate) async fn resolve_dead_letter(
 ) -> Result<StatusCode, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
     let job = parsed(&job)?;
-    let resolution = match outcome {
-        OrderOutcome::Placed => Resolution::Placed,
-        OrderOutcome::NotPlaced => Resolution::NotPlaced,
-    };
     let event = audit(&principal, "job_queue.resolve_order", &cached.settings);
     let event = event.with("job", job.to_string()).with("outcome", outcome.as_str());
-    match job_queues.backend().resolve(&cached.settings, job, resolution).await {
+    match job_queues.backend().resolve(&cached.settings, job, outcome).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),
         Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),

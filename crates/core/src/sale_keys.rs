@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::draw::hmac;
-use crate::{EventId, KeyError, KeyList, QueueId, SALE_KEY_LEN};
+use crate::fields::FieldWording;
+use crate::{EventId, KeyError, KeyList, Message, QueueId, SALE_KEY_LEN};
 
 /// Digits that are added to the salt of a new draw.
 pub(crate) const ADDED_SALT_LEN: usize = 16;
@@ -34,6 +35,20 @@ impl SaleKeys {
     /// The ids of the keys. New events use the first one.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// The id of the key of an event or a batch: the given one, that which is stored, or the first. Also whether it may be used: it
+    /// is known here, or it stays as it is stored.
+    pub(crate) fn choose(&self, given: Option<String>, stored: Option<&str>) -> (Option<String>, bool) {
+        let key = given.or_else(|| stored.map(str::to_owned)).or_else(|| self.ids().next().map(str::to_owned));
+        let may_be_used = key.as_deref().is_some_and(|key| self.key(key).is_some() || stored == Some(key));
+        (key, may_be_used)
+    }
+
+    /// The fault of a key that may not be used; `none` if there are no keys.
+    pub(crate) fn unknown(&self, none: FieldWording) -> Message {
+        let known: Vec<&str> = self.ids().collect();
+        if known.is_empty() { none.into() } else { FieldWording::UnknownSaleKey.with("known", known.join(", ")) }
     }
 
     /// The key with this id.

@@ -1,7 +1,6 @@
 //! Where the jobs of a job queue go.
 
 use std::fmt;
-use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -11,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Message;
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, ObjectReader, Omissible, Reader};
-use crate::settings::{AbsoluteUrl, Origin};
+use crate::settings::url_kind;
 
 /// How a written signing secret begins, as Standard Webhooks says.
 const SECRET_PREFIX: &str = "whsec_";
@@ -65,32 +64,9 @@ fn check_target(target: &mut JobTarget, object: &mut ObjectReader<'_>) {
     }
 }
 
-/// The address of a handler.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandlerUrl(AbsoluteUrl);
-
-crate::text_field! { HandlerUrl: W::HandlerUrl, { "maxLength": 1024 }; }
-
-impl HandlerUrl {
-    /// Its origin.
-    #[must_use]
-    pub const fn origin(&self) -> &Origin {
-        self.0.origin()
-    }
-}
-
-impl FromStr for HandlerUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().map(Self)
-    }
-}
-
-impl fmt::Display for HandlerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+url_kind! {
+    /// The address of a handler.
+    HandlerUrl: W::HandlerUrl;
 }
 
 /// The secret that signs the calls of a handler.

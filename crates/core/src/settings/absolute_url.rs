@@ -5,6 +5,45 @@ use std::str::FromStr;
 
 use super::origin::Origin;
 
+/// Defines a kind of [`AbsoluteUrl`] for a field: what is accepted, and an additional check of URL and text.
+macro_rules! url_kind {
+    ($($(#[$doc:meta])* $name:ident: $expected:expr $(, $check:path)?;)+) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name($crate::settings::AbsoluteUrl);
+
+        $crate::text_field! { $name: $expected, { "maxLength": 1024 }; }
+
+        impl $name {
+            /// Its origin.
+            #[must_use]
+            pub const fn origin(&self) -> &$crate::settings::Origin {
+                self.0.origin()
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = ();
+
+            fn from_str(text: &str) -> Result<Self, ()> {
+                let url: $crate::settings::AbsoluteUrl = text.parse()?;
+                $(if !$check(&url, text) {
+                    return Err(());
+                })?
+                Ok(Self(url))
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+ };
+}
+
+pub(crate) use url_kind;
+
 /// Maximum length of a URL in bytes.
 const URL_MAX: usize = 1024;
 

@@ -9,25 +9,20 @@ use crate::sale_keys::ADDED_SALT_LEN;
 use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
 
 impl Event {
-    /// Completes the salt and the key of a draw from the stored event, or for a new one.
-    fn complete_draw(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> Result<(), W> {
+    /// Completes the salt and the key of a draw from the stored event, or for a new one; `false` if the key may not be used.
+    fn complete_draw(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> bool {
         if self.order != EventOrder::Draw {
-            return Ok(());
+            return true;
         }
-        let from_before = |field: fn(&Self) -> &Option<String>| before.and_then(|before| field(before).clone());
-        let (given, held) = (self.salt.take(), from_before(|it| &it.salt));
+        let (given, held) = (self.salt.take(), before.and_then(|before| before.salt.clone()));
         self.salt = match (given, held) {
             (None, Some(held)) => Some(held),
             (Some(given), Some(held)) if salts.is_from(&given, &held) => Some(held),
             (given, _) => Some(salts.of_new(self, given, keys)),
         };
-        let named = self.key.take().or_else(|| from_before(|it| &it.key));
-        let key = named.or_else(|| keys.ids().next().map(str::to_owned));
-        let is_known = key.as_deref().is_some_and(|key| keys.ids().any(|known| known == key));
-        // A process that does not know the key can leave an event as it is.
-        let is_kept = before.is_some_and(|before| before.key == key);
+        let (key, may_be_used) = keys.choose(self.key.take(), before.and_then(|before| before.key.as_deref()));
         self.key = key;
-        if is_known || is_kept && self.key.is_some() { Ok(()) } else { Err(W::UnknownSaleKey) }
+        may_be_used
     }
 }
 
@@ -96,10 +91,8 @@ pub fn complete_draws(
         if let Err(field) = event.complete_beacon(held) {
             errors.push(FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer));
         }
-        if let Err(fault) = event.complete_draw(held, &salts, keys) {
-            let known: Vec<&str> = keys.ids().collect();
-            let fault = if known.is_empty() { W::NoSaleKeys.into() } else { fault.with("known", known.join(", ")) };
-            errors.push(FieldError::new(format!("events[{index}].key"), fault));
+        if !event.complete_draw(held, &salts, keys) {
+            errors.push(FieldError::new(format!("events[{index}].key"), keys.unknown(W::NoSaleKeys)));
         }
     }
     rules.events = Events(events.into());

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::absolute_url::AbsoluteUrl;
-use super::origin::Origin;
+use super::absolute_url::{AbsoluteUrl, url_kind};
 use super::{KeyId, ValueText};
 use crate::fields::FieldWording as W;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -183,70 +182,25 @@ impl fmt::Display for IdentitySource {
     }
 }
 
-/// An address from which keys are fetched: over https, or over http from this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpsUrl(AbsoluteUrl);
-
-/// The address of a page on which visitors sign in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignInUrl(AbsoluteUrl);
-
-crate::text_field! {
-    HttpsUrl: W::HttpsUrl, { "maxLength": 1024 };
-    SignInUrl: W::SignInUrl, { "maxLength": 1024 };
+url_kind! {
+    /// An address from which keys are fetched: over https, or over http from this machine.
+    HttpsUrl: W::HttpsUrl, may_serve_keys;
+    /// The address of a page on which visitors sign in.
+    SignInUrl: W::SignInUrl;
 }
 
-impl HttpsUrl {
-    /// Its origin.
-    #[must_use]
-    pub const fn origin(&self) -> &Origin {
-        self.0.origin()
-    }
+fn may_serve_keys(url: &AbsoluteUrl, text: &str) -> bool {
+    let is_plain = !text.contains(['{', '}']);
+    let is_safe = url.origin().is_https() || url.origin().names_this_machine();
+    is_safe && is_plain
 }
 
 impl SignInUrl {
-    /// Its origin.
-    #[must_use]
-    pub const fn origin(&self) -> &Origin {
-        self.0.origin()
-    }
-
     /// The address for a visitor who returns to `address` afterwards.
     #[must_use]
     pub fn returning_to(&self, address: &str) -> String {
         let encoded = percent_encoding::utf8_percent_encode(address, percent_encoding::NON_ALPHANUMERIC);
         self.0.to_string().replace(RETURN_GAP, &encoded.to_string())
-    }
-}
-
-impl FromStr for HttpsUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let url: AbsoluteUrl = text.parse()?;
-        let is_plain = !text.contains(['{', '}']);
-        let is_safe = url.origin().is_https() || url.origin().names_this_machine();
-        if is_safe && is_plain { Ok(Self(url)) } else { Err(()) }
-    }
-}
-
-impl FromStr for SignInUrl {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().map(Self)
-    }
-}
-
-impl fmt::Display for HttpsUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for SignInUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

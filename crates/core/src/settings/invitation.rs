@@ -113,20 +113,11 @@ pub fn complete_invitations(
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, batch) in batches.iter_mut().enumerate() {
-        let held = before.iter().find(|held| held.number == batch.number).and_then(|held| held.key.clone());
-        let key = batch.key.take().or_else(|| held.clone()).or_else(|| keys.ids().next().map(str::to_owned));
-        let is_known = key.as_deref().is_some_and(|key| keys.ids().any(|known| known == key));
-        // A process that does not know the key can leave a batch as it is.
-        let is_kept = key.is_some() && key == held;
+        let held = before.iter().find(|held| held.number == batch.number).and_then(|held| held.key.as_deref());
+        let (key, may_be_used) = keys.choose(batch.key.take(), held);
         batch.key = key;
-        if !is_known && !is_kept {
-            let known: Vec<&str> = keys.ids().collect();
-            let fault = if known.is_empty() {
-                W::NoSaleKeysToInvite.into()
-            } else {
-                W::UnknownSaleKey.with("known", known.join(", "))
-            };
-            errors.push(FieldError::new(format!("invitations[{index}].key"), fault));
+        if !may_be_used {
+            errors.push(FieldError::new(format!("invitations[{index}].key"), keys.unknown(W::NoSaleKeysToInvite)));
         }
     }
     errors

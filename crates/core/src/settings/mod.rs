@@ -31,7 +31,7 @@ mod tenant;
 mod trusted_headers;
 mod value_text;
 
-pub(crate) use absolute_url::AbsoluteUrl;
+pub(crate) use absolute_url::{AbsoluteUrl, url_kind};
 pub use beacon::{
     BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
 };

@@ -8,12 +8,11 @@ use axum::response::{Html, IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use rust_embed::{Embed, EmbeddedFile};
-use vestibule_core::QueueId;
 use vestibule_core::settings::HostPattern;
+use vestibule_core::{QueueId, hex};
 
 use crate::problem::Problem;
 use crate::response_headers::FramedBySites;
-use crate::secret::hex;
 use crate::state::Admin;
 
 /// The built dashboard; empty without the feature `dashboard`, and in a debug build before `make dashboard`.

@@ -1,11 +1,10 @@
 //! Random secrets and their hashes.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
+use vestibule_core::hex;
 
 /// Bytes of a secret.
 const SECRET_BYTES: usize = 32;
@@ -16,14 +15,6 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     #[expect(clippy::expect_used, reason = "a system without randomness can't give out secrets, and must not try")]
     getrandom::fill(&mut bytes).expect("the system has randomness");
     bytes
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// `N` random bytes in hexadecimal digits: a name, not a secret.

@@ -230,6 +230,12 @@ macro_rules! word_field {
     };
 }
 
+/// The errors of several fields, in one line.
+#[must_use]
+pub fn joined(errors: &[FieldError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 /// What a field accepts that accepts a few words.
 #[must_use]
 pub fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> Message {

@@ -11,7 +11,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::draw::{Hex32, hmac, verify_start};
+use crate::draw::{hmac, verify_start};
+use crate::hex::Hex32;
 use crate::settings::{InvitationBatch, Settings};
 use crate::support_code::{self, GROUP};
 use crate::{MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};

@@ -31,6 +31,7 @@ pub mod cookie;
 mod difficulty;
 mod draw;
 pub mod fields;
+mod hex;
 mod id;
 pub mod identity;
 mod invitation;
@@ -54,8 +55,9 @@ pub use difficulty::{
     ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, DIFFICULTY_MAX, JoinLoad, NETWORK_SHARE, ProofMode, RATE_FACTOR_MAX,
     SHARED_PART, SUSPICIOUS_MIN, difficulty,
 };
-pub use draw::{Draw, DrawNumber, DrawTerms, Hex32, NotHex32};
+pub use draw::{Draw, DrawNumber, DrawTerms};
 pub use fields::FieldError;
+pub use hex::{Hex32, NotHex32, hex};
 pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, ScheduleId, SessionId, TenantId, ThemeId};
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
 pub use join_counters::{

@@ -6,6 +6,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_core::NetworkClass;
+use vestibule_core::fields::joined;
 use vestibule_core::settings::{
     Mode, OnFailure, RequestAttributes, Route, RuleAction, Settings, TrustedHeaders, class_of, decide, hold_of,
     parse_settings_document, untrusted_headers,
@@ -243,10 +244,7 @@ fn source_can_be_a_list_of_networks() {
 
 #[test]
 fn rule_that_classifies_needs_a_header_and_no_path() {
-    let errors = |rule: Value| {
-        let errors = Settings::from_value(&with("rules", json!([rule]))).unwrap_err();
-        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    };
+    let errors = |rule: Value| joined(&Settings::from_value(&with("rules", json!([rule]))).unwrap_err());
     assert_eq!(
         errors(json!({ "action": "block", "source": "203.0.113.0/24" })),
         "rules[0].header: is required: \"block\", \"challenge\" and \"trust\" classify clients by a header of \

@@ -18,6 +18,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower::Service;
 
+use crate::causes::causes;
+
 type Cause = Box<dyn Error + Send + Sync>;
 type Resolve = Arc<dyn Fn(Name) -> Pending<Vec<SocketAddr>> + Send + Sync>;
 type Pending<T> = Pin<Box<dyn Future<Output = Result<T, Cause>> + Send>>;
@@ -60,8 +62,7 @@ impl AddressRefused {
     /// This error, if it caused another one.
     #[must_use]
     pub fn cause_of(error: &(dyn Error + 'static)) -> Option<Self> {
-        let mut causes = std::iter::successors(Some(error), |error: &&_| (*error).source());
-        causes.find_map(|cause| cause.downcast_ref::<Self>().copied())
+        causes(error).find_map(|cause| cause.downcast_ref::<Self>().copied())
     }
 }
 

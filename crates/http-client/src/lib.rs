@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod causes;
 mod checked_connector;
 
 use std::error::Error;
@@ -16,6 +17,9 @@ use rustls::RootCertStore;
 use tokio::time::timeout;
 pub use vestibule_tls::TlsError;
 
+use causes::root_cause;
+
+pub use causes::{causes, with_causes};
 pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, ConnectOptions};
 
 /// Settings of a client.
@@ -186,15 +190,6 @@ impl ResponseBody {
         }
         Ok(None)
     }
-}
-
-/// The innermost cause of an error, which says what the layers around it do not: "connection refused".
-fn root_cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause
 }
 
 #[cfg(test)]

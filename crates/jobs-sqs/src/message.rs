@@ -1,7 +1,5 @@
 //! The messages that carry jobs. Fields that this version does not know are ignored.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use vestibule_core::jobs::{
     DeduplicationId, JobGroupId, JobId, JobParams, JobQueueId, JobQueueSettings, JobView, NewJob, Payload,
 };
-use vestibule_core::{Micros, SessionId, TenantId};
+use vestibule_core::{Micros, SessionId, TenantId, hex};
 use vestibule_store_redis::MessageId;
 
 /// SQS allows a message group and a deduplication ID of at most this many characters.
@@ -114,10 +112,7 @@ fn shortened(name: String) -> String {
     if name.len() <= NAME_MAX {
         return name;
     }
-    Sha256::digest(name).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(name))
 }
 
 /// A message that SQS has delivered.

@@ -14,9 +14,7 @@ use rustls::ClientConfig;
 use tokio::{net::TcpStream, time::timeout};
 use tower::Service;
 use vestibule_core::settings::Reach;
-use vestibule_http_client::{AddressCheck, CheckedConnector, ConnectOptions};
-
-use crate::error::chain;
+use vestibule_http_client::{AddressCheck, CheckedConnector, ConnectOptions, causes};
 
 /// Interval of TCP keepalive probes, so that a connection to an origin that is gone is closed.
 const KEEPALIVE: Duration = Duration::from_mins(1);
@@ -62,6 +60,6 @@ pub(super) struct ConnectTimeout;
 impl ConnectTimeout {
     /// Whether this caused the error of a request.
     pub(super) fn caused(error: &(dyn Error + 'static)) -> bool {
-        chain(error).any(<dyn Error>::is::<Self>)
+        causes(error).any(<dyn Error>::is::<Self>)
     }
 }

@@ -56,12 +56,3 @@ impl Failure {
         Self { kind, cause: cause.into() }
     }
 }
-
-/// An error and its sources on one line.
-pub(super) fn causes(error: &(dyn Error + 'static)) -> String {
-    chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-pub(super) fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}

@@ -10,10 +10,11 @@ use hyper_util::client::legacy::{self, connect::capture_connection};
 use tokio::time::timeout_at;
 use vestibule_core::settings::Reach;
 
+use vestibule_http_client::with_causes;
 use vestibule_tls::TlsError;
 
 use crate::connector::ConnectTimeout;
-use crate::error::{Failure, ProxyError, causes};
+use crate::error::{Failure, ProxyError};
 use crate::forwarded::Forwarded;
 use crate::headers;
 use crate::limits::ProxyLimits;
@@ -167,7 +168,7 @@ impl Exchange {
 
     fn log(&self, failure: Failure) -> ProxyError {
         let Failure { kind, cause } = failure;
-        let (origin, cause) = (&*self.origin, causes(&*cause));
+        let (origin, cause) = (&*self.origin, with_causes(&*cause));
         if kind.is_client_error() {
             tracing::debug!(origin, cause, "{kind}");
         } else {

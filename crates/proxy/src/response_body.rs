@@ -10,8 +10,9 @@ use std::{
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
+use vestibule_http_client::{causes, with_causes};
 
-use crate::error::{ProxyError, causes, chain};
+use crate::error::ProxyError;
 use crate::request_body::UploadProgress;
 
 /// The response body was truncated.
@@ -28,7 +29,7 @@ pub(super) enum ResponseTruncated {
 pub fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
     let silent =
         |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
-    if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadResponse }
+    if causes(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadResponse }
 }
 
 /// A body that fails once the origin has been silent for too long.
@@ -64,7 +65,7 @@ impl ResponseBody {
     }
 
     fn cut(&self, cut: ResponseTruncated) -> ResponseTruncated {
-        let (origin, cause) = (&*self.origin, causes(&cut));
+        let (origin, cause) = (&*self.origin, with_causes(&cut));
         tracing::warn!(origin, cause, "the response was truncated");
         cut
     }

@@ -9,6 +9,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Notify};
 use tracing::warn;
+use vestibule_core::fields::joined;
+use vestibule_core::hex;
 use vestibule_core::jobs::{
     Enqueued, JobBackend, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, NewJob, SigningSecret,
     WebhookEvent,
@@ -382,9 +384,7 @@ impl JobQueues {
 /// Marks a job queue as removed, so that nobody takes the removal for a loss. It outlasts what processes know, and messages of the job
 /// queue.
 fn removal_of(id: &JobQueueId) -> EphemeralKey {
-    let mut start = [0; 16];
-    start.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
-    EphemeralKey::new(EphemeralKind::RemovedJobQueue, format!("{:032x}", u128::from_be_bytes(start)))
+    EphemeralKey::new(EphemeralKind::RemovedJobQueue, hex(&Sha256::digest(id.as_str())[..16]))
 }
 
 fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
@@ -392,7 +392,7 @@ fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
     match StoredJobQueue::from_document(&value, revision) {
         Ok(stored) => Some(stored),
         Err(errors) => {
-            let errors = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let errors = joined(&errors);
             warn!(
                 job_queue = id,
                 errors, "the stored settings of this job queue can't be read; its jobs are kept and not run"

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 use vestibule_core::jobs::{JobQueueId, JobSchedule};
-use vestibule_core::{Micros, StoreError};
+use vestibule_core::{Micros, StoreError, hex};
 use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind, RecordStore};
 
 /// Bytes of the hash that identifies a schedule.
@@ -13,9 +13,7 @@ const KEY_BYTES: usize = 16;
 pub fn schedule_key(job_queue: &JobQueueId, schedule: &JobSchedule) -> String {
     let JobSchedule { id, cron, time_zone, .. } = schedule;
     let digest = Sha256::digest(format!("{job_queue}\n{id}\n{cron}\n{time_zone}"));
-    let mut start = [0; KEY_BYTES];
-    start.copy_from_slice(&digest[..KEY_BYTES]);
-    format!("{:032x}", u128::from_be_bytes(start))
+    hex(&digest[..KEY_BYTES])
 }
 
 fn stored(key: &str) -> EphemeralKey {

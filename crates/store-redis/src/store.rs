@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
 use tokio::time::Instant;
+use vestibule_core::fields::joined;
 use vestibule_core::line::{
     AttackModeChange, LineRules, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed,
     SessionList, SessionPage, Stats, Visit, VisitAnswer,
@@ -179,8 +180,7 @@ impl SettingsStore for RedisStore {
             found.convert().map_err(|error| corrupt(error.to_string()))?;
         let (Some(document), Some(rules), schedule) = found else { return Ok(None) };
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
-        let settings = Settings::from_stored(&document)
-            .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+        let settings = Settings::from_stored(&document).map_err(|errors| corrupt(joined(&errors)))?;
         let rules = codes::unpack_rules(&rules)?;
         let mode = if codes::follows(schedule.as_deref(), &rules) { Mode::Scheduled } else { rules.mode };
         // Stored rules have no events, lists, networks and identity.

@@ -1,9 +1,8 @@
 //! Files of a theme: which are served, with which content type.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
+use vestibule_core::hex;
 
 /// Most bytes of an asset.
 pub const ASSET_MAX: u64 = 2 * 1024 * 1024;
@@ -41,14 +40,6 @@ pub(crate) fn content_hash(bytes: &[u8]) -> String {
 /// The content's SHA-256, in hex.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// Whether a decoded path stays inside its folder: relative, no `.`, `..` or hidden part, and no character that a system

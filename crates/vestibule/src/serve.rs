@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
+use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{
     Document, HOST_GAP, Plan, PlanOptions, StoredSettings, Unlisted, parse_settings_document,
@@ -351,10 +352,8 @@ fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
         });
         let tenant = json!({ "id": DEFAULT_QUEUE, "name": name });
         let document = json!({ "tenants": [tenant], "queues": [queue] });
-        return parse_settings_document(&document).map_err(|errors| {
-            let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            anyhow::anyhow!("--origin, --quota, --name: {}", messages.join("; "))
-        });
+        return parse_settings_document(&document)
+            .map_err(|errors| anyhow::anyhow!("--origin, --quota, --name: {}", joined(&errors)));
     }
     if options.stores.store == "memory" {
         bail!("no queues: pass --settings FILE or --origin URL");
@@ -432,8 +431,7 @@ impl SettingsWriter {
         };
         let mut plan = Plan::of(&stored, file.clone(), &options);
         if !plan.invalid.is_empty() {
-            let errors: Vec<_> = plan.invalid.iter().map(ToString::to_string).collect();
-            return Err(WriteError::Rejected(errors.join("; ")));
+            return Err(WriteError::Rejected(joined(&plan.invalid)));
         }
         let locked = plan.keep_locked(&stored, now);
         plan.settle_removed_beacons(&stored, now);

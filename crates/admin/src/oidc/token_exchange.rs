@@ -12,6 +12,7 @@ use openidconnect::{
     OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RequestTokenError, Scope, TokenResponse as _,
 };
 use vestibule_core::Micros;
+use vestibule_http_client::with_causes;
 
 use crate::oidc::auth_request::AuthRequest;
 use crate::oidc::config::{Claim, ProviderConfig};
@@ -70,7 +71,7 @@ impl Provider {
             RequestTokenError::ServerResponse(answer) => OidcError::Refused(answer.error().to_string()),
             other => unavailable(&other),
         })?;
-        let invalid_id_token = |error: &dyn Error| OidcError::NotProven(chain(error));
+        let invalid_id_token = |error: &(dyn Error + 'static)| OidcError::NotProven(with_causes(error));
         let token = answer.id_token().ok_or_else(|| OidcError::NotProven("it sent no ID token".to_owned()))?;
         let time = DateTime::from_timestamp_micros(now.0.cast_signed()).unwrap_or_default();
         let verifier = client.id_token_verifier().set_time_fn(move || time);
@@ -146,18 +147,8 @@ fn email(claim: Option<&str>, verified: Option<bool>) -> Result<Identity, OidcEr
     Ok(Identity { claim: claim.to_owned(), name: claim.to_ascii_lowercase().parse().ok() })
 }
 
-fn unavailable(error: &dyn Error) -> OidcError {
-    OidcError::Unavailable(chain(error))
-}
-
-/// An error with its causes.
-fn chain(error: &dyn Error) -> String {
-    let (mut text, mut next) = (error.to_string(), error.source());
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
+fn unavailable(error: &(dyn Error + 'static)) -> OidcError {
+    OidcError::Unavailable(with_causes(error))
 }
 
 #[cfg(test)]

@@ -289,6 +289,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fields::joined;
 
     fn draft(more: &Value) -> Value {
         let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
@@ -299,8 +300,7 @@ mod tests {
     }
 
     fn errors(more: &Value) -> String {
-        let errors = JobQueueSettings::from_json(&draft(more)).unwrap_err();
-        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        joined(&JobQueueSettings::from_json(&draft(more)).unwrap_err())
     }
 
     #[test]

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Message;
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, ObjectReader, Omissible, Reader};
+use crate::hex::hex;
 use crate::settings::url_kind;
 
 /// How a written signing secret begins, as Standard Webhooks says.
@@ -75,9 +76,7 @@ pub struct SigningSecret(Vec<u8>);
 
 /// Tells contents apart without revealing them.
 pub(super) fn fingerprint(content: &[u8]) -> String {
-    let digest = Sha256::digest(content);
-    let shown = digest.iter().take(FINGERPRINT_BYTES);
-    shown.fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    format!("sha256:{}", hex(&Sha256::digest(content)[..FINGERPRINT_BYTES]))
 }
 
 impl SigningSecret {
@@ -144,18 +143,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fields::Object as _;
+    use crate::fields::{Object as _, joined};
 
     fn target(url: &str, secret: &str) -> Result<JobTarget, String> {
         let read = JobTarget::from_json(&json!({ "kind": "http", "url": url, "secret": secret }));
-        read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        read.map_err(|errors| joined(&errors))
     }
 
     #[test]
     fn only_http_has_an_address_and_a_secret() {
         let read = |value: &Value| {
             let read = JobTarget::from_json(value);
-            read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            read.map_err(|errors| joined(&errors))
         };
         for (word, kind) in [("pull", JobTargetKind::Pull), ("origin", JobTargetKind::Origin)] {
             let expected = JobTarget { kind, url: None, secret: None };

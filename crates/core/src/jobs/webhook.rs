@@ -217,12 +217,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fields::{Field as _, Object as _, Reader, Reading};
+    use crate::fields::{Field as _, Object as _, Reader, Reading, joined};
     use crate::jobs::NewJob;
 
     fn webhook(value: &Value) -> Result<JobWebhook, String> {
         let read = JobWebhook::from_json(value);
-        read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        read.map_err(|errors| joined(&errors))
     }
 
     fn event(event_type: WebhookEventType, queue: &str) -> WebhookEvent {

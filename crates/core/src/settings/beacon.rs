@@ -2,8 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::draw::Hex32;
 use crate::fields::{Bounded, FieldWording as W};
+use crate::hex::Hex32;
 use crate::time::{Micros, Timestamp};
 
 /// A public relay of drand, operated by the League of Entropy.

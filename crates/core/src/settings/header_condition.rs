@@ -72,7 +72,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::fields::{Object as _, Reader, Reading};
+    use crate::fields::{Object as _, Reader, Reading, joined};
 
     fn condition(value: &Value) -> HeaderCondition {
         HeaderCondition::from_json(value).unwrap_or_else(|errors| panic!("{value}: {errors:?}"))
@@ -103,10 +103,7 @@ mod tests {
 
     #[test]
     fn header_is_tested_in_one_way() {
-        let errors = |value: Value| {
-            let errors = HeaderCondition::from_json(&value).unwrap_err();
-            errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-        };
+        let errors = |value: Value| joined(&HeaderCondition::from_json(&value).unwrap_err());
         let one_way = "document: needs either value, or below or above or both, or present";
         assert_eq!(errors(json!({ "name": "x" })), one_way);
         assert_eq!(errors(json!({ "name": "x", "value": "1", "below": 3 })), one_way);

@@ -9,7 +9,7 @@ use crate::fields::FieldWording as W;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::fields::{Field as _, Flag, List, NeverIgnored, ObjectReader, Omissible, OrEmpty, Reader, Reading};
+use crate::fields::{Field as _, Flag, List, NeverIgnored, ObjectReader, Omissible, OrEmpty, Reader, Reading, joined};
 use crate::identity::KeySet;
 
 /// Maximum number of audiences, and of load balancers.
@@ -98,8 +98,7 @@ impl Serialize for Identity {
 impl<'de> Deserialize<'de> for Identity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Reader::read(&value, Reading::Stored)
-            .map_err(|errors| de::Error::custom(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+        Reader::read(&value, Reading::Stored).map_err(|errors| de::Error::custom(joined(&errors)))
     }
 }
 
@@ -219,9 +218,7 @@ mod tests {
     }
 
     fn parse(identity: &Value) -> Result<Settings, String> {
-        let errors =
-            |errors: Vec<crate::FieldError>| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        Settings::from_value(&document(identity)).map_err(errors)
+        Settings::from_value(&document(identity)).map_err(|errors| joined(&errors))
     }
 
     fn fetched() -> Value {

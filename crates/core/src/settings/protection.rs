@@ -163,6 +163,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::fields::joined;
     use crate::settings::Settings;
 
     fn settings(protection: &Value) -> Result<Settings, Vec<crate::FieldError>> {
@@ -194,9 +195,7 @@ mod tests {
 
     #[test]
     fn invalid_protection_names_the_field() {
-        let faults = |protection: Value| {
-            settings(&protection).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-        };
+        let faults = |protection: Value| joined(&settings(&protection).unwrap_err());
         let percentage = faults(json!({ "pre_ticket_from": 101 }));
         assert_eq!(percentage, "protection.pre_ticket_from: must be a whole number from 0 to 100; got 101");
         let word = faults(json!({ "pre_ticket_from": "never" }));
@@ -241,9 +240,7 @@ mod tests {
 
     #[test]
     fn invalid_limits_name_the_field() {
-        let fault = |protection: Value| {
-            settings(&protection).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-        };
+        let fault = |protection: Value| joined(&settings(&protection).unwrap_err());
         assert!(
             fault(json!({ "mode": "on" }))
                 .contains("protection.mode: must be one of \"off\", \"monitor\", \"enforce\"")

@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use http::{Method, header};
 use sha2::{Digest as _, Sha256};
+use vestibule_core::hex;
 use vestibule_core::jobs::{DeduplicationId, Payload};
 
 use crate::request::RequestInfo;
@@ -27,7 +28,7 @@ fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> Strin
         .chain_update([0])
         .chain_update(content)
         .finalize();
-    digest.iter().fold("sha256-".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    format!("sha256-{}", hex(&digest))
 }
 
 /// The content as it is compared. The boundary between the parts of a form differs each time that a browser sends it, so its

@@ -1,11 +1,10 @@
 //! The arguments of the functions of job queues. Maps are packed with named fields; bytes are arguments of their own, because
 //! scripts can't unpack them.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use fred::types::Value;
 use serde::Serialize;
+use vestibule_core::hex;
 use vestibule_core::jobs::{
     Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings, JobResponse, NewJob,
     Outcome, RESPONSE_KEPT,
@@ -141,11 +140,11 @@ pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
 
 /// The fields of a new job whose payload a message carries.
 pub(super) fn fields_by_message(job: &NewJob) -> Result<Value, JobBackendError> {
-    fields(job, Some(hex(&job.payload.hash())))
+    fields(job, Some(start_of(&job.payload.hash())))
 }
 
 fn fields(job: &NewJob, content: Option<String>) -> Result<Value, JobBackendError> {
-    let key = job.deduplication_key().map(|key| hex(&key.digest()));
+    let key = job.deduplication_key().map(|key| start_of(&key.digest()));
     pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
@@ -161,11 +160,8 @@ fn fields(job: &NewJob, content: Option<String>) -> Result<Value, JobBackendErro
 }
 
 /// The start of a digest, as names of keys have it.
-fn hex(digest: &[u8]) -> String {
-    digest.iter().take(DIGEST_BYTES).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+fn start_of(digest: &[u8; 32]) -> String {
+    hex(&digest[..DIGEST_BYTES])
 }
 
 /// Headers and body of a response in one value: the size of the headers, the headers, and the body.
@@ -232,7 +228,7 @@ mod tests {
             ..NewJob::new(JobId::random(), Payload { content_type: String::new(), bytes: Vec::new() })
         };
         // printf 'user-17\0\1change-4711' | sha256sum
-        assert_eq!(hex(&job.deduplication_key().unwrap().digest()), "fe4670dacd783880024eeecdab0597d5");
+        assert_eq!(start_of(&job.deduplication_key().unwrap().digest()), "fe4670dacd783880024eeecdab0597d5");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::json;
+use vestibule_core::fields::joined;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, TicketSigner};
 use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, Streams};
@@ -40,10 +41,7 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
         }],
         "job_queues": [{ "id": ORDERS, "tenant": QUEUE, "target": { "kind": "origin" }, "concurrency": 5, "min_backoff": 1 }],
     });
-    parse_settings_document(&document).map_err(|errors| {
-        let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        anyhow::anyhow!("{}", named.join("; "))
-    })
+    parse_settings_document(&document).map_err(|errors| anyhow::anyhow!("{}", joined(&errors)))
 }
 
 /// What the gate of the demo is made of.

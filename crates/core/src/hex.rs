@@ -1,0 +1,88 @@
+//! Bytes as hexadecimal digits.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fields::FieldWording as W;
+
+/// Bytes as lowercase hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+        // Writing to a String does not fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+/// 32 bytes, written as 64 lowercase hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hex32(pub [u8; 32]);
+
+/// The error for a text that is not 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be 64 hexadecimal digits")]
+pub struct NotHex32;
+
+crate::text_field! { Hex32: W::Hex32, { "pattern": "^[0-9a-fA-F]{64}$" }; }
+
+impl fmt::Display for Hex32 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Hex32 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Hex32 {
+    type Err = NotHex32;
+
+    fn from_str(text: &str) -> Result<Self, NotHex32> {
+        let digits = text.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(NotHex32);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| NotHex32)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotHex32)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for Hex32 {
+    type Error = NotHex32;
+
+    fn try_from(text: String) -> Result<Self, NotHex32> {
+        text.parse()
+    }
+}
+
+impl From<Hex32> for String {
+    fn from(value: Hex32) -> Self {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_values_are_read_strictly() {
+        let text = "58634f96a38bcb2b841e4cc0cbc451f68ca0aae969d79db2e5f60e068012f90d";
+        assert_eq!(text.parse::<Hex32>().unwrap().to_string(), text);
+        for wrong in ["", "58", &format!("+8{}", &text[2..]), &format!("{text}00"), &format!("{}é", &text[2..])] {
+            assert_eq!(wrong.parse::<Hex32>(), Err(NotHex32), "{wrong}");
+        }
+    }
+}

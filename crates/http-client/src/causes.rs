@@ -1,0 +1,20 @@
+//! What caused an error.
+
+use std::error::Error;
+use std::iter::successors;
+
+/// An error and its causes, the innermost last.
+pub fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(error), |&error| error.source())
+}
+
+/// An error and its causes, in one line.
+#[must_use]
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The innermost cause of an error, which says what the layers around it do not: "connection refused".
+pub(crate) fn root_cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}

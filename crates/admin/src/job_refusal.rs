@@ -30,17 +30,8 @@ pub(crate) enum JobRefusal {
     UnknownDeadLetter,
     /// The jobs are held orders.
     NotReplayable,
-    /// Only rules with the action `hold` enqueue held orders.
-    HeldOrdersOnly,
-    GroupRequired,
-    GroupNotSupported,
-    DelayNotSupported,
-    /// The name of an invalid group ID, deduplication ID or user ID.
-    InvalidId(&'static str),
-    /// Why the payload is not JSON.
-    InvalidJson(String),
-    EmptyPayload,
-    PayloadTooLarge,
+    /// A job that cannot be enqueued as it is.
+    Request(JobRequestError),
     JobQueueFull,
     /// The backend can't be reached: nothing is queued.
     NotQueued(JobBackendError),
@@ -75,16 +66,7 @@ impl JobRefusal {
             Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
             Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),
             Self::NotReplayable => (StatusCode::CONFLICT, Code::NotReplayable.into()),
-            Self::HeldOrdersOnly => (StatusCode::CONFLICT, Code::HeldOrdersOnly.into()),
-            Self::GroupRequired => (StatusCode::BAD_REQUEST, Code::GroupRequired.into()),
-            Self::GroupNotSupported => (StatusCode::BAD_REQUEST, Code::GroupNotSupported.into()),
-            Self::DelayNotSupported => (StatusCode::BAD_REQUEST, Code::DelayNotSupported.into()),
-            Self::InvalidId(name) => (StatusCode::BAD_REQUEST, Code::InvalidId.with("name", *name)),
-            Self::InvalidJson(cause) => (StatusCode::BAD_REQUEST, Code::InvalidJson.with("cause", cause.as_str())),
-            Self::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, Code::EmptyPayload.into()),
-            Self::PayloadTooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, Code::PayloadTooLarge.with("most", PAYLOAD_MAX as u64))
-            }
+            Self::Request(error) => (error.status(), message_of(error)),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, Code::JobQueueFull.into()),
             Self::NotQueued(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::NotQueued.into()),
             Self::Unconfirmed(job, _) => {
@@ -105,15 +87,19 @@ impl JobRefusal {
 
 impl From<JobRequestError> for JobRefusal {
     fn from(error: JobRequestError) -> Self {
-        match error {
-            JobRequestError::HeldOrdersOnly => Self::HeldOrdersOnly,
-            JobRequestError::GroupRequired => Self::GroupRequired,
-            JobRequestError::GroupNotSupported => Self::GroupNotSupported,
-            JobRequestError::DelayNotSupported => Self::DelayNotSupported,
-            JobRequestError::InvalidId(name) => Self::InvalidId(name),
-            JobRequestError::InvalidJson(cause) => Self::InvalidJson(cause),
-            JobRequestError::EmptyPayload => Self::EmptyPayload,
-            JobRequestError::PayloadTooLarge => Self::PayloadTooLarge,
-        }
+        Self::Request(error)
+    }
+}
+
+fn message_of(error: &JobRequestError) -> Message {
+    match error {
+        JobRequestError::HeldOrdersOnly => Code::HeldOrdersOnly.into(),
+        JobRequestError::GroupRequired => Code::GroupRequired.into(),
+        JobRequestError::GroupNotSupported => Code::GroupNotSupported.into(),
+        JobRequestError::DelayNotSupported => Code::DelayNotSupported.into(),
+        JobRequestError::InvalidId(name) => Code::InvalidId.with("name", *name),
+        JobRequestError::InvalidJson(cause) => Code::InvalidJson.with("cause", cause.as_str()),
+        JobRequestError::EmptyPayload => Code::EmptyPayload.into(),
+        JobRequestError::PayloadTooLarge => Code::PayloadTooLarge.with("most", PAYLOAD_MAX as u64),
     }
 }

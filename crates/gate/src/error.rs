@@ -135,16 +135,17 @@ const RETRY_AFTER: u64 = 5;
 
 /// Status, code and field of a job that cannot be enqueued as it is.
 const fn invalid_job(error: &JobRequestError) -> (StatusCode, &'static str, Option<&'static str>) {
-    match error {
-        JobRequestError::HeldOrdersOnly => (StatusCode::CONFLICT, "held_orders_only", None),
-        JobRequestError::GroupRequired => (StatusCode::BAD_REQUEST, "group_required", None),
-        JobRequestError::GroupNotSupported => (StatusCode::BAD_REQUEST, "group_not_supported", None),
-        JobRequestError::DelayNotSupported => (StatusCode::BAD_REQUEST, "delay_not_supported", None),
-        JobRequestError::InvalidId(name) => (StatusCode::BAD_REQUEST, "invalid_id", Some(name)),
-        JobRequestError::InvalidJson(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
-        JobRequestError::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, "empty_payload", None),
-        JobRequestError::PayloadTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", None),
-    }
+    let (code, field) = match error {
+        JobRequestError::HeldOrdersOnly => ("held_orders_only", None),
+        JobRequestError::GroupRequired => ("group_required", None),
+        JobRequestError::GroupNotSupported => ("group_not_supported", None),
+        JobRequestError::DelayNotSupported => ("delay_not_supported", None),
+        JobRequestError::InvalidId(name) => ("invalid_id", Some(*name)),
+        JobRequestError::InvalidJson(_) => ("invalid_json", None),
+        JobRequestError::EmptyPayload => ("empty_payload", None),
+        JobRequestError::PayloadTooLarge => ("payload_too_large", None),
+    };
+    (error.status(), code, field)
 }
 
 impl GateError {

@@ -1,5 +1,6 @@
 //! A request that enqueues a job, from a client of the API or from a visitor.
 
+use http::StatusCode;
 use serde::de::IgnoredAny;
 use vestibule_core::SessionId;
 use vestibule_core::jobs::{
@@ -38,6 +39,23 @@ pub enum JobRequestError {
     /// The payload is too large.
     #[error("the payload exceeds {PAYLOAD_MAX} bytes")]
     PayloadTooLarge,
+}
+
+impl JobRequestError {
+    /// The status of the response.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::HeldOrdersOnly => StatusCode::CONFLICT,
+            Self::EmptyPayload => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::GroupRequired
+            | Self::GroupNotSupported
+            | Self::DelayNotSupported
+            | Self::InvalidId(_)
+            | Self::InvalidJson(_) => StatusCode::BAD_REQUEST,
+        }
+    }
 }
 
 /// What a producer says about a job, not checked yet.

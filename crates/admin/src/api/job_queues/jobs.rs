@@ -14,7 +14,7 @@ use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
 use vestibule_core::jobs::{
     Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobBackendError, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
-use vestibule_runtime::{JobQueues, JobRequest, USER_ID_MAX, checked_payload};
+use vestibule_runtime::{JobQueues, JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
 
 use super::cancel;
 use super::service::{find_editable, find_visible};
@@ -74,10 +74,10 @@ impl<S: Send + Sync> FromRequest<S> for PayloadBody {
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or(UNKNOWN_CONTENT).to_owned();
         if content_type.len() > CONTENT_TYPE_MAX {
-            return Err(Problem::Job(JobRefusal::InvalidId("Content-Type")));
+            return Err(Problem::Job(JobRequestError::InvalidId("Content-Type").into()));
         }
         let body = axum::body::to_bytes(request.into_body(), PAYLOAD_MAX).await;
-        let bytes: Bytes = body.map_err(|_| Problem::Job(JobRefusal::PayloadTooLarge))?;
+        let bytes: Bytes = body.map_err(|_| Problem::Job(JobRequestError::PayloadTooLarge.into()))?;
         checked_payload(content_type, bytes.into()).map(Self).map_err(|error| Problem::Job(error.into()))
     }
 }

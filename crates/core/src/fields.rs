@@ -196,7 +196,8 @@ macro_rules! word_field {
         $(only shown { $($shown:ident = $shown_word:literal),+ $(,)? })? $(, $constant:ident)?
     ) => {
         impl $name {
-            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+            /// The words, each with its value.
+            pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
             /// The value as a word.
             #[must_use]

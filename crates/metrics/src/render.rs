@@ -11,15 +11,6 @@ use crate::job_queues::ScrapedJobQueues;
 use crate::scrape::{Scrape, ScrapedQueue};
 
 const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
-/// The modes that can be set.
-const MODES: [(Mode, &str); 6] = [
-    (Mode::Open, "open"),
-    (Mode::Bypass, "bypass"),
-    (Mode::Paused, "paused"),
-    (Mode::Closed, "closed"),
-    (Mode::Draining, "draining"),
-    (Mode::Scheduled, "scheduled"),
-];
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
@@ -82,8 +73,15 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     families.extend([
         of_queue(&all::WINDOW_JOINS, queues, |queue| Some(queue.window_joins? as f64)),
         of_queue(&all::LARGEST_NETWORK_JOINS, queues, |queue| Some(queue.largest_network_joins? as f64)),
-        modes(queues),
-        phases(queues),
+        by_label(&all::MODE, queues, |stats| {
+            let current = stats.rules.mode;
+            Mode::WORDS.iter().map(move |(word, mode)| (*word, flag(*mode == current)))
+        }),
+        by_label(&all::PHASE, queues, |stats| {
+            let current = stats.phase;
+            let phases = Phase::ALL.into_iter().filter(move |_| current.is_some());
+            phases.map(move |phase| (phase.as_str(), flag(current == Some(phase))))
+        }),
         of_queue(&all::EVENT_STARTS_IN, queues, |queue| queue.event_starts_in),
         of_queue(&all::LOBBY_TICKETS, queues, |queue| Some(queue.lobby_tickets? as f64)),
         of_queue(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
@@ -93,14 +91,26 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
     );
     families.extend([
-        identities(queues),
-        rejected(queues),
-        over_limit(queues),
+        by_label(&all::IDENTITIES, queues, |Stats { counters, .. }| {
+            [("accepted", counters.identities_accepted as f64), ("rejected", counters.identities_rejected as f64)]
+        }),
+        by_label(&all::JOINS_REJECTED, queues, |stats| {
+            RejectionReason::ALL.map(|reason| (reason.as_str(), stats.limits.counters.rejected(reason) as f64))
+        }),
+        by_label(&all::JOINS_OVER_LIMIT, queues, |Stats { limits, .. }| {
+            [("address", limits.counters.over_address as f64), ("network", limits.counters.over_network as f64)]
+        }),
         of_limits(&all::JOINS_CHALLENGED, queues, |limits| limits.challenged),
-        proofs(queues),
+        by_label(&all::PROOFS, queues, |Stats { limits, .. }| {
+            [("valid", limits.counters.proofs_valid as f64), ("invalid", limits.counters.proofs_invalid as f64)]
+        }),
         of_limits(&all::DELAYED_JOINS, queues, |limits| limits.delayed_joins),
-        client_address(queues),
-        expired(queues),
+        by_label(&all::CLIENT_ADDRESS_STATE, queues, |stats| {
+            ClientAddressState::ALL.map(|state| (state.as_str(), flag(stats.limits.client_address == state)))
+        }),
+        by_label(&all::EXPIRED, queues, |Stats { counters, .. }| {
+            [("waiting", counters.expired_waiting as f64), ("active", counters.expired_active as f64)]
+        }),
         waits(queues),
     ]);
     let purge = PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value)));
@@ -160,21 +170,16 @@ fn gauges(
     family
 }
 
-fn modes(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::MODE);
+/// A metric of each queue with one more label.
+fn by_label<V: IntoIterator<Item = (&'static str, f64)>>(
+    metric: &'static Metric,
+    queues: &[ScrapedQueue],
+    values: impl Fn(&Stats) -> V,
+) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(metric);
     for (tenant, queue, stats) in readable(queues) {
-        for (mode, name) in MODES {
-            family.add(&[tenant, queue, name], flag(stats.rules.mode == mode));
-        }
-    }
-    family
-}
-
-fn phases(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::PHASE);
-    for (tenant, queue, stats) in readable(queues) {
-        for phase in Phase::ALL.into_iter().filter(|_| stats.phase.is_some()) {
-            family.add(&[tenant, queue, phase.as_str()], flag(stats.phase == Some(phase)));
+        for (label, value) in values(stats) {
+            family.add(&[tenant, queue, label], value);
         }
     }
     family
@@ -195,68 +200,12 @@ fn of_queue(
     family
 }
 
-fn identities(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::IDENTITIES);
-    for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "accepted"], stats.counters.identities_accepted as f64);
-        family.add(&[tenant, queue, "rejected"], stats.counters.identities_rejected as f64);
-    }
-    family
-}
-
-fn rejected(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::JOINS_REJECTED);
-    for (tenant, queue, stats) in readable(queues) {
-        for reason in RejectionReason::ALL {
-            family.add(&[tenant, queue, reason.as_str()], stats.limits.counters.rejected(reason) as f64);
-        }
-    }
-    family
-}
-
-fn over_limit(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::JOINS_OVER_LIMIT);
-    for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "address"], stats.limits.counters.over_address as f64);
-        family.add(&[tenant, queue, "network"], stats.limits.counters.over_network as f64);
-    }
-    family
-}
-
 fn of_limits(
     metric: &'static Metric,
     queues: &[ScrapedQueue],
     value: fn(&LimitCounters) -> u64,
 ) -> MetricFamilyBuilder {
     gauges(metric, queues, |stats| Some(value(&stats.limits.counters) as f64))
-}
-
-fn proofs(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::PROOFS);
-    for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "valid"], stats.limits.counters.proofs_valid as f64);
-        family.add(&[tenant, queue, "invalid"], stats.limits.counters.proofs_invalid as f64);
-    }
-    family
-}
-
-fn client_address(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::CLIENT_ADDRESS_STATE);
-    for (tenant, queue, stats) in readable(queues) {
-        for state in ClientAddressState::ALL {
-            family.add(&[tenant, queue, state.as_str()], flag(stats.limits.client_address == state));
-        }
-    }
-    family
-}
-
-fn expired(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::EXPIRED);
-    for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "waiting"], stats.counters.expired_waiting as f64);
-        family.add(&[tenant, queue, "active"], stats.counters.expired_active as f64);
-    }
-    family
 }
 
 fn waits(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {

@@ -137,8 +137,8 @@ async fn main() {
         let budget = Duration::from_mins(5);
         let (round, busy) = beside((&visitor, &queue, &ticket), vestibule_purge::run(&purger, budget)).await;
         let scripts = format!("{:.2} ms", longest_script(&redis).await);
-        row(&format!("a purge of {} ms", round.took.as_millis()), &busy, &scripts);
-        assert!(!round.unfinished && round.failed == 0, "{round:?}");
+        row(&format!("a purge of {} ms", round.record.took_ms), &busy, &scripts);
+        assert!(!round.record.unfinished && round.record.failed == 0, "{round:?}");
         assert_eq!(left(&redis).await, 0, "all was purged");
     }
 }

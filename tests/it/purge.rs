@@ -103,10 +103,10 @@ async fn concurrent_purges_remove_each_session_once() {
         tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
     expired.assert_all_expired().await;
     for round in [&first, &second] {
-        assert_eq!((round.queues, round.failed, round.unfinished), (20, 0, false));
-        assert!(round.expired > 0, "both had a share: {first:?} {second:?}");
+        assert_eq!((round.record.queues, round.record.failed, round.record.unfinished), (20, 0, false));
+        assert!(round.record.expired > 0, "both had a share: {first:?} {second:?}");
     }
-    assert!(first.expired + second.expired <= expired.sessions, "no session is counted twice");
+    assert!(first.record.expired + second.record.expired <= expired.sessions, "no session is counted twice");
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn concurrent_purges_report_each_session_once() {
     .unwrap();
     let (first, second) =
         tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
-    assert_eq!(first.expired + second.expired, before);
+    assert_eq!(first.record.expired + second.record.expired, before);
     expired.assert_all_expired().await;
 }
 
@@ -136,7 +136,7 @@ async fn a_broken_queue_does_not_stop_the_others() {
     let broken = Keys::of(&expired.queues[2]);
     expired.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
     let round = vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
-    assert_eq!((round.queues, round.failed, round.unfinished), (5, 1, false));
+    assert_eq!((round.record.queues, round.record.failed, round.record.unfinished), (5, 1, false));
     assert!(round.by_queue[&expired.queues[2]].failed);
     expired.redis.command(&["DEL", &broken.ended()]).await;
     vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
@@ -147,8 +147,8 @@ async fn a_broken_queue_does_not_stop_the_others() {
 async fn an_unavailable_store_ends_the_round() {
     let expired = ExpiredSessions::fill(40, 1, 1).await;
     let store = RedisStore::connect(&expired.redis.url(), RedisOptions::default()).unwrap();
-    assert_eq!(vestibule_purge::run(&store, TIMEOUT).await.queues, 40);
+    assert_eq!(vestibule_purge::run(&store, TIMEOUT).await.record.queues, 40);
     expired.redis.freeze();
     let round = vestibule_purge::run(&store, TIMEOUT).await;
-    assert_eq!((round.queues, round.failed), (0, 1), "the list of queues was not read");
+    assert_eq!((round.record.queues, round.record.failed), (0, 1), "the list of queues was not read");
 }

@@ -7,7 +7,7 @@ use lambda_runtime::Diagnostic;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
-use vestibule_core::{Clock, Store};
+use vestibule_core::{Clock, LastPurge, Store};
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
 use vestibule_runtime::{EnvError, number, variable};
@@ -83,10 +83,10 @@ impl Function {
     pub async fn call(&self, deadline_ms: u64) -> Result<Value, QueueIndexUnavailable> {
         let (started, budget) = (Instant::now(), self.budget(deadline_ms));
         let round = run(self.store.as_ref(), budget.saturating_sub(budget / HISTORY_SHARE)).await;
-        if round.queues == 0 && round.failed > 0 {
+        if round.record.queues == 0 && round.record.failed > 0 {
             return Err(QueueIndexUnavailable);
         }
-        if let Err(error) = self.store.set_last_purge(&round.record()).await {
+        if let Err(error) = self.store.set_last_purge(&round.record).await {
             warn!(%error, "the purge could not be recorded");
         }
         log_round(&round);
@@ -122,8 +122,7 @@ fn log_round(round: &PurgeRound) {
     for (queue, queue_purge) in &round.by_queue {
         debug!(%queue, queue_purge.expired, queue_purge.tombstones, queue_purge.admitted, queue_purge.failed, "purged");
     }
-    let PurgeRound { queues, failed, expired, tombstones, admitted, unfinished, .. } = round;
-    let took_ms = round.took.as_millis() as u64;
+    let LastPurge { queues, failed, expired, tombstones, admitted, unfinished, took_ms, .. } = round.record;
     info!(queues, failed, expired, tombstones, admitted, unfinished, took_ms, "purged");
 }
 

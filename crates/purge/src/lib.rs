@@ -11,7 +11,7 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
 //! let store = MemoryStore::new(SystemClock::new());
 //! let round = vestibule_purge::run(&store, std::time::Duration::from_secs(1)).await;
-//! assert_eq!((round.queues, round.failed), (0, 0));
+//! assert_eq!((round.record.queues, round.record.failed), (0, 0));
 //! # }
 //! ```
 //!
@@ -52,10 +52,10 @@ pub async fn run(store: &dyn Store, budget: Duration) -> PurgeRound {
         }
         Err(error) => {
             warn!(%error, "the queue index could not be read; nothing was purged");
-            round.failed = 1;
+            round.record.failed = 1;
         }
     }
-    round.took = started.elapsed();
+    round.record.took_ms = started.elapsed().as_millis() as u64;
     round
 }
 
@@ -70,7 +70,7 @@ async fn purge_round_robin(
     let mut seen = HashSet::new();
     let mut unanswered = 0;
     while let Some(queue) = turns.pop_front() {
-        round.queues += u64::from(seen.insert(queue.clone()));
+        round.record.queues += u64::from(seen.insert(queue.clone()));
         let report = store.purge(&queue, PURGE_BATCH).await;
         unanswered = if matches!(report, Err(StoreError::Unavailable(_))) { unanswered + 1 } else { 0 };
         match report {
@@ -90,7 +90,7 @@ async fn purge_round_robin(
             }
         }
         if !go_on() || unanswered >= UNANSWERED_MAX {
-            round.unfinished = !turns.is_empty();
+            round.record.unfinished = !turns.is_empty();
             return;
         }
     }
@@ -137,26 +137,26 @@ mod tests {
     async fn a_round_empties_every_queue() {
         let store = expired(&["a".to_owned(), "b".to_owned()], 1200).await;
         let round = run(&store, Duration::from_secs(30)).await;
-        assert_eq!((round.queues, round.failed, round.unfinished), (2, 0, false));
-        assert_eq!(round.by_queue.values().map(|queue_purge| queue_purge.expired).sum::<u64>(), round.expired);
+        assert_eq!((round.record.queues, round.record.failed, round.record.unfinished), (2, 0, false));
+        assert_eq!(round.by_queue.values().map(|queue_purge| queue_purge.expired).sum::<u64>(), round.record.expired);
         for name in ["a", "b"] {
             assert_eq!(present(&store, name).await, 0);
             let counters = store.stats(&name.parse().unwrap()).await.unwrap().counters;
             assert_eq!(counters.expired_waiting + counters.expired_active, 1200);
         }
         let next = run(&store, Duration::from_secs(30)).await;
-        assert!(next.was_idle() && next.queues == 2, "{next:?}");
+        assert!(next.was_idle() && next.record.queues == 2, "{next:?}");
     }
 
     #[tokio::test]
     async fn a_round_without_budget_does_one_batch() {
         let store = expired(&["a".to_owned(), "b".to_owned()], 1200).await;
         let round = run(&store, Duration::ZERO).await;
-        assert_eq!((round.queues, round.unfinished), (1, true));
+        assert_eq!((round.record.queues, round.record.unfinished), (1, true));
         // One batch, and the expired sessions at the head of the line that an admission skips.
-        assert!(round.expired >= PURGE_BATCH as u64 && round.expired < 1200, "{}", round.expired);
+        assert!(round.record.expired >= PURGE_BATCH as u64 && round.record.expired < 1200, "{}", round.record.expired);
         let left = present(&store, "a").await + present(&store, "b").await;
-        assert_eq!(round.record().expired, 2400 - left, "every removed session is counted");
+        assert_eq!(round.record.expired, 2400 - left, "every removed session is counted");
     }
 
     #[tokio::test]
@@ -182,6 +182,6 @@ mod tests {
         let mut round = PurgeRound::default();
         purge_round_robin(&store, index, two_batches, &mut round).await;
         assert_eq!(round.by_queue.keys().map(QueueId::as_str).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(round.unfinished, "both have more to do");
+        assert!(round.record.unfinished, "both have more to do");
     }
 }

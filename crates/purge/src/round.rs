@@ -1,11 +1,10 @@
 //! The result of one purge round.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use vestibule_core::line::PurgeReport;
-use vestibule_core::{LastPurge, Micros, QueueId};
+use vestibule_core::{LastPurge, QueueId};
 
 /// Maximum number of queues that are listed in the JSON of a round: those with the most work.
 pub const REPORTED_QUEUES_MAX: usize = 100;
@@ -13,20 +12,8 @@ pub const REPORTED_QUEUES_MAX: usize = 100;
 /// The result of one round.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PurgeRound {
-    /// Queues visited.
-    pub queues: u64,
-    /// Queues that failed.
-    pub failed: u64,
-    /// Expired sessions removed.
-    pub expired: u64,
-    /// Old tombstones removed.
-    pub tombstones: u64,
-    /// Sessions admitted to the slots that became free.
-    pub admitted: u64,
-    /// Whether the round ran out of time.
-    pub unfinished: bool,
-    /// How long it took.
-    pub took: Duration,
+    /// The totals, as they are recorded in the store. The store sets the time.
+    pub record: LastPurge,
     /// The queues in which something was removed or admitted, or that failed.
     pub by_queue: BTreeMap<QueueId, QueuePurge>,
 }
@@ -46,9 +33,9 @@ pub struct QueuePurge {
 
 impl PurgeRound {
     pub(crate) fn add(&mut self, queue: &QueueId, report: PurgeReport) {
-        self.expired += report.expired;
-        self.tombstones += report.tombstones;
-        self.admitted += report.admitted;
+        self.record.expired += report.expired;
+        self.record.tombstones += report.tombstones;
+        self.record.admitted += report.admitted;
         if report.expired + report.tombstones + report.admitted > 0 {
             let queue_purge = self.by_queue.entry(queue.clone()).or_default();
             queue_purge.expired += report.expired;
@@ -58,29 +45,14 @@ impl PurgeRound {
     }
 
     pub(crate) fn add_failure(&mut self, queue: &QueueId) {
-        self.failed += 1;
+        self.record.failed += 1;
         self.by_queue.entry(queue.clone()).or_default().failed = true;
     }
 
     /// Whether nothing was removed or admitted and nothing failed.
     #[must_use]
     pub fn was_idle(&self) -> bool {
-        self.by_queue.is_empty() && self.failed == 0 && !self.unfinished
-    }
-
-    /// The round as it is recorded in the store.
-    #[must_use]
-    pub fn record(&self) -> LastPurge {
-        LastPurge {
-            at: Micros(0),
-            took_ms: self.took.as_millis() as u64,
-            queues: self.queues,
-            failed: self.failed,
-            expired: self.expired,
-            tombstones: self.tombstones,
-            admitted: self.admitted,
-            unfinished: self.unfinished,
-        }
+        self.by_queue.is_empty() && self.record.failed == 0 && !self.record.unfinished
     }
 
     /// The round as JSON: the totals and, as `by_queue`, the [`REPORTED_QUEUES_MAX`] queues with the most work; `omitted`
@@ -97,10 +69,10 @@ impl PurgeRound {
             .take(REPORTED_QUEUES_MAX)
             .map(|(queue, queue_purge)| queue_purge.to_json(queue))
             .collect();
+        let LastPurge { queues, failed, expired, tombstones, admitted, unfinished, took_ms, .. } = self.record;
         json!({
-            "queues": self.queues, "failed": self.failed, "expired": self.expired, "tombstones": self.tombstones,
-            "admitted": self.admitted, "unfinished": self.unfinished, "took_ms": self.took.as_millis() as u64,
-            "by_queue": reported, "omitted": omitted,
+            "queues": queues, "failed": failed, "expired": expired, "tombstones": tombstones, "admitted": admitted,
+            "unfinished": unfinished, "took_ms": took_ms, "by_queue": reported, "omitted": omitted,
         })
     }
 }
@@ -120,7 +92,8 @@ mod tests {
 
     #[test]
     fn round_json_lists_the_busiest_queues_up_to_a_limit() {
-        let mut round = PurgeRound { took: Duration::from_millis(1500), ..PurgeRound::default() };
+        let mut round = PurgeRound::default();
+        round.record.took_ms = 1500;
         for number in 0..150_u64 {
             let queue: QueueId = format!("q-{number}").parse().unwrap();
             round.add(&queue, PurgeReport { expired: number, ..PurgeReport::default() });

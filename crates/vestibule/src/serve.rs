@@ -516,7 +516,7 @@ pub(crate) async fn purge_loop(store: Arc<dyn Store>, records: Arc<dyn RecordSto
             continue;
         }
         recorded = Some(Instant::now());
-        let record = round.record();
+        let record = round.record;
         debug!(?record, "purged");
         if let Err(error) = store.set_last_purge(&record).await {
             debug!(%error, "cannot record the purge");

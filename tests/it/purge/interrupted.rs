@@ -105,9 +105,9 @@ async fn a_store_failure_ends_the_round_early() {
     let store = RedisStore::connect(&format!("redis://127.0.0.1:{}", cut.port), options).unwrap();
     // As long as the budget lasts it would otherwise go on asking.
     let round = tokio::time::timeout(TIMEOUT, vestibule_purge::run(&store, TIMEOUT * 10)).await.unwrap();
-    assert!(round.unfinished && round.failed == u64::from(UNANSWERED_MAX), "{round:?}");
-    assert!(round.expired > 0);
+    assert!(round.record.unfinished && round.record.failed == u64::from(UNANSWERED_MAX), "{round:?}");
+    assert!(round.record.expired > 0);
     let round = vestibule_purge::run(expired.store.as_ref(), TIMEOUT).await;
-    assert!(!round.unfinished && round.failed == 0);
+    assert!(!round.record.unfinished && round.record.failed == 0);
     expired.assert_all_expired().await;
 }

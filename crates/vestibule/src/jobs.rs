@@ -1,6 +1,5 @@
 //! `vestibule jobs`: shows and operates job queues.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 use vestibule_core::jobs::{JobId, JobQueueId};
 
 use crate::api_client::{ApiClient, ApiOptions, ApiRequest};
+use crate::prompt::prompt;
 
 #[derive(Subcommand)]
 pub(crate) enum JobsCommand {
@@ -92,10 +92,10 @@ pub(crate) struct DrainOptions {
 /// Runs a command about job queues.
 pub(crate) async fn jobs(command: JobsCommand) -> anyhow::Result<ExitCode> {
     match command {
-        JobsCommand::List(options) => list(&ApiClient::new(&options.api)?).await?,
+        JobsCommand::List(options) => list(&options.api.client()?).await?,
         JobsCommand::Show(ShowOptions { job_queue, job, api }) => {
             let path = format!("/job-queues/{job_queue}/jobs/{job}");
-            let job = ApiClient::new(&api)?.send(ApiRequest::new(Method::GET, &path)).await?;
+            let job = api.client()?.send(ApiRequest::new(Method::GET, &path)).await?;
             println!("{}", serde_json::to_string_pretty(&job)?);
         }
         JobsCommand::Retry(options) => retry(&options).await?,
@@ -125,7 +125,7 @@ async fn list(client: &ApiClient) -> anyhow::Result<()> {
 
 async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
     let RetryOptions { job_queue, jobs, all, api } = options;
-    let client = ApiClient::new(api)?;
+    let client = api.client()?;
     let body = if *all { json!({ "all": true }) } else { json!({ "job_ids": jobs }) };
     let path = format!("/job-queues/{job_queue}/dead-letters/replay");
     let mut replayed = 0;
@@ -147,8 +147,13 @@ async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
 async fn drain(options: &DrainOptions) -> anyhow::Result<ExitCode> {
     let DrainOptions { job_queue, yes, api } = options;
     let path = format!("/job-queues/{job_queue}/drain");
-    let confirm = |consequence: &str| if *yes { Ok(true) } else { confirm(consequence) };
-    let Some(done) = ApiClient::new(api)?.send_confirmed(Method::POST, &path, confirm).await? else {
+    let confirm = |consequence: &str| {
+        if *yes {
+            return Ok(true);
+        }
+        prompt(&format!("{consequence} Continue?"), &format!("pass --yes to confirm: {consequence}"))
+    };
+    let Some(done) = api.client()?.send_confirmed(Method::POST, &path, confirm).await? else {
         println!("Nothing was deleted.");
         return Ok(ExitCode::FAILURE);
     };
@@ -160,22 +165,10 @@ async fn drain(options: &DrainOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prompts for a confirmation on the terminal.
-fn confirm(consequence: &str) -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("stdin is not a terminal; pass --yes to confirm: {consequence}");
-    }
-    print!("{consequence} Continue? [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
 async fn set_paused(options: &JobQueueOptions, action: &str, done: &str) -> anyhow::Result<()> {
     let JobQueueOptions { job_queue, api } = options;
     let path = format!("/job-queues/{job_queue}/{action}");
-    let _: Value = ApiClient::new(api)?.send(ApiRequest::new(Method::POST, &path)).await?;
+    let _: Value = api.client()?.send(ApiRequest::new(Method::POST, &path)).await?;
     println!("{job_queue} is {done}");
     Ok(())
 }

@@ -19,6 +19,7 @@ mod keys;
 mod last_applied_settings;
 mod limits;
 mod plan;
+mod prompt;
 mod provider;
 mod push;
 mod rehearse;

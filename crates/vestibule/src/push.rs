@@ -58,7 +58,7 @@ pub(crate) struct PushOptions {
 
 /// Enqueues a job, and prints its ID.
 pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
-    let client = ApiClient::new(&options.api)?;
+    let client = options.api.client()?;
     let payload = payload(&options.payload)?;
     let content_type = options.content_type.clone().unwrap_or_else(|| content_type_of(&payload).to_owned());
     let PushOptions { job_queue, group, deduplication_id, delay, user_id, wait, .. } = options;

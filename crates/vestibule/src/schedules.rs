@@ -7,7 +7,7 @@ use http::Method;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::{Micros, ScheduleId, Timestamp};
 
-use crate::api_client::{ApiClient, ApiOptions, ApiRequest, print_job};
+use crate::api_client::{ApiOptions, ApiRequest, print_job};
 
 #[derive(Subcommand)]
 pub(crate) enum SchedulesCommand {
@@ -47,7 +47,7 @@ pub(crate) async fn schedules(command: SchedulesCommand) -> anyhow::Result<ExitC
         SchedulesCommand::List(options) => list(&options).await?,
         SchedulesCommand::Run(RunOptions { job_queue, schedule, api }) => {
             let path = format!("/job-queues/{job_queue}/schedules/{schedule}/run");
-            print_job(&ApiClient::new(&api)?.send(ApiRequest::new(Method::POST, &path)).await?)?;
+            print_job(&api.client()?.send(ApiRequest::new(Method::POST, &path)).await?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -56,7 +56,7 @@ pub(crate) async fn schedules(command: SchedulesCommand) -> anyhow::Result<ExitC
 /// Prints the schedules as a table.
 async fn list(ListOptions { job_queue, api }: &ListOptions) -> anyhow::Result<()> {
     let path = format!("/job-queues/{job_queue}/schedules");
-    let list = ApiClient::new(api)?.send(ApiRequest::new(Method::GET, &path)).await?;
+    let list = api.client()?.send(ApiRequest::new(Method::GET, &path)).await?;
     println!("{:<30} {:<24} {:<24} NEXT RUN", "SCHEDULE", "TIMES", "TIME ZONE");
     for schedule in list["schedules"].as_array().into_iter().flatten() {
         let [id, cron, zone] = ["id", "cron", "time_zone"].map(|name| schedule[name].as_str().unwrap_or_default());

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use http::Method;
 use vestibule_core::jobs::JobQueueId;
 
-use crate::api_client::{ApiClient, ApiOptions, ApiRequest, print_job};
+use crate::api_client::{ApiOptions, ApiRequest, print_job};
 
 #[derive(Subcommand)]
 pub(crate) enum WebhooksCommand {
@@ -28,6 +28,6 @@ pub(crate) struct TestOptions {
 pub(crate) async fn webhooks(command: WebhooksCommand) -> anyhow::Result<ExitCode> {
     let WebhooksCommand::Test(TestOptions { job_queue, api }) = command;
     let path = format!("/job-queues/{job_queue}/webhook/test");
-    print_job(&ApiClient::new(&api)?.send(ApiRequest::new(Method::POST, &path)).await?)?;
+    print_job(&api.client()?.send(ApiRequest::new(Method::POST, &path)).await?)?;
     Ok(ExitCode::SUCCESS)
 }

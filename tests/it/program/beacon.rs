@@ -133,6 +133,8 @@ async fn draw_beacon_takes_round_and_signature() {
     backoffice.advance_seconds(300);
     let event = backoffice.root().get("/queues/tour/events/sale").await.json();
     let round = event["draw"]["beacon"]["round"].to_string();
+    let (code, output) = draw_beacon(&backoffice, &token, &["--round", &round, "--signature", "none"]).await;
+    assert!(code == 1 && output.contains("\n  signature: ") && !output.contains("the file"), "{output}");
     let (code, output) = draw_beacon(&backoffice, &token, &["--round", &round, "--signature", SIGNATURE]).await;
     assert!(code == 0 && output.contains(RANDOMNESS), "{output}");
 }

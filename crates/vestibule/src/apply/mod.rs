@@ -1,7 +1,7 @@
 //! `vestibule apply FILE --to URL`: shows what a settings file would change, then writes it to a store that gates share
 //! or to the API of a backoffice.
 
-pub(crate) mod backoffice;
+mod backoffice;
 mod options;
 mod review;
 

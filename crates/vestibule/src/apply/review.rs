@@ -1,14 +1,13 @@
 //! Shows a plan, and asks whether it is to be executed.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use anyhow::bail;
 use vestibule_admin::{ImportPlan, PlannedChange, PlannedLobby};
 use vestibule_core::settings::FieldChange;
 
 use super::options::ApplyOptions;
+use crate::prompt::prompt;
 
 /// The exit status if nothing is to be written: there are no changes, or they are not confirmed.
 pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<Option<ExitCode>> {
@@ -16,7 +15,7 @@ pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<O
         ("No changes.", ExitCode::SUCCESS)
     } else if options.dry_run {
         ("Dry run: nothing was written.", ExitCode::SUCCESS)
-    } else if !options.yes && !confirm()? {
+    } else if !options.yes && !prompt("Apply these changes?", "review with --dry-run, then pass --yes")? {
         ("Nothing was written.", ExitCode::FAILURE)
     } else {
         return Ok(None);
@@ -50,16 +49,4 @@ pub(super) fn text_of(plan: &ImportPlan) -> String {
         let _ = writeln!(text, "    queue {id} is not in the file and stays; --remove removes such queues");
     }
     text
-}
-
-/// Prompts for a confirmation on the terminal.
-fn confirm() -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("stdin is not a terminal; review with --dry-run, then pass --yes");
-    }
-    print!("Apply these changes? [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

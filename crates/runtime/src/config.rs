@@ -57,7 +57,7 @@ pub type Stores = (Arc<dyn Store>, Arc<dyn RecordStore>);
 /// # Errors
 /// The address is invalid.
 pub fn open_store_and_records(variable: &'static str, address: &str, timeout: Duration) -> Result<Stores, ConfigError> {
-    if address == MEMORY {
+    if is_memory(address) {
         let records = MemoryRecords::new(SystemClock::new());
         return Ok((Arc::new(MemoryStore::new(SystemClock::new())), Arc::new(records)));
     }
@@ -72,6 +72,12 @@ fn options(timeout: Duration, min_replicas: u8) -> RedisOptions {
 
 fn invalid_store(variable: &'static str) -> impl Fn(AddressError) -> ConfigError {
     move |error| ConfigError::Store { variable, reason: error.to_string() }
+}
+
+/// Whether this address is that of the memory of the process.
+#[must_use]
+pub fn is_memory(address: &str) -> bool {
+    address == MEMORY
 }
 
 /// Whether SQS carries the jobs at this address, so that only the function `worker` runs them.
@@ -95,7 +101,7 @@ pub fn open_jobs(
     if are_jobs_in_sqs(address) {
         return Ok(Arc::new(open_sqs_jobs(variable, address, store, timeout, min_replicas)?));
     }
-    if address == MEMORY {
+    if is_memory(address) {
         if min_replicas > 0 {
             let reason = "memory has no replicas: set VESTIBULE_JOBS_MIN_REPLICAS to 0, or use a Redis".to_owned();
             return Err(ConfigError::Store { variable, reason });
@@ -135,7 +141,7 @@ impl JobsConfig {
     /// The jobs would be in the memory of the function, or the number is out of its range.
     pub fn from_env() -> Result<Option<Self>, EnvError> {
         let Some(url) = variable(JOBS) else { return Ok(None) };
-        if url == MEMORY {
+        if is_memory(&url) {
             let reason = "must be the address of a Redis or of SQS: the memory of a function ends with it, and no worker sees it";
             return Err(EnvError::new(JOBS, reason));
         }
@@ -199,7 +205,7 @@ fn open_sqs_jobs(
 ) -> Result<SqsJobs, ConfigError> {
     let prefix =
         address.parse().map_err(|error: SqsPrefixError| ConfigError::Jobs { variable, reason: error.to_string() })?;
-    if store == MEMORY {
+    if is_memory(store) {
         let reason = "names SQS, which needs a Redis for the state of its jobs: set the store to the URL of a Redis";
         return Err(ConfigError::Jobs { variable, reason: reason.to_owned() });
     }

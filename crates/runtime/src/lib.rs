@@ -46,7 +46,7 @@ pub use client_address::{
 };
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, JobsConfig, Stores, are_jobs_in_sqs, open_jobs, open_store_and_records, parse_keys,
+    ConfigError, JobsConfig, Stores, are_jobs_in_sqs, is_memory, open_jobs, open_store_and_records, parse_keys,
     parse_sale_keys, sale_keys_from_env, trusted_headers_from_env,
 };
 pub use decision::{Decision, Outcome};

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
 use vestibule_metrics::{CallMetrics, Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
-use vestibule_runtime::StreamCounts;
+use vestibule_runtime::{StreamCounts, is_memory};
 
 use crate::serve_options::ServeOptions;
 use crate::server::{ConnectionLimits, Server, suggest_other_address};
@@ -42,7 +42,7 @@ pub(crate) fn bind(
     let bootstrap = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
     let bootstrap = bootstrap.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
     let first = FirstSuperuser { records: Arc::clone(&parts.records), operator: bootstrap.transpose()? };
-    if options.stores.store == "memory" {
+    if is_memory(&options.stores.store) {
         warn!("the memory store loses operators and their changes when this process ends; use a Redis URL for --store");
     }
     let mut metrics = Metrics::new(Arc::clone(&parts.store))

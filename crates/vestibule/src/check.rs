@@ -21,7 +21,7 @@ use vestibule_core::settings::{
 use vestibule_core::{Clock as _, Micros, NetworkClass, SaleKeys, SystemClock, Timestamp};
 use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
 use vestibule_http_client::{HttpClient, Options};
-use vestibule_runtime::{are_jobs_in_sqs, parse_sale_keys};
+use vestibule_runtime::{are_jobs_in_sqs, is_memory, parse_sale_keys};
 use vestibule_themes::ThemesConfig;
 use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
@@ -258,7 +258,7 @@ fn hold_warnings(queue: &Settings, job_queues: &[JobQueueSettings], jobs: Option
         found.extend(problem.map(|problem| {
             format!("rules[{index}].job_queue: the job queue \"{id}\" {problem}; without it, on_failure applies to every order")
         }));
-        if jobs == Some("memory") {
+        if jobs.is_some_and(is_memory) {
             found.push(format!(
                 "rules[{index}]: --jobs is memory: orders that are not sent yet are lost when the process ends"
             ));

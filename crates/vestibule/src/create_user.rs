@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule_admin::{NewOperator, create_operator, replace_operator};
 use vestibule_core::TenantId;
-use vestibule_runtime::open_store_and_records;
+use vestibule_runtime::{is_memory, open_store_and_records};
 
 #[derive(Args)]
 pub(crate) struct CreateUserOptions {
@@ -40,7 +40,7 @@ const PASSWORD_VARIABLE: &str = "VESTIBULE_ADMIN_PASSWORD";
 
 /// Creates an operator. Exit status 1 if the name is taken.
 pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<ExitCode> {
-    if options.store == "memory" {
+    if is_memory(&options.store) {
         bail!("--store must be a Redis URL: the memory store ends with its process");
     }
     let (_, records) = open_store_and_records("--store", &options.store, STORE_TIMEOUT)?;

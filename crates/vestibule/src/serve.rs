@@ -8,25 +8,19 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::json;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
-use tracing::{debug, error, info, warn};
+use tracing::{info, warn};
 use vestibule_admin::AdminParts;
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
-use vestibule_core::settings::{
-    Document, HOST_GAP, Plan, PlanOptions, StoredSettings, Unlisted, parse_settings_document,
-};
-use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, StoreError, SystemClock, TicketSigner};
+use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
+use vestibule_core::{PassSigner, SaleKeys, Store, SystemClock, TicketSigner};
 use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::{CallMetrics, RequestMetrics};
-use vestibule_records::RecordStore;
-use vestibule_records::history::record_samples;
 use vestibule_runtime::{
-    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, log_requests, open_store_and_records,
-    stored_settings,
+    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, is_memory, log_requests, open_store_and_records,
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
@@ -35,22 +29,18 @@ use vestibule_worker::Stopped;
 use crate::admin;
 use crate::beacon::BeaconRecorder;
 use crate::keys::{load_keys, pass_signer, state_folder};
-use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
+use crate::last_applied_settings::LastAppliedSettings;
 use crate::limits::Limits;
+use crate::purge_loop::purge_loop;
 use crate::relay::Relay;
 use crate::serve_options::ServeOptions;
 use crate::server::{Server, raise_descriptor_limit, suggest_other_address};
 use crate::settings_file::read_settings;
+use crate::settings_writer::{SettingsWriter, WriteError, watch_settings};
 use crate::signals::stop_signal;
 use crate::state_file::{KnownQueues, StateFile};
 use crate::summary::Summary;
 
-/// Interval between purge rounds.
-const PURGE_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit of a purge round.
-const PURGE_BUDGET: Duration = Duration::from_secs(4);
-/// Interval at which idle rounds are recorded, so that monitoring sees that the purge runs.
-const IDLE_RECORD_INTERVAL: Duration = Duration::from_secs(30);
 /// ID of the queue that `--origin` creates, and of its tenant.
 const DEFAULT_QUEUE: &str = "default";
 /// Quota of the queue that `--origin` creates.
@@ -63,7 +53,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log.levels, options.log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
     let document = initial_settings(&options)?;
     let timeout = options.stores.timeout();
-    let memory = (options.stores.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
+    let memory = (is_memory(&options.stores.store)).then(|| Arc::new(MemoryStore::new(SystemClock::new())));
     let (store, records): Stores = match &memory {
         Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
         None => open_store_and_records("--store", &options.stores.store, timeout)?,
@@ -208,7 +198,7 @@ fn themes_config(options: &ServeOptions) -> ThemesConfig {
 
 /// Logs how many jobs in memory are not finished, and end with this process.
 async fn log_lost_jobs(options: &ServeOptions, jobs: &JobQueues) {
-    if options.stores.jobs_address() != "memory" {
+    if !is_memory(options.stores.jobs_address()) {
         return;
     }
     for job_queue in jobs.all().await.unwrap_or_default() {
@@ -290,7 +280,7 @@ fn gate(
     let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
     let (tickets, generated) = load_keys("--ticket-keys", given, &folder, "ticket.keys")?;
     let Shared { store, directory, jobs } = shared;
-    if generated && options.stores.store != "memory" {
+    if generated && !is_memory(&options.stores.store) {
         warn!("tickets are signed with generated keys: all gates that share a store need the same --ticket-keys");
     }
     Ok(Gate::new(GateParts {
@@ -355,171 +345,8 @@ fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
         return parse_settings_document(&document)
             .map_err(|errors| anyhow::anyhow!("--origin, --quota, --name: {}", joined(&errors)));
     }
-    if options.stores.store == "memory" {
+    if is_memory(&options.stores.store) {
         bail!("no queues: pass --settings FILE or --origin URL");
     }
     Ok(Document::default())
-}
-
-/// Writes the settings to the store, with retries, and again on SIGHUP.
-async fn watch_settings(options: ServeOptions, writer: SettingsWriter, mut document: Document, mut hangup: Signal) {
-    // Queues that are no longer in the file. Those with sessions stay until a later reload.
-    let mut removed = Vec::new();
-    loop {
-        removed = writer.write_with_retries(&document, &removed).await;
-        hangup.recv().await;
-        let Some(path) = &options.settings else { continue };
-        match read_settings(path, options.origin.as_ref()) {
-            // Editors leave an empty file for a moment while they save.
-            Ok(next) if next.queues.is_empty() && !document.queues.is_empty() => {
-                error!("the settings file has no queues; the current settings stay in effect: {}", path.display());
-            }
-            Ok(next) => {
-                let has = |id: &QueueId| next.queues.iter().any(|queue| queue.id == *id);
-                removed.extend(document.queues.iter().map(|queue| queue.id.clone()));
-                removed.retain(|id| !has(id));
-                document = next;
-                info!(queues = document.queues.len(), "settings reloaded");
-            }
-            Err(invalid) => error!("the settings file is invalid; the current settings stay in effect:\n{invalid}"),
-        }
-    }
-}
-
-/// Why the settings file is not in the store yet.
-#[derive(Debug, thiserror::Error)]
-enum WriteError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("nothing was written: {0}")]
-    Rejected(String),
-    #[error("queue {0} was changed by someone else at the same time")]
-    Conflict(QueueId),
-    #[error("job queue {0} was changed by someone else at the same time")]
-    JobQueueConflict(JobQueueId),
-}
-
-/// Writes the settings file to the store.
-struct SettingsWriter {
-    store: Arc<dyn Store>,
-    directory: Arc<Directory>,
-    jobs: Arc<JobQueues>,
-    last_applied: LastAppliedSettings,
-    known: Option<KnownQueues>,
-    sale_keys: SaleKeys,
-    /// What the store had before a write that failed, for the audit log.
-    previous: Mutex<Option<StoredSettings>>,
-}
-
-impl SettingsWriter {
-    /// Returns those of the `removed` queues that stay because they have sessions.
-    async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, WriteError> {
-        if let Some(known) = &self.known {
-            known.restore(&*self.store, &file.queues).await?;
-        }
-        let unlisted = Unlisted::RemoveOnly(removed);
-        let mut stored = stored_settings(&*self.store, file, unlisted).await?;
-        stored.job_queues = self.jobs.stored().await?;
-        let last = self.last_applied.read().await?;
-        let now = self.last_applied.now().await?;
-        let options = PlanOptions {
-            unlisted,
-            now: Some(now),
-            last_applied: Some(&last),
-            sale_keys: Some(&self.sale_keys),
-            ..PlanOptions::default()
-        };
-        let mut plan = Plan::of(&stored, file.clone(), &options);
-        if !plan.invalid.is_empty() {
-            return Err(WriteError::Rejected(joined(&plan.invalid)));
-        }
-        let locked = plan.keep_locked(&stored, now);
-        plan.settle_removed_beacons(&stored, now);
-        log_plan(&plan);
-        log_locked(&plan, &locked);
-        // After a failed write, the audit events compare with what was there before the first attempt.
-        let mut previous = self.previous.lock().await;
-        let before = previous.take().unwrap_or(stored);
-        let left = match self.execute(&plan).await {
-            Ok(left) => left,
-            Err(error) => {
-                *previous = Some(before);
-                return Err(error);
-            }
-        };
-        if let Some(known) = &self.known {
-            known.save(&file.queues);
-        }
-        self.last_applied.audit(&*self.store, &before, &plan, &left).await;
-        self.last_applied.save(file, &plan).await?;
-        for id in removed.iter().filter(|id| !left.contains(id)) {
-            self.last_applied.forget(id).await?;
-        }
-        self.write_job_queues(&plan).await?;
-        Ok(left)
-    }
-
-    async fn write_job_queues(&self, plan: &Plan) -> Result<(), WriteError> {
-        let written = self.jobs.execute(&plan.job_queues).await?;
-        for settings in &written.written {
-            info!(job_queue = %settings.id, "settings written");
-        }
-        for id in &written.not_empty {
-            warn!(job_queue = %id, "the settings no longer name this job queue; it stays, as it has jobs or dead letters");
-        }
-        self.last_applied.audit_job_queues(plan, &written).await;
-        self.last_applied.forget_job_queues(&written.removed).await?;
-        match written.skipped.into_iter().next() {
-            Some(job_queue) => Err(WriteError::JobQueueConflict(job_queue)),
-            None => Ok(()),
-        }
-    }
-
-    async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, WriteError> {
-        if let Some(queue) = self.directory.execute(plan).await?.into_iter().next() {
-            return Err(WriteError::Conflict(queue));
-        }
-        Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)
-    }
-
-    async fn write_with_retries(&self, file: &Document, removed: &[QueueId]) -> Vec<QueueId> {
-        let mut pause = Duration::from_millis(100);
-        loop {
-            match self.write(file, removed).await {
-                Ok(left) => return left,
-                Err(error @ WriteError::Rejected(_)) => {
-                    error!(%error, "the settings file is not applied");
-                    return removed.to_vec();
-                }
-                Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(5));
-        }
-    }
-}
-
-/// Purges every few seconds and records history samples every minute, forever.
-pub(crate) async fn purge_loop(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) {
-    let mut ticks = tokio::time::interval(PURGE_INTERVAL);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut recorded: Option<Instant> = None;
-    loop {
-        ticks.tick().await;
-        let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
-        match tokio::time::timeout(PURGE_BUDGET, record_samples(&*store, &*records)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => debug!(%error, "cannot record history samples"),
-            Err(_) => debug!("history samples were not recorded for every queue: timeout"),
-        }
-        if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_INTERVAL) {
-            continue;
-        }
-        recorded = Some(Instant::now());
-        let record = round.record;
-        debug!(?record, "purged");
-        if let Err(error) = store.set_last_purge(&record).await {
-            debug!(%error, "cannot record the purge");
-        }
-    }
 }

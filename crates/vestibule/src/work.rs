@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::Args;
 use tracing::{info, warn};
-use vestibule_runtime::{Directory, init_telemetry, open_store_and_records};
+use vestibule_runtime::{Directory, init_telemetry, is_memory, open_store_and_records};
 
 use crate::arguments::LogOptions;
 use crate::keys::pass_signer;
@@ -39,7 +39,7 @@ pub(crate) struct WorkOptions {
 pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     let WorkOptions { stores, worker, pass_keys, state, log } = options;
     init_telemetry(&log.levels, log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
-    if stores.store == "memory" || stores.jobs_address() == "memory" {
+    if is_memory(&stores.store) || is_memory(stores.jobs_address()) {
         bail!(
             "work needs the Redis of the other processes: pass its URL with --store, and with --jobs if jobs have their own"
         );

@@ -14,7 +14,7 @@ use vestibule_core::settings::{KeptReason, Plan, PlanOptions, QueueChange, Store
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{
-    JobQueues, JobQueuesWritten, open_jobs, open_store_and_records, parse_sale_keys, stored_settings,
+    JobQueues, JobQueuesWritten, is_memory, open_jobs, open_store_and_records, parse_sale_keys, stored_settings,
 };
 
 use self::review::{decide, text_of};
@@ -28,7 +28,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Applies a file. Exit status 1 if a change was not written.
 pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let document = read_settings(&options.file, options.origin.as_ref())?;
-    if options.to == "memory" {
+    if is_memory(&options.to) {
         bail!("--to must be a Redis URL, such as rediss://:password@host:6379, or the URL of a backoffice");
     }
     if backoffice::is_backoffice(&options.to) {

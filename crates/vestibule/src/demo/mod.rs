@@ -30,7 +30,7 @@ use vestibule_workload::{LoadTest, Observer, Target};
 use self::report::Credentials;
 use crate::arguments::Listen;
 use crate::keys::random_key;
-use crate::serve::purge_loop;
+use crate::purge_loop::purge_loop;
 use crate::server::{Server, suggest_other_address};
 use crate::signals::stop_signal;
 

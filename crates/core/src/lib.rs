@@ -28,6 +28,7 @@
 
 mod client_network;
 pub mod cookie;
+mod counters;
 mod difficulty;
 mod draw;
 pub mod fields;

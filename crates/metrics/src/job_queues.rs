@@ -116,19 +116,7 @@ impl ScrapedJobQueues {
             }
             ages.add(&[id], stats.oldest_age.unwrap_or(0) as f64);
             blocked.add(&[id], stats.blocked_group.map_or(0, |group| group.age) as f64);
-            let counters = stats.counters;
-            for (event, count) in [
-                ("enqueued", counters.enqueued),
-                ("duplicate", counters.duplicate),
-                ("acknowledged", counters.acknowledged),
-                ("failed", counters.failed),
-                ("requeued", counters.requeued),
-                ("dead", counters.dead),
-                ("unknown", counters.unknown),
-                ("canceled", counters.canceled),
-                ("replayed", counters.replayed),
-                ("refused", counters.refused),
-            ] {
+            for (event, count) in stats.counters.named() {
                 events.add(&[id, event], count as f64);
             }
         }

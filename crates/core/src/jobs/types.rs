@@ -13,6 +13,7 @@ use super::schedule::JobSchedule;
 use super::settings::JobQueueSettings;
 use super::webhook::{WebhookEvent, WebhookEventType, WebhookSubject};
 use crate::SessionId;
+use crate::counters::counters;
 use crate::time::Micros;
 
 /// A job to enqueue.
@@ -418,29 +419,30 @@ pub struct ReplayedAll {
     pub has_more: bool,
 }
 
-/// Counts of a job queue since it was created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct JobCounters {
-    /// Accepted jobs.
-    pub enqueued: u64,
-    /// Jobs that equal an earlier one.
-    pub duplicate: u64,
-    /// Acknowledged jobs.
-    pub acknowledged: u64,
-    /// Failed attempts.
-    pub failed: u64,
-    /// Leases that were returned without an attempt.
-    pub requeued: u64,
-    /// Jobs that became dead letters.
-    pub dead: u64,
-    /// Held orders whose outcome became unknown.
-    pub unknown: u64,
-    /// Waiting jobs that were deleted.
-    pub canceled: u64,
-    /// Dead letters that were put back.
-    pub replayed: u64,
-    /// Refused settlements and extensions of old leases.
-    pub refused: u64,
+counters! {
+    /// Counts of a job queue since it was created.
+    pub struct JobCounters {
+        /// Accepted jobs.
+        enqueued = "enqueued",
+        /// Jobs that equal an earlier one.
+        duplicate = "duplicate",
+        /// Acknowledged jobs.
+        acknowledged = "acknowledged",
+        /// Failed attempts.
+        failed = "failed",
+        /// Leases that were returned without an attempt.
+        requeued = "requeued",
+        /// Jobs that became dead letters.
+        dead = "dead",
+        /// Held orders whose outcome became unknown.
+        unknown = "unknown",
+        /// Waiting jobs that were deleted.
+        canceled = "canceled",
+        /// Dead letters that were put back.
+        replayed = "replayed",
+        /// Refused settlements and extensions of old leases.
+        refused = "refused",
+    }
 }
 
 /// A group whose first job was put back without being finished, so that the later ones wait (J6).

@@ -2,103 +2,45 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::counters;
 use crate::time::Micros;
 
-/// Events since the queue's state began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Counters {
-    /// Sessions that joined.
-    pub joined: u64,
-    /// Sessions that were confirmed: their ticket was returned for the first time. Clients without
-    /// cookies never are.
-    pub confirmed: u64,
-    /// Sessions restored from their ticket, to the line or to a slot.
-    pub returned: u64,
-    /// Sessions admitted by the rules.
-    pub admitted: u64,
-    /// Sessions admitted by an operator's release.
-    pub released: u64,
-    /// Sessions that expired while waiting.
-    pub expired_waiting: u64,
-    /// Sessions that expired while active.
-    pub expired_active: u64,
-    /// Sessions ended by the visitor.
-    pub left: u64,
-    /// Sessions ended by an operator or by `max_session`.
-    pub ended: u64,
-    /// Waiting sessions whose page was closed.
-    pub away: u64,
-    /// Pre-tickets issued to first visits.
-    pub pre_tickets_issued: u64,
-    /// Sessions that joined by a pre-ticket.
-    pub pre_tickets_redeemed: u64,
-    /// Tokens of accounts that were accepted.
-    pub identities_accepted: u64,
-    /// Tokens of accounts that were rejected.
-    pub identities_rejected: u64,
+counters! {
+    /// Events since the queue's state began.
+    pub struct Counters {
+        /// Sessions that joined.
+        joined = "joined",
+        /// Sessions that were confirmed: their ticket was returned for the first time. Clients without
+        /// cookies never are.
+        confirmed = "confirmed",
+        /// Sessions restored from their ticket, to the line or to a slot.
+        returned = "returned",
+        /// Sessions admitted by the rules.
+        admitted = "admitted",
+        /// Sessions admitted by an operator's release.
+        released = "released",
+        /// Sessions that expired while waiting.
+        expired_waiting = "expired_waiting",
+        /// Sessions that expired while active.
+        expired_active = "expired_active",
+        /// Sessions ended by the visitor.
+        left = "left",
+        /// Sessions ended by an operator or by `max_session`.
+        ended = "ended",
+        /// Waiting sessions whose page was closed.
+        away = "away",
+        /// Pre-tickets issued to first visits.
+        pre_tickets_issued = "pre_tickets_issued",
+        /// Sessions that joined by a pre-ticket.
+        pre_tickets_redeemed = "pre_tickets_redeemed",
+        /// Tokens of accounts that were accepted.
+        identities_accepted = "identities:accepted",
+        /// Tokens of accounts that were rejected.
+        identities_rejected = "identities:rejected",
+    }
 }
 
-/// Number of counters.
-const COUNTERS: usize = 14;
-
 impl Counters {
-    /// Names and values, in the order used by stores.
-    #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); COUNTERS] {
-        [
-            ("joined", self.joined),
-            ("confirmed", self.confirmed),
-            ("returned", self.returned),
-            ("admitted", self.admitted),
-            ("released", self.released),
-            ("expired_waiting", self.expired_waiting),
-            ("expired_active", self.expired_active),
-            ("left", self.left),
-            ("ended", self.ended),
-            ("away", self.away),
-            ("pre_tickets_issued", self.pre_tickets_issued),
-            ("pre_tickets_redeemed", self.pre_tickets_redeemed),
-            ("identities:accepted", self.identities_accepted),
-            ("identities:rejected", self.identities_rejected),
-        ]
-    }
-
-    /// The counters with these values, in the order of [`Counters::named`].
-    #[must_use]
-    pub const fn from_values(values: [u64; COUNTERS]) -> Self {
-        let [
-            joined,
-            confirmed,
-            returned,
-            admitted,
-            released,
-            expired_waiting,
-            expired_active,
-            left,
-            ended,
-            away,
-            more @ ..,
-        ] = values;
-        let [pre_tickets_issued, pre_tickets_redeemed, identities_accepted, identities_rejected] = more;
-        Self {
-            joined,
-            confirmed,
-            returned,
-            admitted,
-            released,
-            expired_waiting,
-            expired_active,
-            left,
-            ended,
-            away,
-            pre_tickets_issued,
-            pre_tickets_redeemed,
-            identities_accepted,
-            identities_rejected,
-        }
-    }
-
     /// The events that these counters have and `before`, of the same state, did not have.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::join_distribution::{JoinDistribution, RecentCount};
 use super::rate::{ADMISSION_COST, Bucket};
+use crate::counters::counters;
 use crate::settings::Protection;
 use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{
@@ -115,77 +116,35 @@ impl ClientAddressState {
     }
 }
 
-/// Rejected joins and joins above a limit since the queue's state began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LimitCounters {
-    /// Rejected: the network is blocked.
-    pub rejected_blocked: u64,
-    /// Rejected: the line is full.
-    pub rejected_full: u64,
-    /// Rejected: more than `joins_per_second`.
-    pub rejected_rate: u64,
-    /// Rejected: more than `per_address` or `per_network`.
-    pub rejected_limit: u64,
-    /// Joins above `per_address`, rejected or not.
-    pub over_address: u64,
-    /// Joins above `per_network`, rejected or not.
-    pub over_network: u64,
-    /// Newcomers who had to prove work, or more of it, before they join.
-    pub challenged: u64,
-    /// Joins without the proof that they would need in mode `enforce`.
-    pub would_challenge: u64,
-    /// Proofs of work that gates accepted.
-    pub proofs_valid: u64,
-    /// Proofs of work that gates did not accept.
-    pub proofs_invalid: u64,
-    /// Joins without proof of work, after a waiting time.
-    pub delayed_joins: u64,
+counters! {
+    /// Rejected joins and joins above a limit since the queue's state began.
+    pub struct LimitCounters {
+        /// Rejected: the network is blocked.
+        rejected_blocked = "rejected:blocked",
+        /// Rejected: the line is full.
+        rejected_full = "rejected:full",
+        /// Rejected: more than `joins_per_second`.
+        rejected_rate = "rejected:rate",
+        /// Rejected: more than `per_address` or `per_network`.
+        rejected_limit = "rejected:limit",
+        /// Joins above `per_address`, rejected or not.
+        over_address = "over_limit:address",
+        /// Joins above `per_network`, rejected or not.
+        over_network = "over_limit:network",
+        /// Newcomers who had to prove work, or more of it, before they join.
+        challenged = "challenged",
+        /// Joins without the proof that they would need in mode `enforce`.
+        would_challenge = "would_challenge",
+        /// Proofs of work that gates accepted.
+        proofs_valid = "proofs:valid",
+        /// Proofs of work that gates did not accept.
+        proofs_invalid = "proofs:invalid",
+        /// Joins without proof of work, after a waiting time.
+        delayed_joins = "delayed_joins",
+    }
 }
 
 impl LimitCounters {
-    /// Number of limit counters.
-    pub const COUNT: usize = 11;
-
-    /// Names and values, in the order used by stores.
-    #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); Self::COUNT] {
-        [
-            ("rejected:blocked", self.rejected_blocked),
-            ("rejected:full", self.rejected_full),
-            ("rejected:rate", self.rejected_rate),
-            ("rejected:limit", self.rejected_limit),
-            ("over_limit:address", self.over_address),
-            ("over_limit:network", self.over_network),
-            ("challenged", self.challenged),
-            ("would_challenge", self.would_challenge),
-            ("proofs:valid", self.proofs_valid),
-            ("proofs:invalid", self.proofs_invalid),
-            ("delayed_joins", self.delayed_joins),
-        ]
-    }
-
-    /// The counters with these values, in the order of [`LimitCounters::named`].
-    #[must_use]
-    pub const fn from_values(values: [u64; Self::COUNT]) -> Self {
-        let [rejected_blocked, rejected_full, rejected_rate, rejected_limit, over_address, over_network, proofs @ ..] =
-            values;
-        let [challenged, would_challenge, proofs_valid, proofs_invalid, delayed_joins] = proofs;
-        Self {
-            rejected_blocked,
-            rejected_full,
-            rejected_rate,
-            rejected_limit,
-            over_address,
-            over_network,
-            challenged,
-            would_challenge,
-            proofs_valid,
-            proofs_invalid,
-            delayed_joins,
-        }
-    }
-
     /// The joins that were rejected for this reason.
     #[must_use]
     pub const fn rejected(&self, reason: RejectionReason) -> u64 {

@@ -295,18 +295,11 @@ impl Reply {
             }
             None => Ok(0),
         };
-        let counters = JobCounters {
-            enqueued: count("enqueued")?,
-            duplicate: count("duplicate")?,
-            acknowledged: count("acknowledged")?,
-            failed: count("failed")?,
-            requeued: count("requeued")?,
-            dead: count("dead")?,
-            unknown: count("unknown")?,
-            canceled: count("canceled")?,
-            replayed: count("replayed")?,
-            refused: count("refused")?,
-        };
+        let mut counts = [0; JobCounters::COUNT];
+        for (value, (name, _)) in counts.iter_mut().zip(JobCounters::default().named()) {
+            *value = count(name)?;
+        }
+        let counters = JobCounters::from_values(counts);
         Ok(JobStats { waiting, ready, running, dead, bytes, oldest_age, blocked_group, paused_until, counters })
     }
 }

@@ -17,10 +17,10 @@ pub(crate) struct MessageView(pub(crate) Message);
 
 impl Serialize for MessageView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut phrase = serializer.serialize_struct("Message", 2)?;
-        phrase.serialize_field("code", self.0.code())?;
-        phrase.serialize_field("params", &self.0.params())?;
-        phrase.end()
+        let mut message = serializer.serialize_struct("Message", 2)?;
+        message.serialize_field("code", self.0.code())?;
+        message.serialize_field("params", &self.0.params())?;
+        message.end()
     }
 }
 
@@ -63,12 +63,12 @@ fn described() -> [(&'static str, Value); 3] {
         "description": "Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with \
             placeholders such as `{most}`, which `params` fill.",
     });
-    let phrase = json!({ "$ref": "#/components/schemas/Message" });
+    let message = json!({ "$ref": "#/components/schemas/Message" });
     let params = json!({
-        "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" }, { "type": "string" }, phrase] },
+        "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" }, { "type": "string" }, message] },
         "description": "Values of placeholders: numbers, texts or other messages.",
     });
-    let phrase = json!({
+    let message = json!({
         "type": "object", "required": ["code", "params"],
         "description": "A text by its code and the values of its placeholders.",
         "properties": {
@@ -76,7 +76,7 @@ fn described() -> [(&'static str, Value); 3] {
             "params": { "$ref": "#/components/schemas/MessageParams" },
         },
     });
-    [("ErrorCode", code), ("MessageParams", params), ("Message", phrase)]
+    [("ErrorCode", code), ("MessageParams", params), ("Message", message)]
 }
 
 fn reference(name: &str) -> RefOr<Schema> {

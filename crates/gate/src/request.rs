@@ -8,7 +8,7 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
-use vestibule_core::settings::{RequestAttributes, TrustedHeaders, normalise_host};
+use vestibule_core::settings::{RequestAttributes, TrustedHeaders, normalize_host};
 use vestibule_core::{ClientNetworks, LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
 use vestibule_runtime::{PeerAddress, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
@@ -80,7 +80,7 @@ impl RequestInfo {
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
         let authority = authority.or_else(|| text(&headers, header::HOST).map(str::to_owned)).unwrap_or_default();
         let mut info = Self {
-            host: normalise_host(&authority),
+            host: normalize_host(&authority),
             authority,
             method: method.clone(),
             path: uri.path().to_owned(),

@@ -133,14 +133,15 @@ mod tests {
 
     #[test]
     fn levels_are_read_by_module() {
-        let levels = parsed("warn, vestibule_gate=debug,vestibule_gate::proxy=off,request = Info,,fred=trace").unwrap();
+        let levels =
+            parsed("warn, vestibule_gate=debug,vestibule_gate::respond=off,request = Info,,fred=trace").unwrap();
         for (module, level, shown) in [
             ("hyper", Level::WARN, true),
             ("hyper", Level::INFO, false),
             ("vestibule_gate", Level::DEBUG, true),
-            ("vestibule_gate::judge", Level::DEBUG, true),
-            ("vestibule_gate::judge", Level::TRACE, false),
-            ("vestibule_gate::proxy::connector", Level::ERROR, false),
+            ("vestibule_gate::decide", Level::DEBUG, true),
+            ("vestibule_gate::decide", Level::TRACE, false),
+            ("vestibule_gate::respond", Level::ERROR, false),
             ("request", Level::INFO, true),
             ("request", Level::DEBUG, false),
             ("fred::router", Level::TRACE, true),

@@ -8,8 +8,8 @@ const PROBLEM = { type: 'about:blank', title: '', status: 400 }
 
 const question = { title: 'Remove?', action: 'Remove' }
 const wanted = (token: string, effect: string) => {
-  const phrase = { code: 'will_remove_tenant' as const, params: {} }
-  return new Problem(428, { ...PROBLEM, code: 'confirmation_required', detail: '', confirmation: { token, consequence: effect, message: phrase, expires_in: 120 } })
+  const message = { code: 'will_remove_tenant' as const, params: {} }
+  return new Problem(428, { ...PROBLEM, code: 'confirmation_required', detail: '', confirmation: { token, consequence: effect, message, expires_in: 120 } })
 }
 
 test('a confirmed call is repeated with the token', async () => {

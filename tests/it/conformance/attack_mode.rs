@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vestibule_core::line::{
-    ATTACK_MODE_MAX, AttackModeChange, BLOCKED_RETRY, ClientAddressState, JUDGED_FROM, JoinClient, JoinRejection, Mode,
-    RejectionReason, VisitKind,
+    ADDRESS_LIMITS_FROM, ATTACK_MODE_MAX, AttackModeChange, BLOCKED_RETRY, ClientAddressState, JoinClient,
+    JoinRejection, Mode, RejectionReason, VisitKind,
 };
 use vestibule_core::{DIFFICULTY_MAX, NetworkClass, SessionId};
 
@@ -102,7 +102,7 @@ pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(be
     let fixture = bench.open(rejecting(1, 1)).await;
     set(&fixture, 600).await;
     let proxy = JoinClient { extra_hops: true, ..client(&fixture, "203.0.113.9") };
-    let count = JUDGED_FROM as usize + 10;
+    let count = ADDRESS_LIMITS_FROM as usize + 10;
     assert_eq!(redeemers(&fixture, proxy, count).await, count);
     assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::ExtraProxy);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_core::line::{
-    BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, LimitStats,
+    ADDRESS_LIMITS_FROM, BLOCKED_RETRY, ClientAddressState, ClientDigests, JoinClient, JoinRejection, LimitStats,
     RejectionReason, Visit, VisitAnswer, VisitKind,
 };
 use vestibule_core::{ClientNetworks, JOIN_WINDOW, NetworkClass, NetworkPrefix, PrefixKind, SessionId};
@@ -47,7 +47,7 @@ pub(super) async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: 
 
 /// Joins of other clients, so that addresses are judged.
 pub(super) async fn others(fixture: &LineFixture<'_>) {
-    for number in 0..JUDGED_FROM {
+    for number in 0..ADDRESS_LIMITS_FROM {
         let other = client(fixture, &format!("198.51.{number}.1"));
         assert_eq!(join(fixture, other).await.kind, VisitKind::Joined);
     }
@@ -94,7 +94,7 @@ pub(super) async fn reject_limits_one_network(bench: &StoreFixture) {
 pub(super) async fn limits_do_not_apply_below_twenty_joins(bench: &StoreFixture) {
     let fixture = bench.open(rejecting(1, 1)).await;
     let one = client(&fixture, "203.0.113.9");
-    assert_eq!(joins(&fixture, one, 30).await as u64, JUDGED_FROM);
+    assert_eq!(joins(&fixture, one, 30).await as u64, ADDRESS_LIMITS_FROM);
 }
 
 pub(super) async fn extra_proxy_disables_limits(bench: &StoreFixture) {

@@ -74,17 +74,17 @@ impl Line {
         self.limits.advance(now);
         let applies = self.limits.totals.sum(now).limits_apply() && client.class != Some(NetworkClass::Trusted);
         let estimates = self.limits.estimates(now, client, &protection);
-        let judged = estimates.as_ref().filter(|_| applies);
+        let effective = estimates.as_ref().filter(|_| applies);
         let need = self.work_needed(
             now,
             &JoinLoad {
-                address: judged.map_or(0, |estimates| estimates.address),
-                network: judged.map_or(0, |estimates| estimates.network),
+                address: effective.map_or(0, |estimates| estimates.address),
+                network: effective.map_or(0, |estimates| estimates.network),
                 per_second: self.limits.joins.per_second(now),
                 class: client.class,
             },
         );
-        let [address, network] = judged.map_or([0; 2], |estimates| estimates.counted(client.class));
+        let [address, network] = effective.map_or([0; 2], |estimates| estimates.counted(client.class));
         let exceeds = |joins: u64, limit: Option<u64>| limit.is_some_and(|limit| joins > limit);
         let over_address = exceeds(address, in_force.per_address);
         let over_network = exceeds(network, in_force.per_network);

@@ -14,8 +14,8 @@ use crate::{
     Cells, JOIN_WINDOWS, JoinCounters, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, half_of, join_window,
 };
 
-/// Joins in both windows from which their addresses are judged. With fewer, no limit by address or network applies.
-pub const JUDGED_FROM: u64 = 20;
+/// Joins in both windows from which limits by address and network apply. With fewer, their addresses say too little.
+pub const ADDRESS_LIMITS_FROM: u64 = 20;
 /// Seconds after which a client of a blocked network may try again.
 pub const BLOCKED_RETRY: u64 = 300;
 /// Maximum time in seconds after which a client may try again that the rate rejected.
@@ -91,7 +91,7 @@ pub struct JoinRejection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAddressState {
-    /// They can, or fewer than [`JUDGED_FROM`] sessions joined.
+    /// They can, or fewer than [`ADDRESS_LIMITS_FROM`] sessions joined.
     #[default]
     Ok,
     /// Most joins have no usable address: `trusted_proxies` is too high, or selects a proxy of one's own.
@@ -234,7 +234,7 @@ impl WindowTotals {
     /// needs more networks than all others to reach `ExtraProxy`.
     #[must_use]
     pub const fn client_address(&self) -> ClientAddressState {
-        if self.joins < JUDGED_FROM {
+        if self.joins < ADDRESS_LIMITS_FROM {
             ClientAddressState::Ok
         } else if self.without_address * 2 > self.joins {
             ClientAddressState::Unusable
@@ -248,7 +248,7 @@ impl WindowTotals {
     /// Whether limits by address and network apply.
     #[must_use]
     pub const fn limits_apply(&self) -> bool {
-        self.joins >= JUDGED_FROM && !matches!(self.client_address(), ClientAddressState::ExtraProxy)
+        self.joins >= ADDRESS_LIMITS_FROM && !matches!(self.client_address(), ClientAddressState::ExtraProxy)
     }
 }
 
@@ -377,7 +377,7 @@ mod tests {
     use crate::{JOIN_WINDOW, PrefixDigest};
 
     #[test]
-    fn addresses_are_judged_from_twenty_joins_on() {
+    fn addresses_are_assessed_from_twenty_joins_on() {
         let state = |joins, without_address, networks, extra_hops| {
             WindowTotals { joins, without_address, networks, extra_hops }.client_address()
         };

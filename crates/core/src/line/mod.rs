@@ -46,7 +46,7 @@ pub use join_distribution::{
 };
 pub use join_report::{JoinState, ProtectionReport};
 pub use limits::{
-    BLOCKED_RETRY, ClientAddressState, ClientDigests, JUDGED_FROM, JoinClient, JoinRejection, JoinTotals,
+    ADDRESS_LIMITS_FROM, BLOCKED_RETRY, ClientAddressState, ClientDigests, JoinClient, JoinRejection, JoinTotals,
     LimitCounters, LimitStats, RATE_RETRY_MAX, RejectionReason, WindowTotals,
 };
 pub use mode::Mode;

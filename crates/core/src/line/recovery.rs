@@ -100,7 +100,7 @@ impl Line {
     /// Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
     /// noticing: they were present at the census and arrived before a session that had been
     /// admitted. Their slot is reserved, unless `max_session` has ended it since.
-    pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &Ticket) -> bool {
+    pub(super) fn was_admitted_before_recovery(&self, now: Micros, ticket: &Ticket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
         let presence_ttl = self.rules.presence_ttl(signed_at, ticket.due());
@@ -156,10 +156,10 @@ impl Line {
     /// session that never claimed it is not kept.
     pub(super) fn keep_slot_of(&mut self, now: Micros, presence: &Presence) {
         let (since, (share, of)) = (self.recovery.since, ACTIVE_REFRESH_SHARE);
-        let heard_until = since.0 + self.rules.active_ttl * MICROS_PER_SECOND * share / of;
-        let unheard = presence.since() < since && presence.expires_at.0 < heard_until;
+        let visited_until = since.0 + self.rules.active_ttl * MICROS_PER_SECOND * share / of;
+        let had_no_visit = presence.since() < since && presence.expires_at.0 < visited_until;
         let claimed = presence.expires_at > presence.since().add_seconds(self.rules.claim_ttl);
-        if self.reserving(now) && unheard && claimed {
+        if self.reserving(now) && had_no_visit && claimed {
             self.recovery.settled = self.recovery.settled.saturating_sub(1);
         }
     }

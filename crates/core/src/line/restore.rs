@@ -29,10 +29,11 @@ impl Line {
     /// The session of a ticket of this epoch, if it is present or can be restored (rule 7).
     pub(super) fn find_or_restore(&mut self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
         let session = ticket.session();
-        let unheard =
-            self.was_admitted_unheard(now, ticket) && self.is_good(now, ticket) && self.active() < self.rules.quota;
+        let was_admitted = self.was_admitted_before_recovery(now, ticket)
+            && self.is_good(now, ticket)
+            && self.active() < self.rules.quota;
         let present = self.present.get(&session).copied();
-        if let Some(presence) = present.filter(|presence| presence.admitted_at().is_some() || !unheard) {
+        if let Some(presence) = present.filter(|presence| presence.admitted_at().is_some() || !was_admitted) {
             if presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, session, admitted_at)) {
                 return None;
             }
@@ -78,8 +79,8 @@ impl Line {
     /// Rule 7: restores the session to the line at its original arrival, or to a slot if it was
     /// admitted recently and one is available.
     fn restore(&mut self, now: Micros, ticket: &Ticket) -> bool {
-        let unheard = self.was_admitted_unheard(now, ticket).then_some(self.recovery.known_at);
-        let admitted = ticket.admitted_at().or(unheard).map(Presence::admitted);
+        let slot_since = self.was_admitted_before_recovery(now, ticket).then_some(self.recovery.known_at);
+        let admitted = ticket.admitted_at().or(slot_since).map(Presence::admitted);
         if !self.is_good(now, ticket) || admitted.is_some_and(|it| it.exceeded_max_session(now, self.rules.max_session))
         {
             return false;

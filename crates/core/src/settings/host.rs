@@ -62,7 +62,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether the pattern matches `host`, as normalized by [`normalise_host`].
+    /// Whether the pattern matches `host`, as normalized by [`normalize_host`].
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         match self {
@@ -97,7 +97,7 @@ pub(super) fn parse_hostname(text: &str) -> Option<String> {
 /// The host of a request's `Host` header or authority: lower case, without port and trailing dot.
 /// `None` if it is invalid.
 #[must_use]
-pub fn normalise_host(authority: &str) -> Option<String> {
+pub fn normalize_host(authority: &str) -> Option<String> {
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !host.ends_with(':') => host,
         _ => authority,
@@ -125,10 +125,10 @@ mod tests {
             ("[::1]:8080", "[::1]"),
             ("localhost", "localhost"),
         ] {
-            assert_eq!(normalise_host(given).as_deref(), Some(host), "{given}");
+            assert_eq!(normalize_host(given).as_deref(), Some(host), "{given}");
         }
         for bad in ["", "a b", "a/b", "user@host", "a..b", "host\r\nx", "ex\u{e4}mple.com", ":80"] {
-            assert_eq!(normalise_host(bad), None, "{bad:?}");
+            assert_eq!(normalize_host(bad), None, "{bad:?}");
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_host_header_panics(text in "\\PC{0,300}") {
-            if let Some(host) = normalise_host(&text) {
-                prop_assert_eq!(normalise_host(&host), Some(host));
+            if let Some(host) = normalize_host(&text) {
+                prop_assert_eq!(normalize_host(&host), Some(host));
             }
         }
     }

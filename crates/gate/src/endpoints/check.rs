@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
-use vestibule_core::settings::{Preflights, normalise_host};
+use vestibule_core::settings::{Preflights, normalize_host};
 use vestibule_runtime::Queue;
 
 use super::QueryParams;
@@ -73,12 +73,12 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     let named = header_text(&info, "x-forwarded-host");
     let in_url = original.as_ref().and_then(|target| target.authority.clone());
     if let (Some(one), Some(other)) = (&named, &in_url)
-        && normalise_host(one) != normalise_host(other)
+        && normalize_host(one) != normalize_host(other)
     {
         return Err(GateError::ConflictingHeaders("X-Original-URL and X-Forwarded-Host"));
     }
     if let Some(authority) = named.or(in_url) {
-        info.host = normalise_host(&authority);
+        info.host = normalize_host(&authority);
         info.authority = authority;
     }
     let place = |target: &OriginalTarget| (target.path.clone(), target.query.clone());

@@ -168,7 +168,7 @@ end
 local function limits_apply(record)
   local joins, networks, extra_hops = record[3] + record[7], record[5] + record[9], record[6] + record[10]
   local without_address = record[4] + record[8]
-  return joins >= LIMITS.JUDGED_FROM and (without_address * 2 > joins or extra_hops * 2 <= networks)
+  return joins >= LIMITS.ADDRESS_LIMITS_FROM and (without_address * 2 > joins or extra_hops * 2 <= networks)
 end
 
 -- Forgets the networks.

@@ -309,10 +309,10 @@ local function find_or_restore(
   -- Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
   -- noticing: they were present at the census and arrived before a session that had been admitted.
   -- Their slot is reserved, unless max_session has ended it since.
-  local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
+  local admitted_before_recovery = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
     and signed_at < known_at and known_at < signed_at + presence_ttl(signed_at, due) * SECOND
     and not exceeded_max_session(known_at)
-  local was_waiting = position and unheard and active < rules.quota and is_good
+  local was_waiting = position and admitted_before_recovery and active < rules.quota and is_good
   if was_waiting then
     call('ZREM', LINE, bearer)
     waiting = waiting - 1
@@ -333,7 +333,7 @@ local function find_or_restore(
   if from_lobby and effective_mode() == 'lobby' then return IN_LOBBY end
   -- Restores to the line at the original arrival, or to a slot if the session was admitted
   -- recently.
-  local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
+  local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or admitted_before_recovery and known_at
   if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at))
       or (not accounts.of_ticket and tombstones.at(bearer)) then
     return NOT_JOINED

@@ -447,9 +447,9 @@ impl VirtualGate {
         let interval = between_polls(f64::from(poll_wait) - passed, &self.rules);
         let since_poll = self.rng.between(0.0, interval);
         let present_for = presence_ttl(&self.rules, if is_presumed { 0.0 } else { f64::from(shown_wait) - passed });
-        let lapses = now.add_seconds((present_for - since_poll).max(0.0));
-        self.silent.insert(number, lapses);
-        lapses
+        let expires = now.add_seconds((present_for - since_poll).max(0.0));
+        self.silent.insert(number, expires);
+        expires
     }
 
     /// Expires a visitor who has not returned since.

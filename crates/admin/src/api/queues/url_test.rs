@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use vestibule_core::fields::{List, ObjectReader, Omissible, StringMap};
 use vestibule_core::settings::{
     FieldWording, ListName, Method, RULES_MAX, RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders,
-    decisive, normalise_host, route_of, rulings, untrusted_headers,
+    decisive, normalize_host, route_of, rulings, untrusted_headers,
 };
 use vestibule_core::{Message, QueueId, fields, text_field};
 use vestibule_runtime::Queue;
@@ -197,7 +197,7 @@ fn split(url: &str) -> Option<(String, String)> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let path = rest[end..].split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
-    Some((normalise_host(&rest[..end])?, path.to_owned()))
+    Some((normalize_host(&rest[..end])?, path.to_owned()))
 }
 
 fn met(

@@ -19,7 +19,7 @@ tools := .tools/python/bin
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: demo-notice dashboard/dist/index.html ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
+demo: demo-notice dashboard/dist/index.html ## a shop, simulated visitors in front of it, and you in the line; more: make demo ARGS=--help
 	cargo run -p vestibule $(demo_features) -- demo $(ARGS)
 
 demo-notice:
@@ -48,7 +48,7 @@ attacks: ## simulate sales under attack, and write the tables of docs/attacks.md
 
 lint: format clippy docs scripts types dashboard-lint prose dependencies template containers pipelines ## formatting, clippy, docs, prose, template, ..
 
-screenshots: setup build ## take the pictures of the documentation anew
+screenshots: setup build ## take the pictures of the documentation again
 	$(browser_tests) screenshots
 
 release: setup-release dashboard/dist/index.html ## build the programs for x86_64 and arm64 Linux, and the container image

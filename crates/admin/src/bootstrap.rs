@@ -14,7 +14,7 @@ use crate::audit::audit_operator;
 use crate::codes::{NAME_FORMAT, PASSWORD_FORMAT};
 use crate::problem::Problem;
 
-/// An operator to be made. Prints its name only.
+/// An operator to create. Prints its name only.
 #[derive(Clone)]
 pub struct NewOperator {
     name: OperatorName,
@@ -26,23 +26,23 @@ impl NewOperator {
     /// A superuser.
     ///
     /// # Errors
-    /// A name or a password that is none; never repeats either.
+    /// The name or the password is invalid; the message never repeats either.
     pub fn superuser(name: &str, password: &str) -> Result<Self, NewOperatorError> {
         Self::of(name, password, Scope { role: Role::Superuser, tenants: Vec::new() })
     }
 
-    /// Somebody who changes the queues of these tenants.
+    /// An operator of the queues of these tenants.
     ///
     /// # Errors
-    /// A name or a password that is none, or no tenant.
+    /// The name or the password is invalid, or there is no tenant.
     pub fn operator(name: &str, password: &str, tenants: Vec<TenantId>) -> Result<Self, NewOperatorError> {
         Self::of(name, password, Scope { role: Role::Operator, tenants })
     }
 
-    /// Somebody who looks at the queues of these tenants.
+    /// A viewer of the queues of these tenants.
     ///
     /// # Errors
-    /// A name or a password that is none, or no tenant.
+    /// The name or the password is invalid, or there is no tenant.
     pub fn viewer(name: &str, password: &str, tenants: Vec<TenantId>) -> Result<Self, NewOperatorError> {
         Self::of(name, password, Scope { role: Role::Viewer, tenants })
     }
@@ -93,24 +93,24 @@ impl FromStr for NewOperator {
     }
 }
 
-/// What is wrong with an operator that is to be made.
+/// Why an operator cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NewOperatorError {
     /// Not of the form `name:password`. Never repeats what was given.
     #[error("must be name:password: a name of {NAME_FORMAT} and a password of {PASSWORD_FORMAT}")]
     Form,
-    /// No name.
+    /// The name is invalid.
     #[error("the name must be {NAME_FORMAT}")]
     Name,
-    /// No password.
+    /// The password is invalid.
     #[error("the password must be {PASSWORD_FORMAT}")]
     Password,
-    /// A role that holds for tenants, without any.
-    #[error("name a tenant: this role holds for the tenants that it is given only")]
+    /// The role needs a tenant, and there is none.
+    #[error("the roles operator and viewer need at least one tenant")]
     Tenants,
 }
 
-/// Makes the first superuser, unless there is a superuser already. Whether one was made.
+/// Creates the first superuser, unless there is a superuser already. Returns whether one was created.
 ///
 /// # Errors
 /// The store's.
@@ -118,15 +118,15 @@ pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result
     if has_superuser(records).await? {
         return Ok(false);
     }
-    let made = create_operator(records, first).await?;
-    if !made {
-        // Another process was faster, or the name is an operator's who is no superuser.
-        warn!(operator = %first.name, "the first superuser was not made: there is an operator of this name already");
+    let is_created = create_operator(records, first).await?;
+    if !is_created {
+        // Another process was faster, or the operator of this name is not a superuser.
+        warn!(operator = %first.name, "the first superuser was not created: there is an operator of this name already");
     }
-    Ok(made)
+    Ok(is_created)
 }
 
-/// Whether anybody may do everything.
+/// Whether there is a superuser.
 ///
 /// # Errors
 /// The store's.
@@ -134,7 +134,7 @@ pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError
     Ok(Operator::all(records).await?.iter().any(|(_, operator, _)| operator.scope.role == Role::Superuser))
 }
 
-/// Makes an operator. `false` if the name is taken.
+/// Creates an operator. `false` if the name is taken.
 ///
 /// # Errors
 /// The store's.
@@ -142,8 +142,8 @@ pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Re
     written(new, new.store(records, 0).await)
 }
 
-/// Makes an operator, in place of one of the same name: whose password is lost gets in again, and every sign-in under
-/// the old password ends. They have no TOTP afterwards. `false` if somebody else changed that one meanwhile.
+/// Creates an operator, or replaces the one of this name: for operators who lost their password. All their sign-ins end, and
+/// they have no TOTP afterwards. `false` if the operator was changed at the same time.
 ///
 /// # Errors
 /// The store's.
@@ -155,7 +155,7 @@ pub async fn replace_operator(records: &dyn RecordStore, new: &NewOperator) -> R
 fn written(new: &NewOperator, outcome: Result<(), Problem>) -> Result<bool, StoreError> {
     match outcome {
         Ok(()) => {
-            info!(operator = %new.name, role = ?new.scope.role, "an operator was made");
+            info!(operator = %new.name, role = ?new.scope.role, "operator created");
             Ok(true)
         }
         Err(Problem::Store(error) | Problem::OutcomeUnknown(error)) => Err(error),

@@ -236,7 +236,7 @@ fn report(event: &Event, entries: &[Entry], present: &Snapshot) -> Report {
         totals = totals.plus(&after.totals.since(&base));
     }
     let from = if began_in_it { first.state_since } else { first.at };
-    // The tickets of an event are counted from zero, and anew after a loss of data.
+    // The tickets of an event are counted from zero, and from zero again after a loss of data.
     let lobby_tickets = snapshots.iter().map(|snapshot| snapshot.lobby_tickets).max();
     let lobby_tickets = lobby_tickets.filter(|_| event.order == EventOrder::Draw);
     Report { from, to: last.at, complete, lobby_tickets, totals }

@@ -153,7 +153,7 @@ async fn create_user_reports_invalid_input() {
     for (arguments, password, why) in [
         (&["Zoe"][..], "a long enough password", "the name must be"),
         (&["zoe"], "short", "the password must be 12 to 256"),
-        (&["zoe", "--role", "viewer"], "a long enough password", "name a tenant"),
+        (&["zoe", "--role", "viewer"], "a long enough password", "need at least one tenant"),
         (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has access to all"),
         (&["zoe", "--role", "king"], "a long enough password", "superuser, operator, viewer"),
     ] {

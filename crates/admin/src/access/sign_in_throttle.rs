@@ -1,9 +1,10 @@
-//! Slows down those who guess passwords, without locking out those whose name is guessed at.
+//! Slows down attackers who guess passwords, without locking out the operators whose names they use.
 //!
-//! Attempts are counted before the password is looked at, so that many at once count as many; one that succeeds is taken back,
-//! so that only failures count in the end: an office behind one address may sign in as often as it likes. IPv6 addresses
-//! count by /64, which is what one subscriber has. Past the free ones, one attempt is taken per delay, and delays double. A name is guessed at from everywhere, so its own delay is short, and it
-//! does not hold where that name has signed in before: a stranger can't keep an operator out of the usual office.
+//! Attempts are counted before the password is checked, so that concurrent ones all count. A successful attempt is subtracted
+//! again, so that only failures count: an office behind one address can sign in any number of times. IPv6 addresses count by
+//! their /64 network, which is what one subscriber has. After the free attempts, one is accepted per delay, and delays double.
+//! Attackers guess the password of a name from many addresses, so the delay of a name is short. It does not apply to an address
+//! from which that name has signed in before: a stranger can't keep an operator out of the usual office.
 
 use std::net::IpAddr;
 
@@ -61,7 +62,7 @@ impl SignInThrottle {
         AttemptLimit::of_address(&written(address)).count(records, now).await
     }
 
-    /// Addresses are kept as hashes only. Those of nobody known count as one.
+    /// Addresses are stored as hashes only. All unknown addresses count as one.
     pub(crate) fn of(name: &OperatorName, address: Option<IpAddr>) -> Self {
         let address = written(address);
         Self {

@@ -33,7 +33,7 @@ vestibule_core::word_field!(TokenLimit { Settings = "settings", Jobs = "jobs" })
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Token {
     pub(crate) name: String,
-    /// Whose it is: it may no more than they may, and ends with them.
+    /// Its owner: the token has at most the permissions of the owner, and is removed with them.
     pub(crate) operator: OperatorName,
     #[serde(flatten)]
     pub(crate) scope: Scope,

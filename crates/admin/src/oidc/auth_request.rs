@@ -1,4 +1,4 @@
-//! A sign-in under way at the provider: what it is known again by when the browser comes back.
+//! A sign-in in progress at the provider: what identifies it when the browser returns.
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub(crate) struct AuthRequest {
 }
 
 impl AuthRequest {
-    /// Begins an attempt. Returns it with the value of its cookie, which is kept nowhere.
+    /// Begins an attempt. Returns it with the value of its cookie, which is not stored.
     pub(crate) async fn begin(records: &dyn RecordStore) -> Result<(Self, String), StoreError> {
         let attempt = Self { state: new_secret(), nonce: new_secret(), verifier: new_secret() };
         let text = serde_json::to_string(&attempt).map_err(|error| StoreError::Corrupt(error.to_string()))?;
@@ -35,7 +35,7 @@ impl AuthRequest {
         Ok((attempt, secret))
     }
 
-    /// Takes the attempt of a request's cookie: it is good once.
+    /// Takes the attempt of a request's cookie, which can be used once.
     pub(crate) async fn take(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
         let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
         let Some(text) = records.take_ephemeral(&key(&secret)).await? else { return Ok(None) };
@@ -47,7 +47,7 @@ impl AuthRequest {
         &self.state
     }
 
-    /// Whether the address that the browser came back with is this attempt's, in a time that does not tell how near it was.
+    /// Whether the address that the browser returned with is that of this attempt, compared in constant time.
     pub(crate) fn has_state(&self, state: &str) -> bool {
         self.state.as_bytes().ct_eq(state.as_bytes()).into()
     }

@@ -1,4 +1,4 @@
-//! What there is to know about an identity provider before it is asked.
+//! The configuration of an identity provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::oidc::texts::{
 };
 use crate::prefix::PREFIX;
 
-/// What the addresses of both sides take.
+/// What the addresses of provider and backoffice must be.
 const ADDRESS: &str = "an address that begins with https:// (http:// only on this machine), without a query";
 /// Time limit of a request to the provider.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ impl ProviderConfig {
     /// Reads texts; `None` without an issuer.
     ///
     /// # Errors
-    /// One of them is missing, or says what it doesn't take. The message names its variable.
+    /// One of them is missing or invalid. The message names its variable.
     pub fn of(texts: &ProviderTexts) -> Result<Option<Self>, ProviderConfigError> {
         if texts.issuer.trim().is_empty() {
             return Ok(None);

@@ -13,19 +13,19 @@ pub(crate) enum OidcError {
     WrongState,
     #[error("the provider refused: {0}")]
     Refused(String),
-    #[error("the provider gives no answer that can be used: {0}")]
+    #[error("the provider did not respond as expected: {0}")]
     Unavailable(String),
-    #[error("the provider's proof does not hold: {0}")]
+    #[error("the provider's ID token is not valid: {0}")]
     #[cfg_attr(not(feature = "oidc"), expect(dead_code, reason = "only a provider finds it"))]
     NotProven(String),
-    #[error("the provider's proof names nobody: {0}")]
+    #[error("the provider's ID token does not name an operator: {0}")]
     #[cfg_attr(not(feature = "oidc"), expect(dead_code, reason = "only a provider finds it"))]
     Nameless(&'static str),
     #[error("there is no operator of this name: {0}")]
     UnknownOperator(String),
     #[error("sign-ins from this address failed too often")]
     Slowed,
-    #[error("the store gives no answer")]
+    #[error("the store did not respond")]
     Store,
 }
 
@@ -67,6 +67,6 @@ impl OidcError {
 pub(crate) struct Identity {
     /// The name in the claim as the provider wrote it.
     pub(crate) claim: String,
-    /// The name of the operator, if it can be one's.
+    /// The name of the operator; `None` if the claim is not a valid name.
     pub(crate) name: Option<OperatorName>,
 }

@@ -1,11 +1,11 @@
 //! Signing in through an identity provider: `OpenID` Connect, authorization code with PKCE.
 //!
-//! The provider proves who somebody is; what they may is said here. Only operators that were created here get in, by the
-//! claim that names them: a mapping from the provider's groups to roles would hand the say on roles to whoever manages
-//! groups there, and would go on after they were taken away until somebody signs in again.
+//! The provider proves the identity of a person; roles are assigned here. Only operators that were created here can sign in, by
+//! the claim that names them. Roles do not follow groups of the provider: whoever manages groups there would assign roles here,
+//! and a role that was taken away would last until the next sign-in.
 //!
-//! Nothing of the provider is kept between two sign-ins: its addresses and keys are asked for each time, so that a key
-//! that was changed there holds at once.
+//! Nothing of the provider is cached between two sign-ins: its addresses and keys are requested each time, so that a changed key
+//! applies at once.
 //!
 //! A build without the feature `oidc` has no provider, and none of the crates for one.
 
@@ -37,7 +37,7 @@ impl ProviderConfig {
     /// Reads the variables; `None` without `VESTIBULE_OIDC_ISSUER`.
     ///
     /// # Errors
-    /// One of them is missing, or says what it doesn't take. The message names it.
+    /// One of them is missing or invalid. The message names it.
     pub fn from_env() -> Result<Option<Self>, ProviderConfigError> {
         Self::of(&ProviderTexts::from_env())
     }

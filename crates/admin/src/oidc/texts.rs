@@ -15,8 +15,8 @@ pub(super) const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
 #[error(transparent)]
 pub struct ProviderConfigError(#[from] EnvError);
 
-/// A provider's configuration as it is given: texts, each the value of a variable or of a flag of `vestibule serve`. One
-/// that is empty is as good as absent.
+/// A provider's configuration as it is given: texts, each the value of a variable or of a flag of `vestibule serve`. An empty
+/// text counts as absent.
 #[derive(Default, Clone)]
 pub struct ProviderTexts {
     /// `VESTIBULE_OIDC_ISSUER`: the provider's address. Without it there is no provider, whatever else is given.

@@ -7,13 +7,13 @@ use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{SaleKeys, StoreError};
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
-    sale_keys_from_env, trusted_headers_from_env, variable,
+    parsed, sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{ThemesConfig, ThemesConfigError};
 
 use crate::access::RequireTotp;
 use crate::bootstrap::{NewOperator, bootstrap};
-use crate::oidc::{ProviderConfig, ProviderConfigError};
+use crate::oidc::ProviderConfig;
 use crate::state::AdminParts;
 
 /// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway
@@ -64,9 +64,6 @@ pub enum AdminConfigError {
     /// The themes cannot be opened.
     #[error(transparent)]
     Themes(#[from] ThemesConfigError),
-    /// The identity provider.
-    #[error(transparent)]
-    Provider(#[from] ProviderConfigError),
 }
 
 impl AdminConfig {
@@ -75,10 +72,6 @@ impl AdminConfig {
     /// # Errors
     /// A variable is missing or invalid. The message names it and contains no secret.
     pub fn from_env() -> Result<Self, AdminConfigError> {
-        let first = variable(BOOTSTRAP).map(|text| text.parse::<NewOperator>());
-        let first = first.transpose().map_err(|error| EnvError::new(BOOTSTRAP, error.to_string()))?;
-        let require_totp = variable(REQUIRE_TOTP).map_or(Ok(RequireTotp::default()), |text| text.parse());
-        let require_totp = require_totp.map_err(|error| EnvError::new(REQUIRE_TOTP, error.to_owned()))?;
         let proxies = number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?;
         Ok(Self {
             store: StoreConfig::from_env()?,
@@ -86,8 +79,8 @@ impl AdminConfig {
             provider: ProviderConfig::from_env()?,
             themes: ThemesConfig { address: variable(THEMES), recheck: None },
             audit_days: number("VESTIBULE_AUDIT_DAYS", 1..=AUDIT_DAYS_MAX, AUDIT_DAYS)?,
-            require_totp,
-            first,
+            require_totp: parsed(REQUIRE_TOTP)?.unwrap_or_default(),
+            first: parsed(BOOTSTRAP)?,
             sale_keys: sale_keys_from_env()?,
             trusted_headers: trusted_headers_from_env()?,
             jobs: JobsConfig::from_env()?,

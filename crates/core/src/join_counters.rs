@@ -22,14 +22,14 @@ pub const fn join_window(now: Micros) -> u64 {
 
 /// The part of the counters that belongs to a window. The other part is that of the previous one.
 #[must_use]
-pub const fn half_of(window: u64) -> usize {
+pub(crate) const fn half_of(window: u64) -> usize {
     (window % JOIN_WINDOWS as u64) as usize
 }
 
 /// Which parts have to be cleared when counting continues in the window `next` after `last`: none in the same one, that of the
 /// next window, or all of them. A clock that stepped back to another window clears all of them as well.
 #[must_use]
-pub fn expired_halves(last: Option<u64>, next: u64) -> &'static [usize] {
+pub(crate) fn expired_halves(last: Option<u64>, next: u64) -> &'static [usize] {
     match last {
         Some(last) if last == next => &[],
         Some(last) if last + 1 == next && half_of(next) == 0 => &[0],
@@ -39,11 +39,11 @@ pub fn expired_halves(last: Option<u64>, next: u64) -> &'static [usize] {
 }
 
 /// The cells of one prefix, one in each row.
-pub type Cells = [u32; COUNTER_ROWS];
+pub(crate) type Cells = [u32; COUNTER_ROWS];
 
 /// Counters of joins: two windows of two rows.
 #[derive(Debug, Clone)]
-pub struct JoinCounters {
+pub(crate) struct JoinCounters {
     /// The window of the last join.
     window: u64,
     /// Cells by window, row and cell.
@@ -54,7 +54,7 @@ pub struct JoinCounters {
 impl JoinCounters {
     /// Empty counters with so many cells per row, from `now` on.
     #[must_use]
-    pub fn new(counters: u64, now: Micros) -> Self {
+    pub(crate) fn new(counters: u64, now: Micros) -> Self {
         let counters = counters as usize;
         let cells = vec![0; JOIN_WINDOWS * COUNTER_ROWS * counters].into_boxed_slice();
         Self { window: join_window(now), cells, counters }
@@ -62,7 +62,7 @@ impl JoinCounters {
 
     /// The number of cells per row.
     #[must_use]
-    pub const fn counters(&self) -> u64 {
+    pub(crate) const fn counters(&self) -> u64 {
         self.counters as u64
     }
 
@@ -73,7 +73,7 @@ impl JoinCounters {
     }
 
     /// Continues in the window of `now`: clears what is too old.
-    pub fn advance(&mut self, now: Micros) {
+    pub(crate) fn advance(&mut self, now: Micros) {
         let next = join_window(now);
         for half in expired_halves(Some(self.window), next) {
             let size = COUNTER_ROWS * self.counters;
@@ -94,18 +94,18 @@ impl JoinCounters {
 
     /// At least the joins of this prefix in the current window.
     #[must_use]
-    pub fn in_window(&self, cells: Cells) -> u64 {
+    pub(crate) fn in_window(&self, cells: Cells) -> u64 {
         self.least(half_of(self.window), cells)
     }
 
     /// At least the joins of this prefix in both windows, while fewer than [`CELL_MAX`] joined in one.
     #[must_use]
-    pub fn estimate(&self, cells: Cells) -> u64 {
+    pub(crate) fn estimate(&self, cells: Cells) -> u64 {
         (0..JOIN_WINDOWS).map(|half| self.least(half, cells)).sum()
     }
 
     /// Counts a join.
-    pub fn add(&mut self, cells: Cells) {
+    pub(crate) fn add(&mut self, cells: Cells) {
         for (row, cell) in cells.iter().enumerate() {
             let index = self.index(half_of(self.window), row, *cell);
             self.cells[index] = self.cells[index].saturating_add(1);

@@ -61,9 +61,7 @@ pub use fields::FieldError;
 pub use hex::{Hex32, NotHex32, hex};
 pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, ScheduleId, SessionId, TenantId, ThemeId};
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
-pub use join_counters::{
-    CELL_MAX, COUNTERS, Cells, JOIN_WINDOW, JOIN_WINDOWS, JoinCounters, expired_halves, half_of, join_window,
-};
+pub use join_counters::{CELL_MAX, COUNTERS, JOIN_WINDOW, JOIN_WINDOWS, join_window};
 pub use last_purge::LastPurge;
 pub use line::{PreTicket, Ticket, TicketAccount};
 pub use message::{Message, Param, placeholders};
@@ -80,8 +78,8 @@ pub use store::{PutMode, PutOutcome, Store, StoreError};
 pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
-    COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims,
-    PassSigner, PrefixDigest, PrefixKind, SALE_KEY_LEN, ShownEstimate, TICKET_KEY_MIN, TICKET_MAX, TicketError,
-    TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket, verify_pass,
+    COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_TTL, PassClaims, PassSigner, PrefixDigest,
+    PrefixKind, ShownEstimate, TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket,
+    verify_pass,
 };
 pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

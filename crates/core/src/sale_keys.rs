@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::draw::hmac;
 use crate::fields::FieldWording;
-use crate::{EventId, KeyError, KeyList, Message, QueueId, SALE_KEY_LEN};
+use crate::token::SALE_KEY_LEN;
+use crate::{EventId, KeyError, KeyList, Message, QueueId};
 
 /// Digits that are added to the salt of a new draw.
 pub(crate) const ADDED_SALT_LEN: usize = 16;
@@ -23,7 +24,7 @@ impl SaleKeys {
     /// The sale keys of a list. New events use the first one.
     ///
     /// # Errors
-    /// Returns an error for a key that does not have [`SALE_KEY_LEN`] bytes.
+    /// Returns an error for a key that does not have 32 bytes.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
         let keys = keys.for_sales()?.iter().map(|key| {
             let wrong = |_| KeyError::Length(key.kid.clone());

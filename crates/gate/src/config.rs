@@ -6,13 +6,13 @@ use std::time::Duration;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
 use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, InvalidClientAddressSource, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number,
-    open_store_and_records, parse_keys, required, sale_keys_from_env, trusted_headers_from_env, variable,
+    ConfigError, Directory, EnvError, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
+    parse_keys, parsed, required, sale_keys_from_env, trusted_headers_from_env, variable,
 };
 use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
 use crate::STREAM_PATH;
-use crate::admin_url::{AdminUrl, InvalidAdminUrl};
+use crate::admin_url::AdminUrl;
 use crate::client_rules::ClientRules;
 use crate::network_lists::{NetworkLists, NetworkListsError};
 use crate::state::{Gate, GateParts};
@@ -103,7 +103,7 @@ impl GateConfig {
                 read_timeout: seconds("VESTIBULE_READ_TIMEOUT", READ_TIMEOUT, defaults.read_timeout)?,
                 ..defaults
             },
-            admin_url: admin_url()?,
+            admin_url: parsed(ADMIN_URL)?,
             stream_url: stream_url_from_env()?,
             jobs: JobsConfig::from_env()?,
         })
@@ -138,20 +138,11 @@ impl GateConfig {
     }
 }
 
-fn admin_url() -> Result<Option<AdminUrl>, EnvError> {
-    let parsed = variable(ADMIN_URL).map(|text| text.parse()).transpose();
-    parsed.map_err(|error: InvalidAdminUrl| EnvError::new(ADMIN_URL, error.to_string()))
-}
-
 fn client_rules_from_env() -> Result<ClientRules, EnvError> {
-    let source = variable(CLIENT_ADDRESS).map(|text| text.parse()).transpose();
     let networks = variable(NETWORKS).map(|address| NetworkLists::at(&address)).transpose();
-    let trusted_headers = trusted_headers_from_env()?;
     Ok(ClientRules {
-        trusted_headers,
-        source: source
-            .map_err(|error: InvalidClientAddressSource| EnvError::new(CLIENT_ADDRESS, error.to_string()))?
-            .unwrap_or_default(),
+        trusted_headers: trusted_headers_from_env()?,
+        source: parsed(CLIENT_ADDRESS)?.unwrap_or_default(),
         networks: networks
             .map_err(|error: NetworkListsError| EnvError::new(NETWORKS, error.to_string()))?
             .unwrap_or_default(),

@@ -17,6 +17,7 @@ use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie,
 use crate::invitation_code::set_wrong;
 use crate::page::{JOB_POLL_SECONDS, error_page, job_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
+use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
 use crate::two_step::sign_offer;
 use crate::visit_result::{NewTicket, VisitResult};
@@ -30,10 +31,7 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
     let languages = || info.languages().tags;
     let passes = visit.passes;
     complete_status(&mut visit.visitor_status, &visit.queue.settings, passes, info.host.as_deref(), languages);
-    let (mut response, buffer) = match reply {
-        Reply::Forwarded(response, buffer) => (response, Some(buffer)),
-        reply => (own_response(gate, info, &visit, reply).await, None),
-    };
+    let (mut response, buffer) = response_of(gate, info, &visit, reply).await;
     let headers = response.headers_mut();
     // Images and scripts that the origin offers to shared caches stay cacheable: the visitor gets the new ticket with
     // another response.
@@ -68,11 +66,16 @@ pub(crate) fn complete_status<'a>(
     }
 }
 
-/// A response of the gate itself, without what [`respond`] adds to every response. Pages are boxed: every request would make room for
-/// one otherwise.
-async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, reply: Reply) -> Response {
+/// The response of the gate, or that of the origin with its buffer; without what [`respond`] adds to every response.
+/// Pages are boxed: every request would make room for one otherwise.
+async fn response_of(
+    gate: &Gate,
+    info: &RequestInfo,
+    visit: &VisitResult,
+    reply: Reply,
+) -> (Response, Option<ResponseBuffer>) {
     let (mut response, retry_after) = match reply {
-        Reply::Forwarded(response, _) => (response, None),
+        Reply::Forwarded(response, buffer) => return (response, Some(buffer)),
         Reply::Redirect(location) => (redirect(StatusCode::FOUND, location), None),
         Reply::WrongCode(location) => {
             let mut response = redirect(StatusCode::FOUND, location);
@@ -101,7 +104,7 @@ async fn own_response(gate: &Gate, info: &RequestInfo, visit: &VisitResult, repl
     if let Some(seconds) = retry_after {
         headers.insert(header::RETRY_AFTER, seconds);
     }
-    response
+    (response, None)
 }
 
 /// The job of a request, as a client can follow it.

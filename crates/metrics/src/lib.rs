@@ -42,9 +42,8 @@ use tower_http::compression::CompressionLayer;
 pub use catalog::{CATALOG, Metric};
 pub use job_queues::CallMetrics;
 pub use requests::{LATENCY_BUCKETS, RequestMetrics};
-pub use scrape::SCRAPE_PARALLEL;
 pub use state::Metrics;
-pub use token::{MetricsToken, TOKEN_MAX, TOKEN_MIN, TokenError};
+pub use token::{MetricsToken, TOKEN_MAX, TokenError};
 
 use crate::state::MetricsState;
 

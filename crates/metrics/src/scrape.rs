@@ -17,7 +17,7 @@ use crate::job_queues::ScrapedJobQueues;
 
 /// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
 /// round trips, and no visitor's call waits behind more than these.
-pub const SCRAPE_PARALLEL: usize = 256;
+const SCRAPE_PARALLEL: usize = 256;
 
 /// The result of one scrape.
 pub(crate) struct Scrape {

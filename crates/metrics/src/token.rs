@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq as _;
 use vestibule_runtime::{EnvError, required};
 
 /// Minimum length of a token in characters.
-pub const TOKEN_MIN: usize = 16;
+const TOKEN_MIN: usize = 16;
 /// Maximum length of a token in characters.
 pub const TOKEN_MAX: usize = 1024;
 

@@ -1,6 +1,6 @@
 //! The store's time between two answers of the store.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_freeze::FreezeAwareInstant;
@@ -11,7 +11,7 @@ pub struct StoreClock {
     base: Micros,
     began: FreezeAwareInstant,
     offset: AtomicI64,
-    answers: AtomicU64,
+    has_synced: AtomicBool,
 }
 
 impl Default for StoreClock {
@@ -20,7 +20,7 @@ impl Default for StoreClock {
             base: SystemClock::new().now(),
             began: FreezeAwareInstant::now(),
             offset: AtomicI64::new(0),
-            answers: AtomicU64::new(0),
+            has_synced: AtomicBool::new(false),
         }
     }
 }
@@ -30,7 +30,7 @@ impl StoreClock {
     pub fn observe(&self, store_now: Micros) {
         let offset = store_now.0.cast_signed() - self.local().cast_signed();
         self.offset.store(offset, Ordering::Relaxed);
-        self.answers.fetch_add(1, Ordering::Relaxed);
+        self.has_synced.store(true, Ordering::Relaxed);
     }
 
     /// The store's time; the time of this machine until the store has answered.
@@ -46,7 +46,7 @@ impl StoreClock {
     /// Whether the store has answered this process.
     #[must_use]
     pub fn has_synced(&self) -> bool {
-        self.answers.load(Ordering::Relaxed) > 0
+        self.has_synced.load(Ordering::Relaxed)
     }
 }
 

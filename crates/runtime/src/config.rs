@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::jobs::JobBackend;
-use vestibule_core::settings::{InvalidTrustedHeaders, TrustedHeaders};
+use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{KeyError, KeyList, SaleKeys, Store, SystemClock};
 use vestibule_jobs_sqs::{SqsJobs, SqsPrefixError};
 use vestibule_records::RecordStore;
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 use vestibule_store_redis::{AddressError, JobRegistry, RedisJobs, RedisOptions, RedisStore};
 
-use crate::env::{EnvError, StoreConfig, number, variable};
+use crate::env::{EnvError, StoreConfig, number, parsed, variable};
 use crate::job_queues::JobQueues;
 
 /// The address of the memory store.
@@ -240,9 +240,7 @@ const TRUSTED_HEADERS: &str = "VESTIBULE_TRUSTED_HEADERS";
 /// # Errors
 /// An entry is neither the name of a header nor a prefix.
 pub fn trusted_headers_from_env() -> Result<TrustedHeaders, EnvError> {
-    let parsed = variable(TRUSTED_HEADERS).map(|text| text.parse()).transpose();
-    let parsed = parsed.map_err(|error: InvalidTrustedHeaders| EnvError::new(TRUSTED_HEADERS, error.to_string()))?;
-    Ok(parsed.unwrap_or_default())
+    Ok(parsed(TRUSTED_HEADERS)?.unwrap_or_default())
 }
 
 /// Parses keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`, `VESTIBULE_SALE_KEYS`).

@@ -1,5 +1,7 @@
 //! Configuration of a function by environment variables. The stand-alone program has a flag for each of them.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
@@ -31,6 +33,15 @@ impl EnvError {
 #[must_use]
 pub fn variable(name: &'static str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The parsed value of a variable; `None` if it is not set.
+///
+/// # Errors
+/// The value is invalid.
+pub fn parsed<T: FromStr<Err: Display>>(name: &'static str) -> Result<Option<T>, EnvError> {
+    let value = variable(name).map(|text| text.parse::<T>()).transpose();
+    value.map_err(|error: T::Err| EnvError::new(name, error.to_string()))
 }
 
 /// The value of a required variable.
@@ -80,7 +91,6 @@ impl StoreConfig {
 /// The levels or the format are invalid.
 pub fn init_telemetry_from_env() -> Result<(), EnvError> {
     let levels = variable("VESTIBULE_LOG").unwrap_or_else(|| DEFAULT_LEVELS.to_owned());
-    let format = variable("VESTIBULE_LOG_FORMAT").map_or(Ok(LogFormat::Json), |format| format.parse());
-    let format = format.map_err(|takes| EnvError::new("VESTIBULE_LOG_FORMAT", takes))?;
+    let format = parsed("VESTIBULE_LOG_FORMAT")?.unwrap_or(LogFormat::Json);
     init_telemetry(&levels, format).map_err(|takes| EnvError::new("VESTIBULE_LOG", takes))
 }

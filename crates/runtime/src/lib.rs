@@ -42,7 +42,8 @@ mod telemetry;
 
 pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
 pub use client_address::{
-    ClientAddressSource, InvalidClientAddressSource, PeerAddress, RequestOrigin, TRUSTED_PROXIES_MAX, client_network, request_origin,
+    ClientAddressSource, InvalidClientAddressSource, PeerAddress, RequestOrigin, TRUSTED_PROXIES_MAX, client_network,
+    request_origin,
 };
 pub use clock::StoreClock;
 pub use config::{
@@ -51,7 +52,7 @@ pub use config::{
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
-pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, parsed, required, variable};
 pub use held_request::{HeldRequest, header_lines, headers_of_lines};
 pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten};
 pub use job_request::{JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
@@ -61,4 +62,4 @@ pub use request_log::{RequestId, log_requests};
 pub use schedule_runs::{last_run, schedule_key, set_last_run};
 pub use stored_settings::stored_settings;
 pub use stream_counts::StreamCounts;
-pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
+pub use telemetry::{LogFormat, init_telemetry};

@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::log_format::RequestIdFormat;
 
 /// The default levels: what an operator needs to know, without a line per request (`request=info` adds those).
-pub const DEFAULT_LEVELS: &str = "info,request=off";
+pub(crate) const DEFAULT_LEVELS: &str = "info,request=off";
 
 /// Libraries that log complete messages at level trace, with cookies, addresses and signatures.
 const PAYLOAD_LOGGERS: [&str; 2] = ["lambda_runtime", "aws_"];

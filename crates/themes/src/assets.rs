@@ -16,7 +16,7 @@ use crate::throttle::Throttle;
 /// Most bytes of cached assets, of all themes. The least used ones are evicted.
 pub const ASSETS_KEPT_MAX: u64 = 32 * 1024 * 1024;
 /// How long a request waits for an asset that is not cached.
-pub const ASSET_WAIT_MAX: Duration = Duration::from_secs(2);
+const ASSET_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Time without reads after a failed read.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes that an asset takes beside its content and path.

@@ -14,9 +14,9 @@ use minijinja::{Environment, Error, ErrorKind, filters, tests};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Steps that a page may take to render; fewer if the theme has a piece of text longer than 16 MiB divided by this.
-pub const FUEL: u64 = 5000;
+pub(crate) const FUEL: u64 = 5000;
 /// Processor time that a page may take to render.
-pub const RENDER_TIME_MAX: Duration = Duration::from_millis(100);
+const RENDER_TIME_MAX: Duration = Duration::from_millis(100);
 /// Most bytes that a page's steps may copy of the template itself: steps by the longest piece between two tags.
 const WORK_MAX: u64 = 16 * 1024 * 1024;
 /// Most bytes of values that a page may write, including captured parts that are written again.

@@ -19,7 +19,7 @@ use crate::storage::Storage;
 use crate::throttle::Throttle;
 
 /// Most cached themes. The least recently used one is evicted.
-pub const THEMES_KEPT_MAX: usize = 1000;
+const THEMES_KEPT_MAX: usize = 1000;
 /// Timeout of one refresh.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(15);
 /// The theme of queues without one.

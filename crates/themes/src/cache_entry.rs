@@ -12,7 +12,7 @@ use crate::live::Pointer;
 use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, TemplateSet, ThemeContent};
 
 /// How long the first request for a theme waits for it. Then it gets the built-in page, and the refresh continues.
-pub const FIRST_LOAD_MAX: Duration = Duration::from_secs(1);
+pub(crate) const FIRST_LOAD_MAX: Duration = Duration::from_secs(1);
 /// Time between two refreshes while nothing is cached.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 

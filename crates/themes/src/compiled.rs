@@ -24,7 +24,7 @@ pub const TEMPLATES_MAX: usize = 32;
 /// How long a visitor waits for a theme's page; the built-in one is shown after that.
 pub const RENDER_WAIT_MAX: Duration = Duration::from_millis(500);
 /// How long the built-in pages are used after a page took too long.
-pub const SLOW_PAUSE: Duration = Duration::from_mins(1);
+const SLOW_PAUSE: Duration = Duration::from_mins(1);
 
 /// Pages of all themes that may be rendered at the same time.
 static RENDERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(renders_at_once())));

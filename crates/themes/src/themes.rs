@@ -24,7 +24,7 @@ use crate::view::{ErrorPage, JobPage, PageView};
 /// Time after which a theme in a folder is refreshed, by default.
 pub const FOLDER_RECHECK: Duration = Duration::from_secs(1);
 /// Time after which a theme in a bucket is refreshed, by default.
-pub const BUCKET_RECHECK: Duration = Duration::from_secs(10);
+const BUCKET_RECHECK: Duration = Duration::from_secs(10);
 
 /// The pages of all queues. Cheap to clone; clones share the cache.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ impl Themes {
     }
 
     /// The themes at an address, with the built-in one as the fallback. A missing address is no error: a theme is read when
-    /// it is first requested, and refreshed after `recheck` ([`FOLDER_RECHECK`] or [`BUCKET_RECHECK`] by default).
+    /// it is first requested, and refreshed after `recheck` (by default [`FOLDER_RECHECK`], or 10 seconds from a bucket).
     ///
     /// The AWS environment configures access to a bucket, and connecting to it begins here.
     ///
@@ -79,7 +79,7 @@ impl Themes {
 
     /// The page of a waiting visitor; for a closed queue, the closed page. Never fails: if the theme is missing or has no
     /// valid pages, it is the page of the theme `default`, or the built-in one. The first request for a theme waits for
-    /// it, [`FIRST_LOAD_MAX`](crate::FIRST_LOAD_MAX) at most.
+    /// it, one second at most.
     pub async fn queue_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
         if view.visitor_status.state == VisitorState::Closed {
             return self.closed_page(theme, view).await;

@@ -30,8 +30,6 @@ pub struct PriceSheet {
     pub taken: String,
     /// The region.
     pub region: String,
-    /// The currency.
-    pub currency: String,
     prices: Prices,
     /// The node types.
     pub nodes: BTreeMap<String, Node>,

@@ -1,7 +1,8 @@
 //! `OpenID` Connect options of `vestibule serve`.
 
 use clap::Args;
-use vestibule_admin::{ProviderConfig, ProviderConfigError, ProviderTexts};
+use vestibule_admin::{ProviderConfig, ProviderTexts};
+use vestibule_runtime::EnvError;
 
 #[derive(Args, Clone)]
 pub(crate) struct ProviderOptions {
@@ -37,7 +38,7 @@ pub(crate) struct ProviderOptions {
 
 impl ProviderOptions {
     /// The provider; `None` if it is not configured.
-    pub(crate) fn config(&self) -> Result<Option<ProviderConfig>, ProviderConfigError> {
+    pub(crate) fn config(&self) -> Result<Option<ProviderConfig>, EnvError> {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         ProviderConfig::of(&ProviderTexts {
             issuer: text(&self.oidc_issuer),

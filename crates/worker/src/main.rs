@@ -9,9 +9,9 @@ use vestibule_core::PassSigner;
 use vestibule_lambda::function_main;
 use vestibule_runtime::{
     Directory, EnvError, JobQueues, JobsConfig, StoreConfig, init_telemetry_from_env, open_store_and_records,
-    parse_keys, required, variable,
+    parse_keys, parsed, required, variable,
 };
-use vestibule_worker::{Function, InvalidPublicUrl, PublicUrl};
+use vestibule_worker::{Function, PublicUrl};
 
 fn main() -> ExitCode {
     function_main(run())
@@ -41,8 +41,7 @@ fn function() -> Result<Function, Error> {
     let keys = required(PASS_KEYS, "the pass signing keys of the gates: held orders carry a pass")?;
     let passes = PassSigner::new(&parse_keys(PASS_KEYS, &keys)?)
         .map_err(|error| EnvError::new(PASS_KEYS, format!("can't be used: {error}")))?;
-    let public_url = variable(PUBLIC_URL).map(|url| url.parse::<PublicUrl>()).transpose();
-    let public_url = public_url.map_err(|error: InvalidPublicUrl| EnvError::new(PUBLIC_URL, error.to_string()))?;
+    let public_url: Option<PublicUrl> = parsed(PUBLIC_URL)?;
     let job_queues = Arc::new(JobQueues::new(records, store.clone(), jobs.clone()));
     let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
     Ok(Function::new(job_queues, jobs, passes, public_url.as_ref(), store, directory))

@@ -10,9 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::EnvError;
 
-use crate::oidc::texts::{
-    ADMIN_URL, CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderConfigError, ProviderTexts,
-};
+use crate::oidc::texts::{ADMIN_URL, CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderTexts};
 use crate::prefix::PREFIX;
 
 /// What the addresses of provider and backoffice must be.
@@ -51,7 +49,7 @@ impl ProviderConfig {
     ///
     /// # Errors
     /// One of them is missing or invalid. The message names its variable.
-    pub fn of(texts: &ProviderTexts) -> Result<Option<Self>, ProviderConfigError> {
+    pub fn of(texts: &ProviderTexts) -> Result<Option<Self>, EnvError> {
         if texts.issuer.trim().is_empty() {
             return Ok(None);
         }

@@ -25,7 +25,7 @@ pub(crate) use auth_request::{AuthRequest, cookie as auth_request_cookie};
 #[cfg(feature = "oidc")]
 pub use config::ProviderConfig;
 pub(crate) use error::{Identity, OidcError};
-pub use texts::{ProviderConfigError, ProviderTexts};
+pub use texts::ProviderTexts;
 #[cfg(feature = "oidc")]
 pub(crate) use token_exchange::Provider;
 #[cfg(not(feature = "oidc"))]
@@ -33,12 +33,14 @@ pub(crate) use unavailable::Provider;
 #[cfg(not(feature = "oidc"))]
 pub use unavailable::ProviderConfig;
 
+use vestibule_runtime::EnvError;
+
 impl ProviderConfig {
     /// Reads the variables; `None` without `VESTIBULE_OIDC_ISSUER`.
     ///
     /// # Errors
     /// One of them is missing or invalid. The message names it.
-    pub fn from_env() -> Result<Option<Self>, ProviderConfigError> {
+    pub fn from_env() -> Result<Option<Self>, EnvError> {
         Self::of(&ProviderTexts::from_env())
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration of a provider as it is given, before it is parsed.
 
-use vestibule_runtime::{EnvError, variable};
+use vestibule_runtime::variable;
 
 pub(super) const ISSUER: &str = "VESTIBULE_OIDC_ISSUER";
 pub(super) const CLIENT_ID: &str = "VESTIBULE_OIDC_CLIENT_ID";
@@ -9,11 +9,6 @@ pub(super) const CA: &str = "VESTIBULE_OIDC_CA";
 pub(super) const NAME: &str = "VESTIBULE_OIDC_NAME";
 pub(super) const CLAIM: &str = "VESTIBULE_OIDC_CLAIM";
 pub(super) const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
-
-/// What is wrong with a provider's configuration. Never repeats a secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct ProviderConfigError(#[from] EnvError);
 
 /// A provider's configuration as it is given: texts, each the value of a variable or of a flag of `vestibule serve`. An empty
 /// text counts as absent.

@@ -5,7 +5,7 @@ use vestibule_runtime::EnvError;
 
 use crate::oidc::auth_request::AuthRequest;
 use crate::oidc::error::{Identity, OidcError};
-use crate::oidc::texts::{CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderConfigError, ProviderTexts};
+use crate::oidc::texts::{CA, CLAIM, CLIENT_ID, CLIENT_SECRET, ISSUER, NAME, ProviderTexts};
 
 /// An identity provider; there is none.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ impl ProviderConfig {
     ///
     /// # Errors
     /// A text is set. The message names its variable.
-    pub fn of(texts: &ProviderTexts) -> Result<Option<Self>, ProviderConfigError> {
+    pub fn of(texts: &ProviderTexts) -> Result<Option<Self>, EnvError> {
         let ProviderTexts { issuer, client_id, client_secret, ca, name, claim, admin_url: _ } = texts;
         let all = [
             (ISSUER, issuer),
@@ -30,8 +30,7 @@ impl ProviderConfig {
             Some((variable, _)) => Err(EnvError::new(
                 variable,
                 "is set, but this program was built without single sign-on; build it with the cargo feature oidc",
-            )
-            .into()),
+            )),
             None => Ok(None),
         }
     }

@@ -100,7 +100,7 @@ pub struct WindowJoins {
 pub struct JoinDistribution {
     /// The window of the last join.
     pub window: u64,
-    /// Joins by half; see [`half_of`].
+    /// Joins by half; windows alternate between the two.
     pub halves: [WindowJoins; JOIN_WINDOWS],
     /// The largest network that is not listed had this many joins in the window or fewer.
     floor: u64,

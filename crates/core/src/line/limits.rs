@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::join_distribution::{JoinDistribution, RecentCount};
 use super::rate::{ADMISSION_COST, Bucket};
 use crate::counters::counters;
+use crate::join_counters::{Cells, JoinCounters, expired_halves, half_of};
 use crate::settings::Protection;
 use crate::time::{MICROS_PER_SECOND, Micros};
-use crate::{
-    Cells, JOIN_WINDOWS, JoinCounters, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, half_of, join_window,
-};
+use crate::{JOIN_WINDOWS, NetworkClass, NetworkPrefix, PrefixDigest, SHARED_PART, join_window};
 
 /// Joins in both windows from which limits by address and network apply. With fewer, their addresses say too little.
 pub const ADDRESS_LIMITS_FROM: u64 = 20;
@@ -209,7 +208,7 @@ impl JoinTotals {
     /// Continues in the window of `now`: clears what is too old.
     pub(super) fn advance(&mut self, now: Micros) {
         let next = join_window(now);
-        for half in crate::expired_halves(Some(self.window), next) {
+        for half in expired_halves(Some(self.window), next) {
             self.halves[*half] = WindowTotals::default();
         }
         self.window = next;

@@ -13,13 +13,13 @@ const KID_MAX: usize = 32;
 /// Maximum number of keys of one kind.
 const KEYS_MAX: usize = 8;
 /// Minimum length of a ticket key in bytes: that of its MAC (RFC 7518 section 3.2).
-pub const TICKET_KEY_MIN: usize = 32;
+const TICKET_KEY_MIN: usize = 32;
 /// Maximum length of a ticket key, in bytes.
 const TICKET_KEY_MAX: usize = 128;
 /// Length of a pass key in bytes: the seed of an Ed25519 key.
-pub const PASS_KEY_LEN: usize = 32;
+const PASS_KEY_LEN: usize = 32;
 /// Length of a sale key in bytes.
-pub const SALE_KEY_LEN: usize = 32;
+pub(crate) const SALE_KEY_LEN: usize = 32;
 
 /// An error in a list of keys. It reveals nothing about the keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,10 +11,11 @@ mod pre_ticket;
 mod ticket;
 
 pub use account::TokenDigest;
+pub(crate) use keys::SALE_KEY_LEN;
 pub use keys::is_key_id;
-pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, SALE_KEY_LEN, TICKET_KEY_MIN};
+pub use keys::{Key, KeyError, KeyList};
 pub(crate) use mac::{MAC_LEN, Mac};
 pub use network::{COUNTER_ROWS, PrefixDigest, PrefixKind};
-pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
+pub use pass::{PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use pre_ticket::{FirstVisit, is_pre_ticket};
-pub use ticket::{LobbyTicket, ShownEstimate, TICKET_MAX, TicketError, TicketOrigin, TicketSigner};
+pub use ticket::{LobbyTicket, ShownEstimate, TicketError, TicketOrigin, TicketSigner};

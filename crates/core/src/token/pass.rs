@@ -17,14 +17,14 @@ use crate::{QueueId, SessionId};
 /// Maximum length of a pass, in bytes.
 const PASS_MAX: usize = 1024;
 /// Issuer of every pass.
-pub const PASS_ISSUER: &str = "vestibule";
+const PASS_ISSUER: &str = "vestibule";
 /// Lifetime of a pass, in seconds.
 pub const PASS_TTL: u64 = 60;
 
 /// The claims of a pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassClaims {
-    /// Always [`PASS_ISSUER`].
+    /// Always `vestibule`.
     pub iss: String,
     /// The session.
     pub sub: SessionId,

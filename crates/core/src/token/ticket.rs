@@ -17,7 +17,7 @@ use crate::time::Micros;
 use crate::{ChallengeSigner, Draw, EventId, QueueId, SessionId};
 
 /// Maximum length of a ticket, in bytes. Tickets have about 300.
-pub const TICKET_MAX: usize = 1024;
+pub(super) const TICKET_MAX: usize = 1024;
 /// The type in the header of a pre-ticket.
 pub(super) const PRE_TICKET_TYPE: &str = "pre-ticket+jwt";
 
@@ -193,7 +193,7 @@ pub struct TicketOrigin<'a> {
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// Longer than [`TICKET_MAX`].
+    /// Longer than 1024 bytes.
     #[error("the ticket is too long")]
     TooLong,
     /// Not a token, or its header does not name a known key and the right algorithm.

@@ -62,8 +62,8 @@ pub(crate) struct EndpointRequest {
     pub(crate) info: RequestInfo,
     pub(crate) queue: Arc<Queue>,
     pub(crate) cors_origin: CorsOrigin,
-    /// The session of the page that sent the request. Such a page had its cookie set, so it does not join again.
-    pub(crate) page_session: Option<SessionId>,
+    /// Whether the page that sent the request has a session. Such a page had its cookie set, so it does not join again.
+    pub(crate) has_page_session: bool,
 }
 
 impl FromRequestParts<Gate> for EndpointRequest {
@@ -74,8 +74,8 @@ impl FromRequestParts<Gate> for EndpointRequest {
         let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
         let queue = find_queue(gate, &info, query.queue.as_deref()).await?;
         let cors_origin = cors::cors_origin(&info, &queue.settings)?;
-        let page_session = query.session.as_ref().and_then(|session| session.parse().ok());
-        Ok(Self { info, queue, cors_origin, page_session })
+        let has_page_session = query.session.is_some_and(|session| session.parse::<SessionId>().is_ok());
+        Ok(Self { info, queue, cors_origin, has_page_session })
     }
 }
 

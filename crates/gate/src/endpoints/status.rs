@@ -16,7 +16,7 @@ use crate::visit_intent::VisitIntent;
 
 pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let (credential, identified) = identify_visitor(&gate, &request.info, &request.queue, true).await;
-    let lost_cookie = request.page_session.is_some() && credential.is_none();
+    let lost_cookie = request.has_page_session && credential.is_none();
     let info = &request.info;
     let reads_only = info.method == Method::HEAD || info.is_prefetch() || info.is_embedded_elsewhere();
     let intent = if lost_cookie || reads_only { VisitIntent::Renew } else { VisitIntent::Join };

@@ -7,6 +7,7 @@ import { OPERATOR, VIEWER, type Backoffice } from './backoffice.ts'
 export const PAGES: Record<string, string> = {
   overview: '/',
   queue: '/queues/acme-tour',
+  calendar: '/calendar',
   'queue-settings': '/queues/acme-tour/settings',
   'queue-rules': '/queues/acme-tour/rules',
   'queue-events': '/queues/acme-tour/events',
@@ -42,6 +43,11 @@ export async function seed(backoffice: Backoffice): Promise<void> {
   await api.queue({ id: 'northern-winter', name: 'Winter festival', tenant: 'northern', quota: 0 })
   await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
   await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })
+  const events = [2, 9, 16].map((day) => {
+    const at = (seconds: number) => `${new Date(Date.now() + day * 86_400_000 + seconds * 1000).toISOString().slice(0, 19)}Z`
+    return { id: `gala-${day}`, name: 'Gala', starts_at: at(0), ends_at: at(7200), order: 'draw' as const, suspended: false }
+  })
+  await api.queue({ id: 'coral-gala', name: 'Gala', tenant: 'coral', mode: 'scheduled', events })
   await api.queue({ id: 'coral-free', name: 'Free concert', tenant: 'coral', mode: 'bypass' })
   await api.jobQueues(backoffice.site, 'mails', 'updates.fifo')
   await api.operator(OPERATOR, 'operator')

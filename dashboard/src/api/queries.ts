@@ -22,6 +22,7 @@ export const queryKeys = {
   job: (jobQueue: string, job: string) => ['job-queues', jobQueue, 'jobs', job],
   stats: ['stats'],
   recentStats: ['stats', 'recent'],
+  queues: ['queues'],
   queue: (queue: string) => ['queues', queue],
   forecast: (queue: string, quota: number) => ['queues', queue, 'forecast', quota],
   event: (queue: string, event: string) => ['queues', queue, 'events', event],

@@ -7,12 +7,12 @@ const PAGE_SIZE = 500
 export const getQueue = (queue: string, signal?: AbortSignal) =>
   body(client.GET('/api/v1/queues/{queue}', { params: { path: { queue } }, signal }))
 
-/** All queues of a tenant with their settings. */
-export async function listQueues(tenant: string): Promise<QueueSettings[]> {
+/** All visible queues, or those of a tenant, with their settings. */
+export async function listQueues(tenant?: string, signal?: AbortSignal): Promise<QueueSettings[]> {
   const queues: QueueSettings[] = []
   let after: string | undefined
   do {
-    const page = await body(client.GET('/api/v1/queues', { params: { query: { tenant, after, limit: PAGE_SIZE } } }))
+    const page = await body(client.GET('/api/v1/queues', { params: { query: { tenant, after, limit: PAGE_SIZE } }, signal }))
     queues.push(...page.queues)
     after = page.next ?? undefined
   } while (after !== undefined)

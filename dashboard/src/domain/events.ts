@@ -29,6 +29,9 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
   return now < secondsOf(event.ends_at) ? 'running' : 'over'
 }
 
+/** Whether an event in this phase has a report: its lobby has opened. */
+export const hasReport = (phase: EventPhase) => phase !== 'upcoming' && phase !== 'suspended'
+
 /** The end of the draw phase in seconds since 1970: that of the event while the value of a beacon is missing. */
 function drawEndOf(event: QueueEvent): number {
   if (event.beacon && !event.beacon_value) return secondsOf(event.order === 'draw' ? event.ends_at : event.starts_at)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { ago, count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
+import { ago, count, dateTime, dayName, duration, inDays, mark, minute, monthName, NONE, percent, rate, time, wait, weekdayName } from './format'
 import { browserLanguages, locale, zone } from './i18n'
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
@@ -27,7 +27,16 @@ test('times are in the viewer’s time zone', () => {
   expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
   expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
   zone.value = 'America/New_York'
-  expect(time(at)).toBe('14:00:05')
+  expect([time(at), minute(at)]).toEqual(['14:00:05', '14:00'])
+})
+
+test('days of a calendar are the same in every time zone', () => {
+  for (const there of ['Pacific/Kiritimati', 'UTC', 'Pacific/Pago_Pago']) {
+    zone.value = there
+    expect(dayName('2026-11-03')).toMatch(/^Tuesday,? 3 November 2026$/)
+    expect([monthName('2026-11'), weekdayName('2026-11-03')]).toEqual(['November 2026', 'Tue'])
+  }
+  expect([0, 1, 5, -1].map(inDays)).toEqual(['today', 'tomorrow', 'in 5 days', 'yesterday'])
 })
 
 test('relative times have one unit', () => {

@@ -23,8 +23,12 @@ const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-dig
 const hours = computed(() => date({ hour: '2-digit', minute: '2-digit' }))
 const monthDays = computed(() => date({ day: 'numeric', month: 'short' }))
 const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
-const past = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
+const relative = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
 const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric' }))
+// Days and months of a calendar are no instants: they are formatted as if they began in UTC.
+const calendarDays = computed(() => date({ timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' }))
+const calendarMonths = computed(() => date({ timeZone: 'UTC', month: 'long', year: 'numeric' }))
+const weekdays = computed(() => date({ timeZone: 'UTC', weekday: 'short' }))
 
 type Number = number | null | undefined
 type Unit = 'day' | keyof typeof SIGNS
@@ -65,6 +69,9 @@ export function wait(seconds: Number): string {
 /** The time of day: `19:00:05`. */
 export const time = (at: Number) => (isNone(at) ? NONE : clock.value.format(at * 1000))
 
+/** The time of day to the minute: `19:00`. */
+export const minute = (at: Number) => (isNone(at) ? NONE : hours.value.format(at * 1000))
+
 /** Day and time: `3 Nov, 19:00`. */
 export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(at * 1000))
 
@@ -78,9 +85,21 @@ export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : h
 export function ago(at: Number, now: number): string {
   if (isNone(at)) return NONE
   const seconds = Math.max(0, now - at)
-  if (seconds < HOUR) return past.value.format(-Math.floor(seconds / MINUTE), 'minute')
-  return seconds < DAY ? past.value.format(-Math.floor(seconds / HOUR), 'hour') : past.value.format(-Math.floor(seconds / DAY), 'day')
+  if (seconds < HOUR) return relative.value.format(-Math.floor(seconds / MINUTE), 'minute')
+  return seconds < DAY ? relative.value.format(-Math.floor(seconds / HOUR), 'hour') : inDays(-Math.floor(seconds / DAY))
 }
+
+/** A number of days from today: `tomorrow`, `in 5 days`. */
+export const inDays = (days: number) => relative.value.format(days, 'day')
+
+/** A day such as `2026-11-03` in words: `Tuesday 3 November 2026`. */
+export const dayName = (day: string) => calendarDays.value.format(Date.parse(day))
+
+/** A month such as `2026-11` in words: `November 2026`. */
+export const monthName = (month: string) => calendarMonths.value.format(Date.parse(month))
+
+/** The day of the week in short: `Tue`. */
+export const weekdayName = (day: string) => weekdays.value.format(Date.parse(day))
 
 /** Full date and time with the zone. */
 export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))

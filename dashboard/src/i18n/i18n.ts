@@ -43,8 +43,14 @@ watch(locale, (now) => (document.documentElement.lang = now), { immediate: true 
 /** The languages that the browser asks for, with their regions. */
 export const browserLanguages = ref<readonly string[]>(navigator.languages)
 
-/** The time zone of the viewer. */
-export const zone = ref(Intl.DateTimeFormat().resolvedOptions().timeZone)
+/** The time zone of the browser. */
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** The time zones to choose from. */
+export const ZONES = [...new Set(['UTC', browserZone, ...Intl.supportedValuesOf('timeZone')])]
+
+/** The time zone of all times: the operator's choice, else that of the browser. */
+export const zone = useLocalStorage('zone', browserZone, (value) => ZONES.includes(value))
 
 function preferred(): Locale {
   const languages = navigator.languages.map((language) => language.split('-')[0] ?? '')

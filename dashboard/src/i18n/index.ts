@@ -1,2 +1,2 @@
 export * from './format'
-export { i18n, loadLocale, locale, LOCALES, setLocale, t, te, zone, type Locale } from './i18n'
+export { i18n, loadLocale, locale, LOCALES, setLocale, t, te, zone, ZONES, type Locale } from './i18n'

@@ -1,5 +1,5 @@
 import type { Component } from 'vue'
-import { ArrowDownUp, Building2, LayoutDashboard, ListChecks, Palette, ScrollText, Search, Users } from '@lucide/vue'
+import { ArrowDownUp, Building2, CalendarDays, LayoutDashboard, ListChecks, Palette, ScrollText, Search, Users } from '@lucide/vue'
 
 import type { Role } from '@/api/types'
 import { t } from '@/i18n'
@@ -10,6 +10,7 @@ import { t } from '@/i18n'
  */
 export const navigation: { to: string; label: () => string; icon: Component; needs?: Role; ofJobQueues?: boolean }[] = [
   { to: 'overview', label: () => t('overview.title'), icon: LayoutDashboard },
+  { to: 'calendar', label: () => t('calendar.title'), icon: CalendarDays },
   { to: 'job-queues', label: () => t('jobQueues.title'), icon: ListChecks, ofJobQueues: true },
   { to: 'visitors', label: () => t('sessions.visitors'), icon: Search },
   { to: 'tenants', label: () => t('tenants.title'), icon: Building2 },

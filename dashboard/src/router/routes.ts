@@ -24,6 +24,7 @@ const queuePage = (path: string, name: string, key: string, component: Page) =>
 
 export const routes: RouteRecordRaw[] = [
   { path: '/', name: 'overview', component: () => import('@/views/overview/OverviewView.vue'), meta: { title: () => t('overview.title') } },
+  { path: '/calendar', name: 'calendar', component: () => import('@/views/calendar/CalendarView.vue'), meta: { title: () => t('calendar.title') } },
   {
     path: '/queues/new',
     name: 'new-queue',

@@ -97,6 +97,21 @@ test('the form shows UTC beside the local time', async () => {
   expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T10:30:00Z', starts_at: '2027-03-04T11:00:00Z' }] }])
 })
 
+test('a link to an event opens its form', async () => {
+  await events('2027-03-04T08:00:00Z', { events: [EVENT, { ...EVENT, id: 'next', starts_at: '2027-03-11T10:00:00Z', ends_at: '2027-03-11T14:00:00Z' }] })
+  await page!.vm.$router.replace({ query: { event: 'next' } })
+  await flushPromises()
+  expect(getElement('[role="dialog"]').textContent).toContain('Edit event next')
+  expect(page!.vm.$route.query, 'it does not open again').toEqual({})
+})
+
+test.each(['viewer', 'operator'] as const)('a link does not open the form of an event that a %s cannot change', async (role) => {
+  await events('2027-03-05T08:00:00Z', role === 'viewer' ? { events: [{ ...EVENT, ends_at: '2027-03-06T10:00:00Z' }] } : {}, role)
+  await page!.vm.$router.replace({ query: { event: 'sale' } })
+  await flushPromises()
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+})
+
 test('a late lobby is a warning before it is saved', async () => {
   const late: FieldProblem = { field: 'events[0].lobby_at', code: 'lobby_soon', detail: 'opens so soon', params: { seconds: 30 } }
   const requests = await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [late])

@@ -85,7 +85,8 @@ impl Visit {
         rows.remove(0);
         let of = |row: &[&str], name: &str| {
             let column = names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no column {name}"));
-            let figure = row[column].trim_matches('*').split(['u', '(', 'b']).next().unwrap().replace(' ', "");
+            let figure =
+                row[column].trim_matches('*').split(['u', '(', 'b']).next().unwrap().replace(',', "").trim().to_owned();
             (figure != "-").then(|| figure.parse::<f64>().unwrap())
         };
         let memory = rows.iter().filter_map(|row| of(row, MEMORY)).fold(0.0, f64::max);

@@ -11,9 +11,12 @@ const READINGS_BYTES_MAX: usize = 32 * 1024;
 /// Characters that clients always encode, so their encoded form is not another spelling.
 const ALWAYS_ENCODED: &[u8] = b" \"<>^`{|}";
 
+/// Length of an escape `%uXXXX`.
+const WIDE_ESCAPE: usize = 6;
+
 /// The transformations that an origin may apply to a path.
-const STEPS: [fn(&str) -> String; 7] =
-    [decode, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
+const STEPS: [fn(&str) -> String; 8] =
+    [decode, decode_wide, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
 
 /// Every interpretation that an origin may have of a request path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub struct PathReadings {
     pub is_complete: bool,
 }
 
-/// Computes all readings of `path`: as it is, decoded once or more often, each with and without dot
+/// Computes all readings of `path`: as it is, decoded once or more often, also from `%uXXXX`, each with and without dot
 /// segments, `;` parameters, backslashes, trailing dots and spaces, and the text after a NUL, `?`
 /// or `#`, with these steps in any order.
 #[must_use]
@@ -56,6 +59,38 @@ pub fn path_readings(path: &str) -> PathReadings {
 
 fn decode(path: &str) -> String {
     percent_decode_str(path).decode_utf8_lossy().into_owned()
+}
+
+/// Decodes `%uXXXX`, as http.sys and IIS do.
+fn decode_wide(path: &str) -> String {
+    let mut decoded = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        decoded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match wide_character(rest) {
+            Some(character) => {
+                decoded.push(character);
+                rest = &rest[WIDE_ESCAPE..];
+            }
+            None => {
+                decoded.push('%');
+                rest = &rest[1..];
+            }
+        }
+    }
+    decoded + rest
+}
+
+/// The character of an escape that `text` begins with. Half of a surrogate pair is none.
+fn wide_character(text: &str) -> Option<char> {
+    let escape = text.get(..WIDE_ESCAPE)?;
+    let digits = escape.strip_prefix("%u").or_else(|| escape.strip_prefix("%U"))?;
+    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let code = u32::from_str_radix(digits, 16).ok()?;
+    Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 /// Resolves dot segments after empty segments are merged, as nginx and Go do.
@@ -179,6 +214,11 @@ mod tests {
             "/a%2fb/%2e%2e/checkout/pay",
             "/static/..;/checkout/pay",
             "/static/..%5ccheckout/pay",
+            "/%u0063heckout/pay",
+            "/%U0063heck%u006Fut%u002fpay",
+            "/%25u0063heckout/pay",
+            "/%u00252563heckout/pay",
+            "/static/%u002e%u002e/checkout/pay",
         ] {
             assert!(readings(spelling).contains(&"/checkout/pay".to_owned()), "{spelling}: {:?}", readings(spelling));
         }
@@ -203,6 +243,7 @@ mod tests {
             ("/shop//seats/", "/shop/seats"),
             ("/%C3%BCber/uns", "/\u{fc}ber/uns"),
             ("/two%20words.png", "/two words.png"),
+            ("/100%unique", "/100%unique"),
         ] {
             assert_eq!(readings(path), [reading]);
         }

@@ -3,11 +3,12 @@
 
 use percent_encoding::percent_decode_str;
 
+/// Maximum length of a path that rules are matched against, in bytes. Their time grows with it.
+const PATH_MAX: usize = 4 * 1024;
 /// Maximum number of readings of one path. Only an attack has more.
 const READINGS_MAX: usize = 64;
 /// Maximum total length of the readings of a path in bytes, which bounds the time for rules.
-/// Origins accept paths of 8 KiB.
-const READINGS_BYTES_MAX: usize = 32 * 1024;
+const READINGS_BYTES_MAX: usize = 16 * 1024;
 /// Characters that clients always encode, so their encoded form is not another spelling.
 const ALWAYS_ENCODED: &[u8] = b" \"<>^`{|}";
 
@@ -22,10 +23,10 @@ const STEPS: [fn(&str) -> String; 8] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathReadings {
     /// The normalized paths that rules are matched against: lower case, without empty segments and
-    /// trailing slash. The first one is the path as sent.
+    /// trailing slash. The first one is the path as sent; none if it is too long.
     pub paths: Vec<String>,
-    /// Whether the list is complete. No legitimate client sends a path with more than 64 readings
-    /// or 32 KiB of them.
+    /// Whether the list is complete. No legitimate client sends a path of more than 4 KiB, or one with more than 64 readings
+    /// or 16 KiB of them.
     pub is_complete: bool,
 }
 
@@ -34,6 +35,9 @@ pub struct PathReadings {
 /// or `#`, with these steps in any order.
 #[must_use]
 pub fn path_readings(path: &str) -> PathReadings {
+    if path.len() > PATH_MAX {
+        return PathReadings { paths: Vec::new(), is_complete: false };
+    }
     let (mut found, mut bytes) = (vec![path.to_owned()], path.len());
     let mut next = 0;
     while next < found.len() && found.len() <= READINGS_MAX && bytes <= READINGS_BYTES_MAX {
@@ -254,7 +258,14 @@ mod tests {
         let nested = format!("/%{}2e/x", "25".repeat(READINGS_MAX + 1));
         assert!(!path_readings(&nested).is_complete);
         assert!(!path_readings(&"/%2541".repeat(4_000)).is_complete);
-        assert!(path_readings(&"/long".repeat(1_600)).is_complete);
+        assert!(path_readings(&"/long".repeat(800)).is_complete);
+    }
+
+    #[test]
+    fn long_path_is_not_read() {
+        assert!(path_readings(&format!("/{}", "a".repeat(PATH_MAX - 1))).is_complete);
+        let too_long = path_readings(&format!("/{}", "a".repeat(PATH_MAX)));
+        assert_eq!(too_long, PathReadings { paths: Vec::new(), is_complete: false });
     }
 
     proptest! {

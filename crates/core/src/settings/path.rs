@@ -3,34 +3,41 @@
 
 use percent_encoding::percent_decode_str;
 
+/// Maximum length of a path that rules are matched against, in bytes. Their time grows with it.
+const PATH_MAX: usize = 4 * 1024;
 /// Maximum number of readings of one path. Only an attack has more.
 const READINGS_MAX: usize = 64;
 /// Maximum total length of the readings of a path in bytes, which bounds the time for rules.
-/// Origins accept paths of 8 KiB.
-const READINGS_BYTES_MAX: usize = 32 * 1024;
+const READINGS_BYTES_MAX: usize = 16 * 1024;
 /// Characters that clients always encode, so their encoded form is not another spelling.
 const ALWAYS_ENCODED: &[u8] = b" \"<>^`{|}";
 
+/// Length of an escape `%uXXXX`.
+const WIDE_ESCAPE: usize = 6;
+
 /// The transformations that an origin may apply to a path.
-const STEPS: [fn(&str) -> String; 7] =
-    [decode, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
+const STEPS: [fn(&str) -> String; 8] =
+    [decode, decode_wide, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
 
 /// Every interpretation that an origin may have of a request path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathReadings {
     /// The normalized paths that rules are matched against: lower case, without empty segments and
-    /// trailing slash. The first one is the path as sent.
+    /// trailing slash. The first one is the path as sent; none if it is too long.
     pub paths: Vec<String>,
-    /// Whether the list is complete. No legitimate client sends a path with more than 64 readings
-    /// or 32 KiB of them.
+    /// Whether the list is complete. No legitimate client sends a path of more than 4 KiB, or one with more than 64 readings
+    /// or 16 KiB of them.
     pub is_complete: bool,
 }
 
-/// Computes all readings of `path`: as it is, decoded once or more often, each with and without dot
+/// Computes all readings of `path`: as it is, decoded once or more often, also from `%uXXXX`, each with and without dot
 /// segments, `;` parameters, backslashes, trailing dots and spaces, and the text after a NUL, `?`
 /// or `#`, with these steps in any order.
 #[must_use]
 pub fn path_readings(path: &str) -> PathReadings {
+    if path.len() > PATH_MAX {
+        return PathReadings { paths: Vec::new(), is_complete: false };
+    }
     let (mut found, mut bytes) = (vec![path.to_owned()], path.len());
     let mut next = 0;
     while next < found.len() && found.len() <= READINGS_MAX && bytes <= READINGS_BYTES_MAX {
@@ -56,6 +63,38 @@ pub fn path_readings(path: &str) -> PathReadings {
 
 fn decode(path: &str) -> String {
     percent_decode_str(path).decode_utf8_lossy().into_owned()
+}
+
+/// Decodes `%uXXXX`, as http.sys and IIS do.
+fn decode_wide(path: &str) -> String {
+    let mut decoded = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        decoded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match wide_character(rest) {
+            Some(character) => {
+                decoded.push(character);
+                rest = &rest[WIDE_ESCAPE..];
+            }
+            None => {
+                decoded.push('%');
+                rest = &rest[1..];
+            }
+        }
+    }
+    decoded + rest
+}
+
+/// The character of an escape that `text` begins with. Half of a surrogate pair is none.
+fn wide_character(text: &str) -> Option<char> {
+    let escape = text.get(..WIDE_ESCAPE)?;
+    let digits = escape.strip_prefix("%u").or_else(|| escape.strip_prefix("%U"))?;
+    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let code = u32::from_str_radix(digits, 16).ok()?;
+    Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 /// Resolves dot segments after empty segments are merged, as nginx and Go do.
@@ -179,6 +218,11 @@ mod tests {
             "/a%2fb/%2e%2e/checkout/pay",
             "/static/..;/checkout/pay",
             "/static/..%5ccheckout/pay",
+            "/%u0063heckout/pay",
+            "/%U0063heck%u006Fut%u002fpay",
+            "/%25u0063heckout/pay",
+            "/%u00252563heckout/pay",
+            "/static/%u002e%u002e/checkout/pay",
         ] {
             assert!(readings(spelling).contains(&"/checkout/pay".to_owned()), "{spelling}: {:?}", readings(spelling));
         }
@@ -203,6 +247,7 @@ mod tests {
             ("/shop//seats/", "/shop/seats"),
             ("/%C3%BCber/uns", "/\u{fc}ber/uns"),
             ("/two%20words.png", "/two words.png"),
+            ("/100%unique", "/100%unique"),
         ] {
             assert_eq!(readings(path), [reading]);
         }
@@ -213,7 +258,14 @@ mod tests {
         let nested = format!("/%{}2e/x", "25".repeat(READINGS_MAX + 1));
         assert!(!path_readings(&nested).is_complete);
         assert!(!path_readings(&"/%2541".repeat(4_000)).is_complete);
-        assert!(path_readings(&"/long".repeat(1_600)).is_complete);
+        assert!(path_readings(&"/long".repeat(800)).is_complete);
+    }
+
+    #[test]
+    fn long_path_is_not_read() {
+        assert!(path_readings(&format!("/{}", "a".repeat(PATH_MAX - 1))).is_complete);
+        let too_long = path_readings(&format!("/{}", "a".repeat(PATH_MAX)));
+        assert_eq!(too_long, PathReadings { paths: Vec::new(), is_complete: false });
     }
 
     proptest! {

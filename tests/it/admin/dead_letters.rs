@@ -17,7 +17,7 @@ on_memory_and_redis! {
 }
 
 /// Runs what is due, as a worker does, with these outcomes.
-async fn run_jobs(backoffice: &Backoffice, id: &str, outcomes: Vec<Outcome>) {
+pub(super) async fn run_jobs(backoffice: &Backoffice, id: &str, outcomes: Vec<Outcome>) {
     let jobs = backoffice.admin.jobs();
     let settings = jobs.get(&id.parse().unwrap()).await.unwrap().unwrap().settings.clone();
     let received = jobs.backend().receive(&settings, outcomes.len()).await.unwrap().jobs;
@@ -26,12 +26,12 @@ async fn run_jobs(backoffice: &Backoffice, id: &str, outcomes: Vec<Outcome>) {
     jobs.backend().settle(&settings, settlements.collect()).await.unwrap();
 }
 
-fn failed(status: u16) -> Outcome {
+pub(super) fn failed(status: u16) -> Outcome {
     let response = format!("no customer with status {status}").into_bytes();
     Outcome::FailedForGood(Failure { reason: FailureReason::Permanent, status: Some(status), response })
 }
 
-async fn enqueue_text(client: &mut AdminClient, path: &str, text: &str) -> String {
+pub(super) async fn enqueue_text(client: &mut AdminClient, path: &str, text: &str) -> String {
     let enqueued = enqueue(client, path, "text/plain", text.as_bytes()).await;
     assert_eq!(enqueued.status, 202, "{}", enqueued.text());
     enqueued.json()["job_id"].as_str().unwrap().to_owned()

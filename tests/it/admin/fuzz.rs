@@ -15,6 +15,8 @@ use tokio::time::timeout;
 use vestibule_themes::{ThemeVersions, ThemesAddress};
 
 use super::backoffice::Backoffice;
+use super::dead_letters::{enqueue_text, failed, run_jobs};
+use super::job_queues::job_queue;
 
 /// Default duration of the requests, and the additional time until the test fails.
 const SECONDS: &str = "25";
@@ -43,7 +45,7 @@ impl Target {
     }
 
     /// Names of what there is, for the variables of paths.
-    async fn names(&self) -> [(&'static str, String); 7] {
+    async fn names(&self) -> [(&'static str, String); 10] {
         let session = self.backoffice.join("tour", 3).await[2].support_code();
         let mut root = self.backoffice.root();
         let theme = json!({ "files": [{ "path": "a.txt", "base64": "YQ==" }] });
@@ -59,7 +61,22 @@ impl Target {
             ("session", session),
             ("version", text(&version["id"])),
             ("token", text(&spare["token"]["id"])),
+            ("job_queue", "mails".to_owned()),
+            ("schedule", "nightly".to_owned()),
+            ("job", self.dead_letter().await),
         ]
+    }
+
+    /// The ID of a dead letter in a job queue with a schedule, webhook events and a waiting job.
+    async fn dead_letter(&self) -> String {
+        let mut root = self.backoffice.root();
+        let schedule = json!({ "id": "nightly", "cron": "@daily", "payload": "{}" });
+        let more = json!({ "schedules": [schedule], "webhook": { "event_types": ["queue.reset"] } });
+        root.create("/job-queues", job_queue("mails", &more)).await;
+        let dead = enqueue_text(&mut root, "mails/jobs", "one").await;
+        run_jobs(&self.backoffice, "mails", vec![failed(410)]).await;
+        enqueue_text(&mut root, "mails/jobs", "two").await;
+        dead
     }
 
     /// Asks at random, these variables of paths given, for all operations but some.

@@ -141,6 +141,12 @@ async fn repeated_enqueue_is_a_duplicate(backoffice: Backoffice) {
         assert_eq!(second.json()["duplicate"], true);
     }
     let mut root = backoffice.root();
+    for path in ["updates.fifo/jobs?group_id=c&", "mails/jobs?"] {
+        let path = format!("{path}deduplication_id=change-4712");
+        let first = enqueue(&mut root, &path, "text/plain", b"one").await.json();
+        let second = enqueue(&mut root, &path, "text/plain", b"two").await.json();
+        assert_eq!((&second["job_id"], &second["duplicate"]), (&first["job_id"], &json!(true)), "{path}");
+    }
     let [first, second] = [r#"{"a":1,"b":2}"#, r#"{ "b": 2, "a": 1 }"#].map(str::as_bytes);
     let path = "updates.fifo/jobs?group_id=b";
     let first = enqueue(&mut root, path, "application/json", first).await.json();

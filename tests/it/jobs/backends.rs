@@ -134,6 +134,7 @@ suite! {
         h08_late_result_replaces_unknown,
         h08_retry_always_sends_again,
         h09_operator_resolves_an_unknown_outcome,
+        h11_changed_pace_applies_to_the_next_receive not on SQS: Reservation,
         h13_dead_letters_of_orders_keep_no_payload,
     }
     results {

@@ -1,24 +1,27 @@
 //! Held orders: `vestibule serve` in front of a site, with visitors who click twice, wait, and come back.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Method, Request, StatusCode};
-use vestibule_core::{Clock as _, SystemClock, verify_pass};
-use vestibule_tests::{Origin, Program, Recorded, Redis, TestResponse, Visitor, free_port, wait_until};
+use vestibule_core::{Clock as _, Micros, SystemClock, verify_pass};
+use vestibule_tests::{
+    FakeTime, Origin, Program, Recorded, Redis, TcpProxy, TestResponse, Visitor, free_port, wait_until,
+};
 
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 pub(super) const HOST: &str = "shop.example";
-const PASS_KEYS: &str = "p1:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
+pub(super) const PASS_KEYS: &str = "p1:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The program in front of a site, whose POST requests are held.
 struct Shop {
     origin: Origin,
     address: String,
-    _program: Program,
+    program: Program,
 }
 
 impl Shop {
@@ -26,13 +29,28 @@ impl Shop {
     async fn open(quota: u64, more: &str, orders: &str) -> Self {
         let origin = Origin::start();
         let (address, program) = serve(&origin.url(), quota, more, orders, &["--state", "state"]).await;
-        Self { origin, address, _program: program }
+        Self { origin, address, program }
+    }
+
+    /// The same with one slot, over this Redis.
+    async fn open_over(redis: &Redis, orders: &str) -> Self {
+        let origin = Origin::start();
+        let options = ["--state", "state", "--store", &redis.url()];
+        let (address, program) = serve(&origin.url(), 1, "", orders, &options).await;
+        Self { origin, address, program }
     }
 
     /// A visitor who is admitted, or who waits.
     async fn visitor(&self) -> Visitor {
         let mut visitor = Visitor::new(&self.address, HOST);
         visitor.navigate("/").await;
+        visitor
+    }
+
+    /// A visitor who has seen the site.
+    async fn admitted(&self) -> Visitor {
+        let mut visitor = Visitor::new(&self.address, HOST);
+        wait_until("admitted", LIMIT, async || visitor.navigate("/").await.text().contains("origin /")).await;
         visitor
     }
 
@@ -60,6 +78,12 @@ pub(super) async fn serve(origin: &str, quota: u64, more: &str, orders: &str, op
     let mut program = Program::vestibule(&arguments).start();
     program.until_healthy(&address).await;
     (address, program)
+}
+
+/// A clock that stands at this instant.
+fn stopped_clock() -> (Arc<FakeTime>, Micros) {
+    let now = SystemClock::new().now();
+    (Arc::new(FakeTime::at(now)), now)
 }
 
 /// A form as a browser submits it.
@@ -137,6 +161,55 @@ async fn slow_order_is_followed_without_javascript() {
     let again = visitor.request(form("/slow?4000"), "ticket=a").await;
     assert_eq!((again.status, again.text()), (StatusCode::OK, "at last"), "so is going back and submitting again");
     assert_eq!(shop.orders().len(), 1);
+}
+
+/// H6: 60 s after the delivery.
+#[tokio::test]
+async fn delivered_order_leaves_a_page_with_its_link() {
+    let (time, start) = stopped_clock();
+    let redis = Redis::start_at(time.clone()).await;
+    let shop = Shop::open_over(&redis, "").await;
+    let mut visitor = shop.admitted().await;
+    let placed = visitor.request(form("/redirect"), "ticket=a").await;
+    assert_eq!((placed.status, placed.header("location")), (StatusCode::SEE_OTHER, Some("/thanks")));
+    time.set(start.add_seconds(61));
+    let again = visitor.request(form("/redirect"), "ticket=a").await;
+    let page = visitor.navigate(&location(&again)).await;
+    assert!(page.text().contains("This order has already been submitted"), "{}", page.text());
+    assert!(page.text().contains("href=\"&#x2f;thanks\""), "{}", page.text());
+    assert_eq!(shop.orders().len(), 1);
+}
+
+/// H7.
+#[tokio::test]
+async fn each_order_has_a_connection_of_its_own() {
+    let origin = Origin::start();
+    let port = origin.address().rsplit(':').next().unwrap().parse().unwrap();
+    let proxy = TcpProxy::to(port).await;
+    let url = format!("http://127.0.0.1:{}", proxy.port());
+    let (address, _program) = serve(&url, 10, "", "", &["--state", "state"]).await;
+    let mut visitor = Visitor::new(&address, HOST);
+    wait_until("admitted", LIMIT, async || visitor.navigate("/").await.text().contains("origin /")).await;
+    let before = proxy.opened();
+    for order in 0..3 {
+        let placed = visitor.request(form("/echo"), format!("order={order}")).await;
+        assert_eq!(placed.status, StatusCode::OK);
+    }
+    assert_eq!(proxy.opened() - before, 3);
+}
+
+/// H12.
+#[tokio::test]
+async fn order_is_sent_although_its_session_has_ended() {
+    let mut shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    shop.origin.stop().await;
+    let order = script("/echo").header("prefer", "respond-async");
+    assert_eq!(visitor.request(order, "ticket=a").await.status, StatusCode::ACCEPTED);
+    let left = visitor.leave("tour").await;
+    assert!(left.status.is_success(), "{left:?}");
+    shop.origin.restart();
+    wait_until("the order is sent", LIMIT, async || shop.orders().len() == 1).await;
 }
 
 #[tokio::test]
@@ -237,7 +310,7 @@ async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
         let (origin, redis) = (Origin::start(), Redis::start().await);
         let (address, program) =
             serve(&origin.url(), 10, more, "", &["--state", "state", "--jobs", &redis.url()]).await;
-        let shop = Shop { origin, address, _program: program };
+        let shop = Shop { origin, address, program };
         let mut visitor = shop.visitor().await;
         assert_eq!(visitor.request(form("/echo"), "ticket=a").await.status, StatusCode::OK);
         redis.kill();
@@ -348,4 +421,38 @@ async fn page_says_that_an_order_beyond_the_limit_was_not_placed() {
     let data = visitor.request(script("/echo"), "seat=3").await;
     assert_eq!((data.status, &data.json()["code"]), (StatusCode::TOO_MANY_REQUESTS, &"too_many_jobs".into()));
     assert_eq!(shop.orders().len(), 1);
+}
+
+/// J19, even at the level `debug`.
+#[tokio::test]
+async fn contents_stay_out_of_log_and_metrics() {
+    const TOKEN: &str = "token-of-prometheus";
+    const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let mails = format!(
+        "\n[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\nproducers = \"visitors\"\n\
+         target = {{ kind = \"http\", url = \"{}/echo\", secret = \"{SECRET}\" }}\n",
+        origin.url()
+    );
+    let admin = format!("127.0.0.1:{}", free_port());
+    let options = ["--state", "state", "--store", &redis.url(), "--admin-listen", &admin];
+    let options = [&options[..], &["--metrics-token", TOKEN, "--log", "debug"]].concat();
+    let (address, program) = serve(&origin.url(), 10, "", &mails, &options).await;
+    let shop = Shop { origin, address, program };
+    let mut visitor = shop.admitted().await;
+    let order = form("/echo").header("authorization", "Bearer credentials-of-ada");
+    assert!(visitor.request(order, "order=of-ada").await.text().contains("order=of-ada"), "the response contains it");
+    let mail = Request::post("/_vestibule/jobs/mails").header(ACCEPT, "application/json");
+    let accepted = visitor.request(mail.header(CONTENT_TYPE, "text/plain"), "mail-to-ada").await;
+    assert_eq!(accepted.status, StatusCode::ACCEPTED);
+    let mut scraper = Visitor::new(&admin, &admin).with_header("authorization", &format!("Bearer {TOKEN}"));
+    wait_until("both calls have ended", LIMIT, async || shop.program.log().matches("call ended").count() == 2).await;
+    let metrics = scraper.fetch("/metrics").await.text().to_owned();
+    assert!(metrics.contains("vestibule_jobs_total"), "{metrics}");
+    let log = shop.program.log();
+    let secret = SECRET.trim_start_matches("whsec_");
+    for content in ["credentials-of-ada", "of-ada", "mail-to-ada", secret, TOKEN] {
+        assert!(!log.contains(content), "{content}: {log}");
+        assert!(!metrics.contains(content), "{content}: {metrics}");
+    }
 }

@@ -162,6 +162,30 @@ async fn order_that_the_site_refuses_for_now_is_sent_again_and_then_not_placed()
     }
 }
 
+/// The name of the site is unknown, or it does not speak TLS.
+#[tokio::test]
+async fn order_without_a_connection_is_not_placed() {
+    let (url, orders) = site(Fault::Silence).await;
+    for origin in ["https://shop.invalid", &url.replace("http:", "https:")] {
+        let settings = "max_attempts = 2\ntimeout = 10\n";
+        let (address, _program) = serve(origin, 10, "", settings, &["--state", "state"]).await;
+        let mut visitor = Visitor::new(&address, HOST);
+        // The site can't be shown, and yet they are admitted. The first visit may have had no ticket.
+        for _ in 0..2 {
+            visitor.navigate("/").await;
+        }
+        let waiting = visitor.request(script("/checkout").header("prefer", "respond-async"), "ticket=a").await;
+        assert_eq!(waiting.status, StatusCode::ACCEPTED, "{origin}: {waiting:?}");
+        wait_until("the order waits to be sent", LIMIT, async || {
+            visitor.navigate(&location(&waiting)).await.text().contains("Your order is waiting to be sent")
+        })
+        .await;
+        let page = outcome(&mut visitor).await;
+        assert!(page.text().contains("Your order was not placed"), "{origin}: {}", page.text());
+    }
+    assert_eq!(orders.load(Ordering::SeqCst), 0);
+}
+
 #[tokio::test]
 async fn retry_always_sends_an_order_again_that_may_have_arrived() {
     let always = "retry = \"always\"\nmax_attempts = 2\n";

@@ -97,7 +97,8 @@ async fn visitor_enqueues_by_post() {
     let site = Site::open(10).await;
     let mut visitor = site.visitor().await;
     let request = || job("updates.fifo/user-17/change-1?from=app&n=1&n=2", "application/json");
-    let accepted = visitor.request(request(), r#"{"email":"ada@example.com"}"#).await;
+    let private = request().header("authorization", "Basic YWRhOnNlY3JldA==").header("x-private", "secret");
+    let accepted = visitor.request(private, r#"{"email":"ada@example.com"}"#).await;
     assert_eq!(accepted.status, StatusCode::ACCEPTED, "{accepted:?}");
     let id = accepted.header("x-job-id").unwrap().to_owned();
     let location = accepted.header("location").unwrap().to_owned();
@@ -124,6 +125,10 @@ async fn visitor_enqueues_by_post() {
     );
     let session = visitor.status("tour").await.json()["session"].clone();
     assert_eq!(session, header("vestibule-session"));
+    for name in ["cookie", "authorization", "x-private", "origin", "user-agent", "x-forwarded-for", "vestibule-user-id"]
+    {
+        assert!(!calls[0].headers.contains_key(name), "{name} of the visitor stays here");
+    }
 
     let mut other = site.visitor().await;
     assert_eq!(code(&other.fetch(&location).await), (404, "unknown_job".to_owned()));
@@ -157,12 +162,68 @@ async fn form_arrives_as_json_and_has_a_page() {
     let with_parts = || job("updates.fifo/user-17", "multipart/form-data; boundary=x");
     let submitted = visitor.request(with_parts(), parts).await;
     assert_eq!(submitted.status, StatusCode::ACCEPTED, "{}", submitted.text());
+    // J7: the fields are compared, not the boundary.
+    let boundary = job("updates.fifo/user-17", "multipart/form-data; boundary=another");
+    let again = visitor.request(boundary, parts.replace("--x", "--another")).await;
+    assert_eq!(
+        (again.header("x-job-duplicate"), again.header("x-job-id")),
+        (Some("true"), submitted.header("x-job-id"))
+    );
     let calls = || site.origin.requests().into_iter().filter(|request| request.uri == "/echo").collect::<Vec<_>>();
     wait_until("the form with a file is handled", LIMIT, async || calls().len() == 2).await;
     let body: serde_json::Value = serde_json::from_slice(&calls()[1].body).unwrap();
     assert_eq!(body["cv"], serde_json::json!({ "filename": "cv.txt", "content_type": null, "data": "aGVsbG8=" }));
     let cut = visitor.request(with_parts(), &parts[..parts.len() - 9]).await;
     assert_eq!(code(&cut), (400, "invalid_form".to_owned()));
+}
+
+/// Both spellings.
+#[tokio::test]
+async fn every_spelling_of_a_form_arrives_as_json() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    for (n, content_type) in
+        [FORM, "application/www-form-urlencoded", "Application/X-WWW-Form-Urlencoded; charset=utf-8"]
+            .into_iter()
+            .enumerate()
+    {
+        let accepted = visitor.request(job("updates.fifo/user-17", content_type), format!("a=%20{n}")).await;
+        assert_eq!(accepted.status, StatusCode::ACCEPTED, "{content_type}: {}", accepted.text());
+    }
+    let calls = || site.origin.requests().into_iter().filter(|request| request.uri == "/echo").collect::<Vec<_>>();
+    wait_until("the forms are handled", LIMIT, async || calls().len() == 3).await;
+    for (n, call) in calls().into_iter().enumerate() {
+        assert_eq!(call.headers["content-type"], "application/json");
+        assert_eq!(call.body, format!("{{\"a\":\" {n}\"}}"));
+    }
+}
+
+/// J3: a 503 says whether the job may be queued.
+#[tokio::test]
+async fn error_says_whether_a_job_may_be_queued() {
+    let redis = Redis::start().await;
+    let site = Site::launch(10, "", &["--jobs", &redis.url()]).await;
+    let mut visitor = site.visitor().await;
+    let request = || job("updates.fifo/user-17", "text/plain").header("idempotency-key", "change-1");
+    redis.freeze();
+    let unconfirmed = visitor.request(request(), "hello").await;
+    assert_eq!(code(&unconfirmed), (503, "enqueue_unconfirmed".to_owned()));
+    assert!(unconfirmed.header("retry-after").is_some());
+    redis.thaw();
+    let mut repeated = unconfirmed.clone();
+    wait_until("it is confirmed", LIMIT, async || {
+        repeated = visitor.request(request(), "hello").await;
+        repeated.status == StatusCode::ACCEPTED
+    })
+    .await;
+    assert_eq!(repeated.json()["duplicate"], true);
+    assert_eq!(repeated.json()["job_id"], unconfirmed.json()["params"]["job_id"]);
+    redis.kill();
+    wait_until("the loss of the connection is known", LIMIT, async || {
+        let refused = visitor.request(request(), "hello").await;
+        code(&refused) == (503, "not_queued".to_owned()) && refused.header("retry-after").is_some()
+    })
+    .await;
 }
 
 #[tokio::test]

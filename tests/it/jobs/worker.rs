@@ -1,30 +1,46 @@
 //! `vestibule serve` with job queues, and the handlers that docs/jobs.md prints, each in a process of its own.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::request::Builder;
-use http::{Method, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use serde_json::Value;
 use sha2::Sha256;
+use tokio::net::TcpListener;
 use vestibule_core::{Clock as _, SystemClock};
-use vestibule_tests::{AdminClient, DocumentedHandler, Origin, Program, TestResponse, Visitor, free_port, wait_until};
+use vestibule_tests::{
+    AdminClient, DocumentedHandler, Origin, Program, Redis, TestResponse, Visitor, free_port, wait_until,
+};
 
 const LIMIT: Duration = Duration::from_secs(20);
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 const PASSWORD: &str = "correct horse battery";
 
-/// The program with one job queue, whose target is at this port.
+/// The program with job queues.
 struct Serving {
     program: Program,
     client: AdminClient,
+    admin: String,
     _origin: Origin,
 }
 
 impl Serving {
+    /// One job queue, whose target is at this port.
     async fn start(port: u16) -> Self {
+        let updates = format!(
+            "[[job_queues]]\nid = \"updates.fifo\"\ntenant = \"acme\"\nmin_backoff = 1\n\
+             target = {{ kind = \"http\", url = \"http://127.0.0.1:{port}/jobs\", secret = \"{SECRET}\" }}\n\
+             webhook = {{ event_types = [\"queue.reset\"] }}\n"
+        );
+        Self::with_job_queues(&updates, &[]).await
+    }
+
+    async fn with_job_queues(job_queues: &str, options: &[&str]) -> Self {
         let origin = Origin::start();
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
         let folder = tempfile::tempdir().unwrap();
@@ -33,14 +49,12 @@ impl Serving {
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
              handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
-             [[job_queues]]\nid = \"updates.fifo\"\ntenant = \"acme\"\nmin_backoff = 1\n\
-             target = {{ kind = \"http\", url = \"http://127.0.0.1:{port}/jobs\", secret = \"{SECRET}\" }}\n\
-             webhook = {{ event_types = [\"queue.reset\"] }}\n",
+             {job_queues}",
             origin.url()
         );
         std::fs::write(&settings, text).unwrap();
         let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state", "--settings"];
-        let arguments = [&arguments[..], &[settings.to_str().unwrap()]].concat();
+        let arguments = [&arguments[..], &[settings.to_str().unwrap()], options].concat();
         let bootstrap = format!("root:{PASSWORD}");
         let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", &bootstrap).start();
         program.until_healthy(&gate).await;
@@ -51,14 +65,12 @@ impl Serving {
         })
         .await;
         client.sign_in("root", PASSWORD).await;
-        Self { program, client, _origin: origin }
+        Self { program, client, admin, _origin: origin }
     }
 
     /// Enqueues a job as a client does, and returns its ID.
     async fn enqueue(&mut self, body: &str) -> String {
-        let request = Builder::new().method(Method::POST).uri("/api/v1/job-queues/updates.fifo/jobs?group_id=user-17");
-        let request = request.header(header::CONTENT_TYPE, "application/json");
-        let response: TestResponse = self.client.visitor().request(request, body.to_owned()).await;
+        let response = enqueue(&mut self.client, "updates.fifo/jobs?group_id=user-17", body).await;
         assert_eq!(response.status, 202, "{}", response.text());
         response.json()["job_id"].as_str().unwrap().to_owned()
     }
@@ -75,6 +87,12 @@ impl Serving {
         .await;
         job
     }
+}
+
+async fn enqueue(client: &mut AdminClient, path: &str, body: &str) -> TestResponse {
+    let request = Builder::new().method(Method::POST).uri(format!("/api/v1/job-queues/{path}"));
+    let request = request.header(header::CONTENT_TYPE, "application/json");
+    client.visitor().request(request, body.to_owned()).await
 }
 
 /// The timestamp and the signature of a call, without the worker's code.
@@ -142,4 +160,106 @@ async fn handler_in_php_fails_once_and_completes() {
 #[tokio::test]
 async fn handler_in_go_fails_once_and_completes() {
     assert_completes(DocumentedHandler::go(SECRET).await).await;
+}
+
+/// A user changes their profile twice. Each system has a job queue, in which the user is a group; one system always fails.
+#[tokio::test]
+async fn profile_example() {
+    let systems = Origin::start();
+    let job_queue = |id: &str, path: &str| {
+        let url = format!("{}/{path}", systems.url());
+        format!(
+            "[[job_queues]]\nid = \"{id}.fifo\"\ntenant = \"acme\"\nmin_backoff = 1\nmax_backoff = 1\n\
+             target = {{ kind = \"http\", url = \"{url}\" }}\n\n"
+        )
+    };
+    let job_queues = [("crm", "crm"), ("help-desk", "status/500"), ("mailing", "mailing")];
+    let document: String = job_queues.iter().map(|(id, path)| job_queue(id, path)).collect();
+    let mut serving = Serving::with_job_queues(&document, &[]).await;
+    // What the request handler of the shop does.
+    for change in ["\"ada 1\"", "\"ada 2\"", "\"bob 1\"", "\"bob 2\""] {
+        for (id, _) in job_queues {
+            let user = &change[1..4];
+            let enqueued = enqueue(&mut serving.client, &format!("{id}.fifo/jobs?group_id={user}"), change).await;
+            assert_eq!(enqueued.status, 202, "{}", enqueued.text());
+        }
+    }
+    let calls = |path: &str, user: &str| -> Vec<String> {
+        let calls = systems.requests().into_iter().filter(|call| call.uri.path() == path);
+        let bodies = calls.map(|call| String::from_utf8(call.body.to_vec()).unwrap());
+        bodies.filter(|body| body[1..].starts_with(user)).collect()
+    };
+    let help_desk = "/status/500";
+    wait_until("the help desk is called again", LIMIT, async || {
+        ["ada", "bob"].iter().all(|user| calls(help_desk, user).len() > 2)
+    })
+    .await;
+    for user in ["ada", "bob"] {
+        let changes = [format!("\"{user} 1\""), format!("\"{user} 2\"")];
+        for path in ["/crm", "/mailing"] {
+            assert_eq!(calls(path, user), changes, "{path}: each change once, in order");
+        }
+        assert!(calls(help_desk, user).iter().all(|call| *call == changes[0]), "the second change waits for the first");
+    }
+}
+
+/// A handler enqueues the next job to its own job queue while it is called.
+#[tokio::test]
+async fn handler_enqueues_next_job() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut serving = Serving::start(listener.local_addr().unwrap().port()).await;
+    let token = serde_json::json!({
+        "name": "handler", "role": "operator", "tenants": ["acme"], "only": "jobs", "expires_in": 86_400,
+    });
+    let token = serving.client.create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+    let client = AdminClient::at(&serving.admin).with_token(&token);
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let noted = calls.clone();
+    let router = Router::new().fallback(move |headers: HeaderMap, body: String| {
+        let (mut client, noted) = (client.clone(), noted.clone());
+        async move {
+            noted.lock().unwrap().push(body.clone());
+            let header = |name: &str| headers[name].to_str().unwrap();
+            let (job_queue, group) = (header("vestibule-job-queue"), header("vestibule-group-id"));
+            let rest = body.parse::<u64>().unwrap() - 1;
+            if rest > 0 {
+                let path = format!("{job_queue}/jobs?group_id={group}");
+                assert_eq!(enqueue(&mut client, &path, &rest.to_string()).await.status, 202);
+            }
+            StatusCode::NO_CONTENT
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    serving.enqueue("3").await;
+    wait_until("the last job runs", LIMIT, async || calls.lock().unwrap().len() == 3).await;
+    assert_eq!(*calls.lock().unwrap(), ["3", "2", "1"]);
+}
+
+/// J3, in the API: a 503 says whether the job may be queued.
+#[tokio::test]
+async fn error_says_whether_a_job_may_be_queued() {
+    let redis = Redis::start().await;
+    let mails = "[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\ntarget = { kind = \"pull\" }\n";
+    let serving = Serving::with_job_queues(mails, &["--jobs", &redis.url()]).await;
+    let mut client = serving.client.with_header("idempotency-key", "change-1");
+    assert_eq!(client.get("/job-queues/mails/stats").await.status, 200, "the backend is connected");
+    redis.freeze();
+    let unconfirmed = enqueue(&mut client, "mails/jobs", "1").await;
+    unconfirmed.assert_code("enqueue_unconfirmed");
+    assert!(unconfirmed.status == 503 && unconfirmed.headers.contains_key("retry-after"));
+    redis.thaw();
+    let mut repeated = unconfirmed.clone();
+    wait_until("it is confirmed", LIMIT, async || {
+        repeated = enqueue(&mut client, "mails/jobs", "1").await;
+        repeated.status == 202
+    })
+    .await;
+    assert_eq!(repeated.json()["duplicate"], true);
+    assert_eq!(repeated.json()["job_id"], unconfirmed.json()["params"]["job_id"]);
+    redis.kill();
+    wait_until("the loss of the connection is known", LIMIT, async || {
+        let refused = enqueue(&mut client, "mails/jobs", "1").await;
+        refused.code() == "not_queued" && refused.status == 503 && refused.headers.contains_key("retry-after")
+    })
+    .await;
 }

@@ -173,6 +173,18 @@ mod tests {
         let text = signer.jwks().to_string();
         assert!(!text.contains("\"d\""), "the private half stays here");
     }
+
+    #[test]
+    fn pass_of_a_job_names_it_and_expires_after_a_minute() {
+        let signer = PassSigner::new(&KeyList::of_bytes("p1", [9; 32])).unwrap();
+        let (job, now) = (JobId::from_bytes([2; JobId::SIZE]), Micros(1_700_000_000_000_000));
+        let pass =
+            signer.sign_for_job(&"acme".parse().unwrap(), SessionId::from_bytes([1; 14]), None, job, now).unwrap();
+        let claims = verify_pass(&signer.jwks(), &pass, now.add_seconds(59)).unwrap();
+        assert_eq!((claims.job, claims.exp - claims.iat), (Some(job), 60));
+        assert!(verify_pass(&signer.jwks(), &pass, now.add_seconds(60)).is_err());
+    }
+
     /// Origins verify passes with other libraries.
     #[test]
     fn another_library_verifies_passes() {

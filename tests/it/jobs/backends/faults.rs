@@ -130,6 +130,31 @@ async fn f02_append_only_file_keeps_accepted_jobs() {
     assert_eq!(stats.counters.acknowledged, stats.counters.enqueued);
 }
 
+/// F2, `appendfsync everysec`: only what was accepted last may be lost.
+#[tokio::test]
+async fn f02_file_that_is_synchronized_each_second_keeps_earlier_jobs() {
+    const EARLIER: std::ops::Range<u64> = 10_000..10_050;
+    let redis = Redis::start_with(&["--appendonly", "yes", "--appendfsync", "everysec"]).await;
+    let clock = Arc::new(ManualClock::at(START));
+    let (jobs, settings) = (backend(&redis.url(), Duration::from_secs(2), Some(clock.clone())), fifo());
+    let earlier = EARLIER.map(|number| job(number, Some(&group_of(number)))).collect();
+    jobs.enqueue(&settings, earlier).await.unwrap();
+    wait_until("they are in the file", SOON, async || {
+        redis.info("persistence", "aof_buffer_length").await.as_deref() == Some("0")
+    })
+    .await;
+    work_until_killed(&redis, &jobs, &settings).await;
+    redis.restart().await;
+    until_back(&jobs, &settings).await;
+    for number in EARLIER {
+        let view = jobs.get(&settings, &[job(number, None).id], Detail::Status).await.unwrap().remove(0);
+        assert!(view.is_some(), "job {number} is lost");
+    }
+    drain(&jobs, &settings, &clock).await;
+    let stats = jobs.stats(&settings).await.unwrap();
+    assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
+}
+
 /// F3: the primary of a cluster is killed, and its replica takes over.
 #[tokio::test]
 async fn f03_jobs_that_a_replica_has_survive_a_failover() {

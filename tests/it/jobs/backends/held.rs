@@ -1,4 +1,4 @@
-//! Held orders: H7 to H9, H13.
+//! Held orders: H7 to H9, H11, H13.
 
 use serde_json::json;
 use vestibule_core::jobs::{
@@ -205,6 +205,28 @@ pub(super) async fn h09_operator_resolves_an_unknown_outcome(fixture: &JobsFixtu
     assert_eq!(queue.settle(lease, response(200)).await, Settled::Now(JobState::Completed), "the origin knows better");
     assert_eq!(queue.view(1).await.unwrap().resolution, None);
     assert!(!queue.resolve(1, Resolution::Placed).await);
+}
+
+pub(super) async fn h11_changed_pace_applies_to_the_next_receive(fixture: &JobsFixture) {
+    let mut queue = fixture.fifo(&origin(&json!({ "concurrency": 1 })));
+    for number in 1..=4 {
+        queue.enqueue(job(number, Some(&format!("session-{number}")))).await;
+    }
+    queue.start_one().await;
+    assert!(queue.start().await.1.is_empty());
+    queue.settings.concurrency = 3;
+    assert_eq!(queue.start().await.1.len(), 2);
+
+    let mut queue = fixture.fifo(&origin(&json!({ "dispatches_per_minute": 1, "concurrency": 100 })));
+    for number in 1..=4 {
+        queue.enqueue(job(number, Some(&format!("session-{number}")))).await;
+    }
+    queue.start_one().await;
+    queue.advance_seconds(10);
+    assert!(queue.start().await.1.is_empty());
+    queue.settings.dispatches_per_minute = Some(60);
+    queue.advance_seconds(2);
+    assert_eq!(queue.start().await.1.len(), 1);
 }
 
 pub(super) async fn h13_dead_letters_of_orders_keep_no_payload(fixture: &JobsFixture) {

@@ -44,6 +44,11 @@ export class Problem extends Error {
     return this.status <= 0 || this.code === CODES.outcomeUnknown || this.code === 'unexpected'
   }
 
+  /** Whether the request can be sent again with its idempotency key: the server keeps an unknown outcome under it. */
+  get keepsKey(): boolean {
+    return this.isUncertain && this.code !== CODES.outcomeUnknown
+  }
+
   /** The error of a field or of a part of it. */
   errorOf(field: string): FieldError | undefined {
     return this.errors.find((error) => isPartOf(error.field ?? '', field))

@@ -24,3 +24,10 @@ test.each(['en', 'de'] as const)('rules and list entries are counted from one (%
   }
   expect(fieldPath('queues[0].rules[1].path[9]')).toBe('queues[1].rules[2].path[10]')
 })
+
+test('seconds have one unit in German', () => {
+  locale.value = 'de'
+  for (const code of ['start_soon', 'lobby_soon']) {
+    expect(serverText({ code, params: { seconds: 30 } }, '')).toMatch(/bis zu 30\ss (lang|wieder)/)
+  }
+})

@@ -34,13 +34,13 @@ type BeaconState = NonNullable<NonNullable<EventState['draw']>['beacon']>
 const BEACON: BeaconState = { status: 'announced', chain: 'abc', round: 37117016, published_at: '2027-03-04T10:00:12Z', address: 'https://api.drand.sh/abc/public/37117016', randomness: null, signature: null, received_at: null }
 
 /** Mounts the page of a queue with an event, at this time. */
-async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldProblem[] = [], saved?: () => Response): Promise<ApiRequest[]> {
+async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldProblem[] = [], saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
   const queue = settings({ mode: 'scheduled', events: [EVENT], ...changes })
   const current = draw && { id: 'sale', phase: draw.phase, lobby_tickets: draw.tickets, awaits_beacon: draw.beacon?.status === 'missing' }
   const now = stats({ mode: queue.mode, at: Date.parse(at) / 1000, event: current })
   const requests = mockApi({
-    'GET /api/v1/queues/acme-tour': queue,
+    'GET /api/v1/queues/acme-tour': stored ?? queue,
     'GET /api/v1/queues/acme-tour/stats': now,
     'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null, beacon: draw?.beacon ? { ...BEACON, ...draw.beacon } : null }, problems: [] },
     'POST /api/v1/queues/acme-tour/events/sale/beacon': { id: 'sale' },
@@ -355,4 +355,27 @@ test('a beacon is chosen in the form, and removed with a confirmation', async ()
   await submit()
   const sent = changes(requests) as { events: QueueEvent[] }[]
   expect(sent.map(({ events: [event] }) => event?.beacon)).toEqual([undefined, undefined])
+})
+
+test('a change that someone else made while a dialog was open is not undone', async () => {
+  const queue = settings({ mode: 'scheduled', events: [EVENT], revision: 7 })
+  const current = { ...queue, events: [{ ...EVENT, ends_at: '2027-03-04T18:00:00Z' }], revision: 8 }
+  const confirmation = { token: 'abc', expires_in: 120, consequence: 'Tickets become invalid.', message: { code: 'will_void_lobby_tickets', params: { tickets: 1200, event: 'sale' } } }
+  const conflict = () => problemResponse(412, 'revision_conflict', { params: { revision: 8 }, conflict: { current } })
+  for (const [name, isVoiding] of [['Edit', false], ['Postpone', false], ['Remove', false], ['Postpone', true]] as const) {
+    let stored = queue
+    const answers = isVoiding ? [problemResponse(428, 'confirmation_required', { confirmation }), conflict()] : [conflict()]
+    const saved = () => answers.shift()!
+    const requests = await events('2027-03-04T08:00:00Z', { revision: 7 }, 'operator', undefined, [], saved, () => stored)
+    await press(name)
+    if (isVoiding) await submit()
+    stored = current
+    useStatsStore().setQueue(stats({ mode: 'scheduled', revision: 8 }))
+    await flushPromises()
+    await submit()
+    const sent = requests.filter(({ line }) => line.startsWith('PATCH'))
+    expect(new Set(sent.map(({ headers }) => headers.get('if-match')))).toEqual(new Set(['"7"']))
+    expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
+    page!.unmount()
+  }
 })

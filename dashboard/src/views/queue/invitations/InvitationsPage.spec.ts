@@ -17,12 +17,12 @@ let page: VueWrapper | undefined
 
 afterEach(() => page?.unmount())
 
-async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response): Promise<ApiRequest[]> {
+async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
   const queue = settings({ invitations: [FANS], ...changes })
   const now = stats({ at: Date.parse('2027-03-04T10:00:00Z') / 1000 })
   const requests = mockApi({
-    'GET /api/v1/queues/acme-tour': queue,
+    'GET /api/v1/queues/acme-tour': stored ?? queue,
     'GET /api/v1/queues/acme-tour/stats': now,
     'PATCH /api/v1/queues/acme-tour': saved ?? queue,
   })
@@ -121,11 +121,11 @@ test('errors are shown at their field', async () => {
 })
 
 test('codes are downloaded in parts', async () => {
-  await invitations()
+  await invitations({ invitations: [{ ...FANS, count: 12_000 }] })
   await press('Download codes')
   const links = [...document.querySelectorAll<HTMLAnchorElement>('[role="dialog"] a[download]')].map((link) => link.getAttribute('href'))
   const base = '/api/v1/queues/acme-tour/invitations/fans/codes'
-  expect(links).toEqual([`${base}?from=1&count=100000`, `${base}?from=100001&count=100000`, `${base}?from=200001&count=50000`])
+  expect(links).toEqual([`${base}?from=1&count=5000`, `${base}?from=5001&count=5000`, `${base}?from=10001&count=2000`])
 })
 
 test('access for invited visitors without a valid batch is a warning', async () => {
@@ -157,4 +157,21 @@ test('viewers see batches and change nothing', async () => {
   await invitations({}, 'viewer')
   expect(page!.text()).toContain('Fan club')
   expect(page!.findAll('button')).toHaveLength(0)
+})
+
+test('a batch that someone else revoked meanwhile does not become valid again', async () => {
+  const queue = settings({ invitations: [FANS], revision: 7 })
+  const current = { ...queue, invitations: [{ ...FANS, revoked: true }], revision: 8 }
+  let stored = queue
+  const requests = await invitations({ revision: 7 }, 'operator', () => problemResponse(412, 'revision_conflict', { params: { revision: 8 }, conflict: { current } }), () => stored)
+  await press('Edit')
+  await type('Codes', '300000')
+  stored = current
+  useStatsStore().setQueue(stats({ revision: 8 }))
+  await flushPromises()
+  expect(page!.text()).toContain('Revoked')
+  await submit()
+  const sent = requests.filter(({ line }) => line.startsWith('PATCH'))
+  expect(sent.map(({ headers }) => headers.get('if-match'))).toEqual(['"7"'])
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
 })

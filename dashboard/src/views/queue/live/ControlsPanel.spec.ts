@@ -110,17 +110,23 @@ test('an unknown outcome rereads values before a retry', async () => {
   expect(document.querySelector('[role="dialog"] button[type="submit"]')).not.toBeNull()
 })
 
-test('a retried release keeps its idempotency key', async () => {
-  const requests = await controls({ 'POST /api/v1/queues/acme-tour/release': problemResponse(504, 'outcome_unknown') })
+test('a retried release keeps its idempotency key unless the server keeps an unknown outcome under it', async () => {
+  let attempts = 0
+  const release = () => {
+    if (++attempts === 1) throw new TypeError('no response')
+    return problemResponse(504, 'outcome_unknown')
+  }
+  const requests = await controls({ 'POST /api/v1/queues/acme-tour/release': release })
   await type('Admit visitors', '5')
-  for (let i = 0; i < 2; i++) {
+  for (let i = 0; i < 3; i++) {
     getElement<HTMLButtonElement>('[role="dialog"] button', 'Admit 5 visitors').closest('form')!.requestSubmit()
     await flushPromises()
   }
   const keys = requests.filter(({ line }) => line.startsWith('POST')).map(({ headers }) => headers.get('idempotency-key'))
-  expect(keys).toHaveLength(2)
+  expect(keys).toHaveLength(3)
   expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
   expect(keys[1]).toBe(keys[0])
+  expect(keys[2]).not.toBe(keys[0])
 })
 
 test('the current mode opens no dialog', async () => {

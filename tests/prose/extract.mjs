@@ -7,7 +7,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
 const target = join(here, 'extracted')
 
-/** Members of openapi.json that people read. */
+/** Members of openapi.json and of Grafana's dashboards that people read. */
 const READ = new Set(['description', 'summary', 'title'])
 
 function* texts(value, place, wanted = () => true) {
@@ -34,6 +34,19 @@ function* help(source) {
   }
 }
 
+/** Values of these members of a YAML file, on the line of the name or folded below it. */
+function* members(source, wanted) {
+  const lines = source.split('\n')
+  for (const [index, line] of lines.entries()) {
+    const [, indent, name, value] = line.match(/^(\s*)(?:- )?(\w+): (.+)/) ?? []
+    if (!wanted.has(name)) continue
+    const below = lines.slice(index + 1)
+    const end = below.findIndex((other) => other.search(/\S/) <= indent.length)
+    const text = value.startsWith('>') ? below.slice(0, end).map((other) => other.trim()).join(' ') : value
+    yield [`line ${index + 1}`, text]
+  }
+}
+
 function write(file, found) {
   // A text's place is a comment, which no rule reads. Placeholders such as {count} are code.
   const shown = ([place, text]) => `<!-- ${place} -->\n\n${text.replace(/\{[^{}]*\}/g, '`$&`')}\n`
@@ -46,9 +59,20 @@ mkdirSync(target)
 const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
 const catalogs = ['crates/themes/built-in/texts/en.json', 'dashboard/src/i18n/locales/en.json']
 const programs = ['crates/vestibule/src', 'crates/workload/src']
+const charts = 'deploy/grafana/dashboards'
+const yaml = {
+  'deploy/prometheus/alerts/vestibule.rules.yml': new Set(['summary', 'action']),
+  'template.yaml': new Set(['Description', 'AlarmDescription', 'ConstraintDescription', 'GroupDescription']),
+}
 
 write(join(root, 'openapi.json'), texts(json(join(root, 'openapi.json')), [], (member) => READ.has(member)))
 for (const file of catalogs.map((path) => join(root, path)).filter(existsSync)) write(file, texts(json(file), []))
+for (const [path, wanted] of Object.entries(yaml)) {
+  write(join(root, path), members(readFileSync(join(root, path), 'utf8'), wanted))
+}
+for (const path of readdirSync(join(root, charts)).map((name) => join(root, charts, name))) {
+  write(path, texts(json(path), [], (member) => READ.has(member)))
+}
 for (const folder of programs.map((path) => join(root, path)).filter(existsSync)) {
   for (const path of readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.rs'))) {
     const found = [...help(readFileSync(join(folder, path), 'utf8'))]

@@ -44,6 +44,8 @@ metrics! {
     MAX_WAITING = GAUGE "vestibule_queue_max_waiting" QUEUE,
         "Maximum number of waiting sessions; absent without a limit.";
     ACTIVE = GAUGE "vestibule_queue_active" QUEUE, "Active sessions.";
+    RESERVED = GAUGE "vestibule_queue_reserved" QUEUE,
+        "Slots reserved for active sessions that have not returned since state was lost, for active_ttl at most.";
     QUOTA = GAUGE "vestibule_queue_quota" QUEUE, "Maximum number of active sessions.";
     OLDEST_WAIT = GAUGE "vestibule_queue_oldest_wait_seconds" QUEUE,
         "Wait of the first session in line in seconds; 0 if the line is empty.";

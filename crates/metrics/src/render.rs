@@ -14,10 +14,11 @@ const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
-const GAUGES: [Gauge; 11] = [
+const GAUGES: [Gauge; 12] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
     (&all::MAX_WAITING, |stats| Some(stats.rules.max_waiting? as f64)),
     (&all::ACTIVE, |stats| Some(stats.active as f64)),
+    (&all::RESERVED, |stats| Some(stats.reserved as f64)),
     (&all::QUOTA, |stats| Some(stats.rules.quota as f64)),
     (&all::OLDEST_WAIT, |stats| Some(oldest_wait(stats))),
     (&all::ADMISSIONS, |stats| Some(admissions_per_second(stats))),

@@ -3,7 +3,7 @@
 use crate::texts::texts;
 use crate::view::PageView;
 
-/// Visitors below this position see that they are next.
+/// Visitors below this position see that it is almost their turn.
 pub(crate) const NEXT_BELOW: u64 = 5;
 
 /// How long visitors can be away: in line, and in the lobby.

@@ -56,7 +56,7 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) worker: WorkerOptions,
 
-    /// Theme storage, with a subfolder for each theme: a folder, or `s3://bucket/prefix`
+    /// Theme storage, with a subfolder for each theme: a folder, or s3://bucket/prefix
     #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]
     pub(crate) themes: Option<String>,
 
@@ -94,7 +94,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
     pub(crate) sale_keys: Option<String>,
 
-    /// Relay of drand from which the beacons of draws are recorded, such as <https://api.drand.sh>. Off by default
+    /// URL of a relay of drand from which the beacons of draws are recorded; api.drand.sh is one. Off by default
     #[arg(long, env = "VESTIBULE_BEACON_URL", value_name = "URL")]
     pub(crate) beacon_url: Option<String>,
 
@@ -118,7 +118,7 @@ pub(crate) struct ServeOptions {
     )]
     pub(crate) trusted_headers: TrustedHeaders,
 
-    /// Lists of networks, a folder or `s3://bucket/prefix`: files of one network a line, named by the file
+    /// Lists of networks, a folder or s3://bucket/prefix: files of one network a line, named by the file
     #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
     pub(crate) networks: Option<String>,
 

@@ -15,6 +15,11 @@ use crate::signals::stop_signal;
 use crate::store_options::{StoreOptions, WorkerOptions};
 
 #[derive(Args)]
+// A worker shares the store, so it takes no memory.
+#[command(mut_arg("store", |store| store.hide_default_value(true).help(
+    "URL of the Redis of the other processes: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://.."
+)))]
+#[command(mut_arg("jobs", |jobs| jobs.help("URL of the Redis of the jobs, as for --store [default: the store]")))]
 pub(crate) struct WorkOptions {
     #[command(flatten)]
     stores: StoreOptions,

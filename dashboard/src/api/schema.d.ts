@@ -4207,7 +4207,7 @@ export interface components {
             /** @description Purpose of the token. */
             name: string;
             /**
-             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`; `jobs` for one that only enqueues and reads jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
+             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
              * @enum {string|null}
              */
             only?: "settings" | "jobs" | null;

@@ -158,4 +158,9 @@ async fn only_jobs_to_pull_can_be_received(backoffice: Backoffice) {
     let acknowledged = json!({ "receipt_handles": handles(&jobs) });
     assert_eq!(outcomes(&consumer.post(&format!("{QUEUE}/acknowledge"), acknowledged).await), ["completed"]);
     consumer.post(&format!("{QUEUE}/pause"), json!({})).await.assert_code("permission_denied");
+    let job = enqueue(&mut consumer, "a", 2).await;
+    let path = format!("{QUEUE}/jobs/{job}");
+    assert_eq!(consumer.get(&path).await.json()["job_id"], job.as_str());
+    consumer.delete(&path).await.assert_code("permission_denied");
+    assert!(root.delete(&path).await.status.is_success(), "an operator cancels jobs");
 }

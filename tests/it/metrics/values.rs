@@ -215,7 +215,9 @@ async fn an_unused_queue_reports_zeros(bench: &StoreFixture) {
     let found = scrape(&metrics_of(&bench.store)).await;
     assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
-    for name in ["waiting", "oldest_wait_seconds", "admissions_per_second", "joined_total", "wait_seconds_count"] {
+    for name in
+        ["waiting", "reserved", "oldest_wait_seconds", "admissions_per_second", "joined_total", "wait_seconds_count"]
+    {
         assert_eq!(found.value(&format!("vestibule_queue_{name}"), &of), Some(0.0), "{name}");
     }
     assert_eq!(found.all("vestibule_queue_admissions_per_second_limit").count(), 0, "there is no limit");

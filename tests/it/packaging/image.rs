@@ -1,8 +1,11 @@
 //! What the image is made of.
 
+use std::net::TcpListener;
+use std::process::Command;
+
 use vestibule_tests::{Dockerfile, yaml};
 
-use super::{is_versioned, read, rust_version};
+use super::{is_versioned, read, rust_version, workspace};
 
 #[test]
 fn every_image_is_named_by_its_version() {
@@ -46,6 +49,20 @@ fn image_builds_the_dashboard_first() {
     assert!(node.parse::<u32>().unwrap() >= needed.parse().unwrap(), "node {node}, and {needed} is needed");
     let pipelines = read("bitbucket-pipelines.yml");
     assert!(pipelines.contains(&format!("image: node:{node}-")), "the pipelines build with another one");
+}
+
+#[test]
+fn health_check_needs_a_listener_and_no_store() {
+    let is_healthy = |listen: &str| {
+        let mut check = Command::new("bash");
+        check.arg(workspace().join("deploy/docker/healthy")).env("VESTIBULE_LISTEN", listen);
+        check.status().unwrap().success()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("0.0.0.0:{}", listener.local_addr().unwrap().port());
+    assert!(is_healthy(&listen), "nothing is answered");
+    drop(listener);
+    assert!(!is_healthy(&listen));
 }
 
 #[test]

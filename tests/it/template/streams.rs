@@ -59,7 +59,9 @@ fn tasks_serve_the_path_of_streams() {
     let groups = &service["NetworkConfiguration"]["AwsvpcConfiguration"]["SecurityGroups"];
     assert_eq!(groups, &json!(["streamsecuritygroup", "redisclientssecuritygroup"]));
     assert_eq!(container(&stack)["Image"], "example.com/vestibule:1");
-    assert_eq!(number(&stack.properties("StreamTargetGroup")["Port"]), 8080);
+    let group = stack.properties("StreamTargetGroup");
+    assert_eq!(number(&group["Port"]), 8080);
+    assert_eq!(group["Matcher"]["HttpCode"], "200,503", "a task without its store is not replaced");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use vestibule_core::KeyList;
-use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor, account_keys, account_token};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, document_of, on_each_store, random_id, session_in, set_cookie};
 
 on_each_store! {
     keys_rotate_without_dropping_anybody,
+    accounts_keep_their_positions_while_keys_rotate,
     settings_changes_apply_to_the_next_request,
     settings_changes_apply_to_other_gates,
 }
@@ -56,6 +57,55 @@ async fn keys_rotate_without_dropping_anybody(keeper: StoreSetup) {
     let stale = at(&new, &first).fetch("/").await;
     assert_eq!(stale.json()["session"], json!(null), "a key that is gone is good no more");
     assert!(set_cookie(&stale, &cookie).is_none());
+}
+
+async fn accounts_keep_their_positions_while_keys_rotate(keeper: StoreSetup) {
+    let (id, origin) = (random_id(), Origin::start());
+    let host = format!("{id}.example.com");
+    let identity = json!({
+        "keys": account_keys(), "issuer": "https://www.example.com", "audience": "tour", "from": ["cookie:shop_id"],
+        "required": true, "sign_in": "https://www.example.com/sign-in?return={return}",
+    });
+    let document = document_of(
+        &id,
+        &host,
+        &origin.url(),
+        &json!({ "protection": { "pre_ticket_from": "none", "identity": identity } }),
+    );
+    let gate = async |ticket_keys| {
+        let options = GateOptions { ticket_keys, ..GateOptions::default() };
+        keeper.gate(&document, options).await
+    };
+    let before = gate(keys(&[("k1", OLD), ("k2", NEW)])).await;
+    let after = gate(keys(&[("k2", NEW), ("k1", OLD)])).await;
+    let (cookie, expires) = (format!("vestibule_{id}"), keeper.clock.now().seconds() + 3600);
+    let signed_in = |gate: &GateUnderTest, account: &str, lifetime: u64| {
+        let claims =
+            json!({ "iss": "https://www.example.com", "aud": "tour", "sub": account, "exp": expires + lifetime });
+        let mut visitor = Visitor::new(gate.address(), &host);
+        visitor.set_cookie("shop_id", &account_token("ES256", &claims));
+        visitor
+    };
+    let mut first = None;
+    for position in 1..=3 {
+        let account = format!("user-{position}");
+        let mut visitor = signed_in(&before, &account, 0);
+        visitor.status(&id).await;
+        let joined = visitor.status(&id).await;
+        assert_eq!(joined.json()["position"], position);
+        // The site renews tokens meanwhile.
+        for lifetime in [0, 60] {
+            let mut moved = signed_in(&after, &account, lifetime);
+            moved.set_cookie(&cookie, visitor.cookie(&cookie).unwrap());
+            let answer = moved.status(&id).await;
+            let is_same = session_in(&answer) == session_in(&joined);
+            assert!(is_same && answer.json()["position"] == position, "token of {lifetime}: {}", answer.json());
+        }
+        first.get_or_insert(visitor);
+    }
+    let mut thief = signed_in(&after, "user-4", 0);
+    thief.set_cookie(&cookie, first.unwrap().cookie(&cookie).unwrap());
+    assert_eq!(thief.status(&id).await.json()["position"], 4, "a ticket of another account");
 }
 
 async fn assert_follows(fixture: &GateFixture, address: &str) {

@@ -116,7 +116,7 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::CredentialInvalid);
     };
-    if !token.only.is_none_or(|limit| is_within(limit, parts.uri.path())) {
+    if !token.only.is_none_or(|limit| is_within(limit, &parts.method, parts.uri.path())) {
         return Err(Problem::PermissionDenied(Code::UnlimitedToken));
     }
     let (role, tenants) = token.scope.within(&owner.scope);
@@ -130,12 +130,14 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
 const JOBS_SEGMENTS: [&str; 5] = ["jobs", "receive", "acknowledge", "extend", "fail"];
 
 /// Whether a token with this limit may use this endpoint.
-fn is_within(limit: TokenLimit, path: &str) -> bool {
+fn is_within(limit: TokenLimit, method: &Method, path: &str) -> bool {
     match limit {
         TokenLimit::Settings => is_one_of(&SETTINGS_PATHS, path),
         TokenLimit::Jobs => {
             let mut segments = path.strip_prefix(PREFIX).unwrap_or(path).split('/').skip(1);
-            segments.next() == Some("job-queues") && segments.nth(1).is_some_and(|it| JOBS_SEGMENTS.contains(&it))
+            // Jobs are canceled by operators.
+            let may = method != Method::DELETE && segments.next() == Some("job-queues");
+            may && segments.nth(1).is_some_and(|it| JOBS_SEGMENTS.contains(&it))
         }
     }
 }

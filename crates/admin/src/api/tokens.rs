@@ -95,7 +95,7 @@ fields! {
         /// The accessible tenants, at most those of its owner; empty for a superuser.
         tenants: TenantIds = Vec::new(),
         /// Limits the token: `settings` for a token that only exports and imports settings, as needed by
-        /// `vestibule apply`; `jobs` for one that only enqueues and reads jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
+        /// `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
         only: Omissible<TokenLimit>,
         /// Seconds until the token expires.
         expires_in: Bounded<LIFE_MIN, LIFE_MAX>,

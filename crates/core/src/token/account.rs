@@ -34,22 +34,27 @@ impl TicketSigner {
         named.or(self.keys.first()).map(|key| &key.accounts)
     }
 
-    /// The session of an account in one epoch of a queue: every visit of the account gets the same. It derives from the key with
-    /// this ID, or from the key that signs.
-    ///
-    /// Returns `None` without a key, which does not happen.
+    /// The sessions of an account in one epoch of a queue, one per valid key. New visits of the account get the first, which derives
+    /// from the key with this ID, or from the key that signs. The others belong to visitors who joined while another key was that.
     #[must_use]
-    pub fn account_session(
+    pub fn account_sessions(
         &self,
         queue: &QueueId,
         epoch: u64,
         kid: Option<&str>,
         account: &Account,
-    ) -> Option<SessionId> {
+    ) -> Vec<SessionId> {
         let parts: [&[u8]; 4] =
             [queue.as_str().as_bytes(), &epoch.to_be_bytes(), account.issuer.as_bytes(), account.subject.as_bytes()];
-        let mac = self.account_key(kid)?.sessions.of(&parts);
-        mac.first_chunk().copied().map(SessionId::from_bytes)
+        let keys = self.account_key(kid).into_iter().chain(self.keys.iter().map(|key| &key.accounts));
+        let sessions = keys.filter_map(|key| key.sessions.of(&parts).first_chunk().copied().map(SessionId::from_bytes));
+        sessions.collect()
+    }
+
+    /// Whether a token has this fingerprint under any valid key.
+    #[must_use]
+    pub fn has_fingerprint(&self, token: &[u8], fingerprint: u32) -> bool {
+        self.keys.iter().any(|key| digest(&key.accounts, token).is_some_and(|it| it.fingerprint() == fingerprint))
     }
 
     /// The digest of a token that names an account.
@@ -57,8 +62,12 @@ impl TicketSigner {
     /// Returns `None` without a key, which does not happen.
     #[must_use]
     pub fn token_digest(&self, kid: Option<&str>, token: &[u8]) -> Option<TokenDigest> {
-        self.account_key(kid)?.fingerprints.of(&[token]).first_chunk().copied().map(TokenDigest)
+        digest(self.account_key(kid)?, token)
     }
+}
+
+fn digest(key: &AccountKey, token: &[u8]) -> Option<TokenDigest> {
+    key.fingerprints.of(&[token]).first_chunk().copied().map(TokenDigest)
 }
 
 #[cfg(test)]
@@ -79,9 +88,8 @@ mod tests {
     fn account_has_one_session_per_queue_and_epoch() {
         let signer = signer(&[("k1", 1)]);
         let (tour, other): (QueueId, QueueId) = ("tour".parse().unwrap(), "other".parse().unwrap());
-        let session = |queue, epoch, issuer, subject| {
-            signer.account_session(queue, epoch, None, &account(issuer, subject)).unwrap()
-        };
+        let session =
+            |queue, epoch, issuer, subject| signer.account_sessions(queue, epoch, None, &account(issuer, subject))[0];
         let own = session(&tour, 1, "i", "a");
         assert_eq!(own, session(&tour, 1, "i", "a"));
         let others = [
@@ -97,10 +105,14 @@ mod tests {
     fn session_survives_key_rotation_with_a_key_id() {
         let (before, after) = (signer(&[("k1", 1)]), signer(&[("k2", 2), ("k1", 1)]));
         let queue: QueueId = "tour".parse().unwrap();
-        let session = |signer: &TicketSigner, kid| signer.account_session(&queue, 1, kid, &account("i", "a"));
+        let session = |signer: &TicketSigner, kid| signer.account_sessions(&queue, 1, kid, &account("i", "a"))[0];
         assert_eq!(session(&before, Some("k1")), session(&after, Some("k1")));
         assert_ne!(session(&before, None), session(&after, None));
         assert_eq!(session(&after, Some("unknown")), session(&after, None));
+        let of_all_keys = after.account_sessions(&queue, 1, None, &account("i", "a"));
+        assert!(of_all_keys[1..].contains(&session(&before, None)), "the session of the earlier key");
+        let earlier = before.token_digest(None, b"token").unwrap().fingerprint();
+        assert!(after.has_fingerprint(b"token", earlier) && !after.has_fingerprint(b"other", earlier));
         assert!(after.has_key("k1") && !before.has_key("k2"));
         let digest = |signer: &TicketSigner| signer.token_digest(Some("k1"), b"token").unwrap();
         assert_eq!(digest(&before).fingerprint(), digest(&after).fingerprint());

@@ -1,5 +1,7 @@
 //! Tokens that were verified, and the keys for it.
 
+use std::sync::Arc;
+
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
 use vestibule_core::identity::{AccountCode, IdentityError};
@@ -18,7 +20,8 @@ type TokenKey = (QueueId, u64, TokenDigest);
 /// A token that was verified.
 #[derive(Clone)]
 pub(super) struct VerifiedToken {
-    pub(super) result: Result<(SessionId, AccountCode), IdentityError>,
+    /// The sessions of the account, the one of new visits first.
+    pub(super) result: Result<(Arc<[SessionId]>, AccountCode), IdentityError>,
     /// When the token expires, by the store's clock.
     pub(super) expires_at: Micros,
     pub(super) until: Instant,

@@ -4,6 +4,8 @@ mod check;
 mod key_sets;
 mod sign_in;
 
+use std::sync::Arc;
+
 use tokio::time::{Duration, Instant};
 use tracing::{debug, warn};
 use vestibule_core::identity::{Account, AccountCode, IdentityError, IdentityToken, KeySet, LEEWAY};
@@ -63,10 +65,11 @@ pub(crate) async fn identify(
     let Some(token) = token_of(gate, info, identity, is_endpoint) else { return Identified::Nobody };
     let Some(digest) = gate.tickets.token_digest(identity.key_id.as_deref(), &token) else { return Identified::Nobody };
     let before = credential.ticket().and_then(Ticket::account);
-    if before.is_some_and(|before| before.fingerprint == digest.fingerprint()) {
+    if before.is_some_and(|before| gate.tickets.has_fingerprint(&token, before.fingerprint)) {
         return Identified::AsBefore;
     }
-    let identified = verify(gate, queue, identity, &token, digest).await;
+    let current = credential.ticket().map(Ticket::session);
+    let identified = verify(gate, queue, identity, &token, digest, current).await;
     if let (Identified::Verified(account), Some(ticket)) = (identified, credential.ticket())
         && before.is_some()
         && ticket.session() != account.session
@@ -101,7 +104,16 @@ fn token_of(gate: &Gate, info: &RequestInfo, identity: &Identity, is_endpoint: b
     })
 }
 
-async fn verify(gate: &Gate, queue: &Queue, identity: &Identity, token: &[u8], digest: TokenDigest) -> Identified {
+/// Verifies a token. A visitor whose `current` session derives from another valid key keeps it, so that keys can be rotated while
+/// accounts wait.
+async fn verify(
+    gate: &Gate,
+    queue: &Queue,
+    identity: &Identity,
+    token: &[u8],
+    digest: TokenDigest,
+    current: Option<SessionId>,
+) -> Identified {
     let check = &gate.identities;
     let (id, line) = (&queue.settings.id, &queue.settings.line);
     let now = gate.clock.now();
@@ -120,10 +132,12 @@ async fn verify(gate: &Gate, queue: &Queue, identity: &Identity, token: &[u8], d
         check.counts.add(id, result.is_ok());
     }
     match result {
-        Ok((session, code)) => Identified::Verified(VerifiedAccount {
-            session,
-            ticket: TicketAccount { fingerprint: digest.fingerprint(), code },
-        }),
+        Ok((sessions, code)) => {
+            let current = current.filter(|current| sessions.contains(current));
+            let Some(session) = current.or(sessions.first().copied()) else { return Identified::Nobody };
+            let ticket = TicketAccount { fingerprint: digest.fingerprint(), code };
+            Identified::Verified(VerifiedAccount { session, ticket })
+        }
         Err(reason) => {
             debug!(queue = %id, %reason, "a token of an account was rejected");
             Identified::Nobody
@@ -141,7 +155,7 @@ async fn verify_token(
     identity: &Identity,
     bytes: &[u8],
     now: Micros,
-) -> Result<Result<(SessionId, AccountCode), IdentityError>, Unavailable> {
+) -> Result<Result<(Arc<[SessionId]>, AccountCode), IdentityError>, Unavailable> {
     let (id, line) = (&queue.settings.id, &queue.settings.line);
     let token = match IdentityToken::read(bytes, identity.kind) {
         Ok(token) => token,
@@ -161,9 +175,9 @@ async fn verify_token(
     {
         warn!(queue = %id, kid, suppressed, "protection.identity.key_id names no ticket key; using the one that signs");
     }
-    let result = verified.and_then(|()| {
-        let session = gate.tickets.account_session(id, line.epoch, kid, &account);
-        session.map(|session| (session, account.code())).ok_or(IdentityError::NoAccount)
+    let result = verified.map(|()| {
+        let sessions = gate.tickets.account_sessions(id, line.epoch, kid, &account);
+        (Arc::from(sessions), account.code())
     });
     // A key that is not known now can be published at any time.
     if result != Err(IdentityError::UnknownKey)
@@ -172,7 +186,7 @@ async fn verify_token(
         let (expires_at, until) = (account.expires_at.add_seconds(LEEWAY), Instant::now() + VERIFIED_FOR);
         gate.identities
             .verified
-            .insert((id.clone(), line.revision, digest), VerifiedToken { result, expires_at, until });
+            .insert((id.clone(), line.revision, digest), VerifiedToken { result: result.clone(), expires_at, until });
     }
     Ok(result)
 }
@@ -196,7 +210,7 @@ async fn verify_with_fetched(
     if found != Err(IdentityError::UnknownKey) || identity.kind == IdentityKind::Alb {
         return Ok(found);
     }
-    let newer: Option<std::sync::Arc<KeySet>> = sets.get_newer(&address, &reach).await;
+    let newer: Option<Arc<KeySet>> = sets.get_newer(&address, &reach).await;
     Ok(newer.map_or(found, |keys| token.verify(&keys)))
 }
 

@@ -337,7 +337,7 @@ fn rejoining_visitor_sees_the_reason() {
 fn first_visitors_see_that_they_are_next() {
     for (position, next) in [(1, true), (4, true), (5, false)] {
         let visitor_status = VisitorStatus { position: Some(position), ..visitor_status(VisitorState::Waiting) };
-        assert_eq!(page(&view(&visitor_status)).contains(">You’re next."), next, "{position}");
+        assert_eq!(page(&view(&visitor_status)).contains(">It’s almost your turn."), next, "{position}");
     }
 }
 

@@ -113,8 +113,10 @@ pub(crate) enum GateError {
     /// The lease under which progress is reported has ended.
     #[error("The call of this address has ended, so its progress is not recorded any more.")]
     LeaseEnded,
-    /// Too many clients follow jobs in this process.
-    #[error("Too many clients follow jobs. Ask for the job without /events after poll_after seconds.")]
+    /// Too many clients follow this job, or too many streams are open.
+    #[error(
+        "Too many clients follow this job, or too many streams are open. Ask for the job without /events after poll_after seconds."
+    )]
     TooManyFollowers,
     /// An order was certainly not placed.
     #[error("The order was not placed. It can be submitted again.")]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::jobs::{Detail, JOB_BATCH, JobId, JobQueueId, JobState, JobView};
@@ -12,8 +12,6 @@ use vestibule_runtime::JobQueues;
 
 /// Interval at which followed jobs are read.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Maximum number of followers of a process.
-const FOLLOWERS_MAX: usize = 10_000;
 /// Maximum number of followers of one job: its session can have as many tabs, and can't take the place of others.
 const FOLLOWERS_OF_JOB_MAX: usize = 32;
 
@@ -34,31 +32,22 @@ pub(crate) const fn is_final(state: JobState) -> bool {
     !matches!(state, JobState::Queued | JobState::Running | JobState::Retrying)
 }
 
-/// Follows a job until it is dropped.
-pub(crate) struct Follower {
-    pub(crate) seen: watch::Receiver<Seen>,
-    _permit: OwnedSemaphorePermit,
-}
-
 type Followed = HashMap<JobQueueId, HashMap<JobId, watch::Sender<Seen>>>;
 
 /// The followed jobs of this process. Cheap to clone; clones share them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Followers {
     followed: Arc<Mutex<Followed>>,
-    permits: Arc<Semaphore>,
-}
-
-impl Default for Followers {
-    fn default() -> Self {
-        Self { followed: Arc::default(), permits: Arc::new(Semaphore::new(FOLLOWERS_MAX)) }
-    }
 }
 
 impl Followers {
-    /// Follows a job; `None` if there are too many followers.
-    pub(crate) fn follow(&self, job_queues: &Arc<JobQueues>, job_queue: &JobQueueId, job: JobId) -> Option<Follower> {
-        let permit = self.permits.clone().try_acquire_owned().ok()?;
+    /// Follows a job until the receiver is dropped; `None` if it has too many followers.
+    pub(crate) fn follow(
+        &self,
+        job_queues: &Arc<JobQueues>,
+        job_queue: &JobQueueId,
+        job: JobId,
+    ) -> Option<watch::Receiver<Seen>> {
         let mut followed = self.lock();
         let is_read = followed.contains_key(job_queue);
         let sender = followed.entry(job_queue.clone()).or_default().entry(job).or_default();
@@ -75,7 +64,7 @@ impl Followers {
         if !is_read {
             tokio::spawn(self.clone().read_all(job_queues.clone(), job_queue.clone()));
         }
-        Some(Follower { seen, _permit: permit })
+        Some(seen)
     }
 
     fn lock(&self) -> MutexGuard<'_, Followed> {

@@ -10,6 +10,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_runtime::{StreamCounts, client_network};
 
+/// Maximum duration of a stream.
+pub(crate) const LIFETIME_MAX: Duration = Duration::from_mins(4);
 /// Time between two read-only visits of a stream.
 const READ_INTERVAL: Duration = Duration::from_millis(750);
 /// Positions up to this one are read at that interval, however many streams there are.

@@ -371,6 +371,33 @@ async fn last_event_id_resumes_after_a_message() {
 }
 
 #[tokio::test]
+async fn followers_leave_connections_to_other_visitors() {
+    let site = Site::launch(10, "", &["--connections", "16", "--no-worker"]).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("mails", "text/plain"), "hello").await;
+    let location = accepted.header("location").unwrap().to_owned();
+    let events = format!("{location}/events");
+    // Half of the connections.
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        streams.push(visitor.event_stream(&events).await.unwrap());
+    }
+    let mut sockets = Vec::new();
+    for _ in 0..4 {
+        sockets.push(visitor.web_socket(&events).await.unwrap());
+    }
+    let refused = visitor.event_stream(&events).await.err().unwrap();
+    assert_eq!(code(&refused), (503, "too_many_followers".to_owned()));
+    let refused = visitor.web_socket(&events).await.unwrap_err();
+    assert_eq!(code(&refused), (503, "too_many_followers".to_owned()));
+    assert_eq!(visitor.fetch(&location).await.json()["state"], "queued", "the page polls instead");
+    assert_eq!(site.visitor().await.navigate("/").await.status, StatusCode::OK);
+    drop(streams);
+    wait_until("ended streams make room", LIMIT, async || visitor.event_stream(&events).await.is_ok()).await;
+    drop(sockets);
+}
+
+#[tokio::test]
 async fn followers_of_a_job_share_its_reads() {
     let redis = Redis::start().await;
     let site = Site::launch(10, "", &["--store", &redis.url(), "--no-worker"]).await;

@@ -1,8 +1,8 @@
 //! `GET /_vestibule/jobs/{job_queue}/{job}/events`: the progress and the state of a job, as server-sent events or, after an
 //! upgrade, over a WebSocket.
 //!
-//! An open stream is not a visit. It ends with the job; a client that comes back with the number of its last progress message gets
-//! those after it.
+//! An open stream is not a visit. It counts as one of the streams of the process, and ends with the job or after some minutes; a
+//! client that comes back with the number of its last progress message gets those after it.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use futures_util::stream::unfold;
 use http::{Extensions, HeaderName, header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vestibule_core::jobs::{JobQueueId, JobState, JobView};
 use vestibule_runtime::{Decision, Outcome};
 
 use super::job_status::{JobStatus, find_visible_job};
 use crate::cors::CorsOrigin;
 use crate::error::GateError;
-use crate::followers::{Follower, Seen, is_final};
+use crate::followers::{Seen, is_final};
 use crate::forms::form_as_json;
 use crate::request::RequestInfo;
 use crate::respond::finish;
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::streams::{COMMENT, COMMENT_INTERVAL, set_event_stream_headers};
+use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, StreamPermit, set_event_stream_headers};
 
 /// A function ends its response after the first events; a client comes back after this number of milliseconds.
 const RETRY_OF_FUNCTIONS: u64 = 2_000;
@@ -55,7 +55,7 @@ pub(crate) async fn job_events(
     if wants_socket && is_function {
         return GateError::NoWebSockets.into_response();
     }
-    let (stream, cors_origin) = match open_stream(&gate, &info, &job_queue, &job).await {
+    let (stream, cors_origin) = match open_stream(&gate, &info, &job_queue, &job, is_function).await {
         Ok(opened) => opened,
         Err(error) => return error.into_response(),
     };
@@ -76,13 +76,25 @@ async fn open_stream(
     info: &RequestInfo,
     job_queue: &str,
     job: &str,
+    is_function: bool,
 ) -> Result<(JobStream, CorsOrigin), GateError> {
     let found = find_visible_job(gate, info, job_queue, job).await?;
     let id = found.job_queue.settings.id.clone();
-    let follower = gate.followers.follow(&found.job_queues, &id, found.view.id).ok_or(GateError::TooManyFollowers)?;
-    let draining = gate.streams.draining();
-    let last_progress = last_progress(info);
-    let stream = JobStream { job_queue: id, follower, draining, last_progress, last_state: None, is_over: false };
+    // The streams of a function end at once.
+    let permit = (!is_function)
+        .then(|| gate.streams.open(info.origin.address).ok_or(GateError::TooManyFollowers))
+        .transpose()?;
+    let seen = gate.followers.follow(&found.job_queues, &id, found.view.id).ok_or(GateError::TooManyFollowers)?;
+    let stream = JobStream {
+        job_queue: id,
+        seen,
+        draining: gate.streams.draining(),
+        ends_at: Instant::now() + LIFETIME_MAX,
+        last_progress: last_progress(info),
+        last_state: None,
+        is_over: false,
+        _permit: permit,
+    };
     Ok((stream, found.cors_origin))
 }
 
@@ -96,12 +108,14 @@ fn last_progress(info: &RequestInfo) -> u64 {
 /// The events of a job that have not been sent yet.
 struct JobStream {
     job_queue: JobQueueId,
-    follower: Follower,
+    seen: watch::Receiver<Seen>,
     draining: watch::Receiver<bool>,
+    ends_at: Instant,
     /// The number of the last progress message that was sent.
     last_progress: u64,
     last_state: Option<JobState>,
     is_over: bool,
+    _permit: Option<StreamPermit>,
 }
 
 /// Something new about a job.
@@ -143,7 +157,7 @@ impl JobStream {
         response
     }
 
-    /// Sends the events over a WebSocket, until the job ends or the client goes.
+    /// Sends the events over a WebSocket, until they end or the client goes.
     async fn send_to(mut self, mut socket: WebSocket) {
         loop {
             let events = tokio::select! {
@@ -173,10 +187,11 @@ impl JobStream {
             tokio::select! {
                 biased;
                 _ = self.draining.wait_for(|draining| *draining) => return None,
-                changed = self.follower.seen.changed() => changed.ok()?,
+                () = sleep_until(self.ends_at) => return None,
+                changed = self.seen.changed() => changed.ok()?,
                 () = sleep(COMMENT_INTERVAL) => return Some(Vec::new()),
             }
-            let seen = self.follower.seen.borrow_and_update().clone();
+            let seen = self.seen.borrow_and_update().clone();
             let events = match seen {
                 Seen::NotYet => Vec::new(),
                 // Its result has expired.
@@ -204,5 +219,38 @@ impl JobStream {
             events.push(event("state", None, serde_json::to_value(status.without_progress())));
         }
         events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::{StreamLimits, Streams};
+
+    #[tokio::test(start_paused = true)]
+    async fn stream_of_an_endless_job_ends_and_gives_back_its_permit() {
+        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let began = Instant::now();
+        // The job stays as it is.
+        let (_seen, receiver) = watch::channel(Seen::NotYet);
+        let mut stream = JobStream {
+            job_queue: "mails".parse().unwrap(),
+            seen: receiver,
+            draining: streams.draining(),
+            ends_at: began + LIFETIME_MAX,
+            last_progress: 0,
+            last_state: None,
+            is_over: false,
+            _permit: streams.open(None),
+        };
+        let mut comments = 0;
+        while let Some(events) = stream.next().await {
+            assert!(events.is_empty());
+            comments += 1;
+        }
+        assert_eq!((comments, began.elapsed()), (15, LIFETIME_MAX));
+        assert_eq!(streams.counts().open(), 1);
+        drop(stream);
+        assert_eq!(streams.counts().open(), 0);
     }
 }

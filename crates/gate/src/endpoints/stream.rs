@@ -28,7 +28,7 @@ use crate::request::Credential;
 use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
 use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
-use crate::streams::{COMMENT, COMMENT_INTERVAL, StreamPermit, set_event_stream_headers};
+use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, StreamPermit, set_event_stream_headers};
 use crate::visit::{shown_estimate, store_failed, visit};
 use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
@@ -36,8 +36,6 @@ use crate::visitor_status::visitor_status;
 
 /// A stream lasts for this part of the time until its session expires.
 const LIFETIME_SHARE: (u32, u32) = (2, 3);
-/// Maximum duration of a stream.
-const LIFETIME_MAX: Duration = Duration::from_mins(4);
 /// After how many milliseconds browsers open the next stream.
 const RETRY: std::ops::RangeInclusive<u64> = 500..=1500;
 /// The same when the process stops: another one has to take over all streams.

@@ -101,9 +101,9 @@ pub(super) async fn wait_for_outcome(gate: &Gate, order: &Order, limit: Duration
     let id = &order.job_queue.settings.id;
     if !limit.is_zero()
         && let Some(mut follower) = gate.followers.follow(&order.job_queues, id, order.id)
-        && timeout(limit, follower.seen.wait_for(has_ended)).await.is_err()
+        && timeout(limit, follower.wait_for(has_ended)).await.is_err()
     {
-        let is_retrying = matches!(&*follower.seen.borrow(), Seen::Job(view) if view.state == JobState::Retrying);
+        let is_retrying = matches!(&*follower.borrow(), Seen::Job(view) if view.state == JobState::Retrying);
         return if is_retrying { OrderOutcome::Retrying } else { OrderOutcome::Pending };
     }
     // Without an answer of the backend, nothing has ended as far as anyone knows.

@@ -9,7 +9,7 @@ use vestibule_proxy::prepare_response;
 use vestibule_runtime::headers_of_lines;
 use vestibule_themes::JobNews;
 
-use super::order_url::{with_job, without_job};
+use super::order_url::{form_url, with_job};
 use super::outcome::OrderOutcome;
 use super::store::Order;
 use crate::answer::{Answer, JobReport, QueuedJob, Reply};
@@ -59,7 +59,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
 /// The refusal of an order that certainly was not stored. A page says that it was not placed, with the status of the error.
 pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateError) -> Answer {
     let reply = if info.wants_page() {
-        let url = Some(without_job(&info.path, info.query.as_deref()));
+        let url = Some(form_url(&info.path, info.query.as_deref()));
         Reply::JobPage(error.status(), JobReport { news: JobNews::OrderFailed, job: None, url })
     } else {
         Reply::Error(error)
@@ -71,7 +71,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
     let news = outcome.news();
     let url = match outcome {
         OrderOutcome::Delivered(response) | OrderOutcome::NotKept(response) => response.location,
-        OrderOutcome::Failed => Some(without_job(&info.path, info.query.as_deref())),
+        OrderOutcome::Failed => Some(form_url(&info.path, info.query.as_deref())),
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
     };

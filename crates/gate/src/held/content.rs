@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use http::{Method, header};
+use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use vestibule_core::hex;
 use vestibule_core::jobs::{DeduplicationId, Payload};
@@ -9,6 +10,8 @@ use vestibule_core::jobs::{DeduplicationId, Payload};
 use crate::request::RequestInfo;
 
 const MULTIPART: &str = "multipart/form-data";
+/// Maximum length of a boundary (RFC 2046, 5.1.1). A form with a longer one is compared as a whole.
+const BOUNDARY_MAX: usize = 70;
 
 /// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query and content.
 pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -> Option<DeduplicationId> {
@@ -50,20 +53,23 @@ fn comparable(content_type: &str, body: &[u8]) -> Payload {
 fn boundary(content_type: &str) -> Option<&str> {
     let mut parameters = content_type.split(';').map(str::trim);
     parameters.next().filter(|media_type| media_type.eq_ignore_ascii_case(MULTIPART))?;
-    parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim_matches('"');
-        (name.eq_ignore_ascii_case("boundary") && !value.is_empty()).then_some(value)
-    })
+    parameters
+        .find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let value = value.trim_matches('"');
+            (name.eq_ignore_ascii_case("boundary") && !value.is_empty()).then_some(value)
+        })
+        .filter(|boundary| boundary.len() <= BOUNDARY_MAX)
 }
 
-fn split<'a>(mut rest: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
-    let mut parts = Vec::new();
-    while let Some(at) = rest.windows(delimiter.len()).position(|window| window == delimiter) {
-        parts.push(&rest[..at]);
-        rest = &rest[at + delimiter.len()..];
+/// The parts of a body, in linear time: the visitor chooses both the body and the delimiter.
+fn split<'a>(body: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for at in memmem::find_iter(body, delimiter) {
+        parts.push(&body[start..at]);
+        start = at + delimiter.len();
     }
-    parts.push(rest);
+    parts.push(&body[start..]);
     parts
 }
 
@@ -91,6 +97,25 @@ mod tests {
         assert_eq!(of(&one), of(&(one.0.replace("boundary=", "Boundary=\"") + "\"", one.1.clone())), "in quotes");
         for other in [&[("ticket", "a"), ("seat", "2")][..], &[("ticket", "a")], &[("seat", "1"), ("ticket", "a")]] {
             assert_ne!(of(&one), of(&form("x", other)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn form_with_a_long_boundary_is_compared_as_a_whole() {
+        let fields = [("seat", "1")];
+        let at_limit = ["a", "b"].map(|letter| of(&form(&letter.repeat(BOUNDARY_MAX), &fields)));
+        assert_eq!(at_limit[0], at_limit[1]);
+        let above = ["a", "b"].map(|letter| of(&form(&letter.repeat(BOUNDARY_MAX + 1), &fields)));
+        assert_ne!(above[0], above[1]);
+    }
+
+    #[test]
+    fn parts_are_what_is_between_delimiters() {
+        for (body, expected) in
+            [("", vec![""]), ("a", vec!["a"]), ("--x", vec!["", ""]), ("a--x--xb----x", vec!["a", "", "b--", ""])]
+        {
+            let expected: Vec<&[u8]> = expected.into_iter().map(str::as_bytes).collect();
+            assert_eq!(split(body.as_bytes(), b"--x"), expected, "{body}");
         }
     }
 

@@ -24,9 +24,14 @@ pub(super) fn without_job(path: &str, query: Option<&str>) -> String {
     }
 }
 
-/// Path and query with the ID of an order.
+/// The address of the form, for links. A path that begins with two slashes or backslashes would be another host.
+pub(super) fn form_url(path: &str, query: Option<&str>) -> String {
+    without_job(&format!("/{}", path.trim_start_matches(['/', '\\'])), query)
+}
+
+/// The address of the form with the ID of an order, for links and redirects.
 pub(super) fn with_job(path: &str, query: Option<&str>, job: JobId) -> String {
-    let plain = without_job(path, query);
+    let plain = form_url(path, query);
     let mark = if plain.contains('?') { '&' } else { '?' };
     format!("{plain}{mark}{JOB_PARAMETER}={job}")
 }
@@ -47,6 +52,11 @@ mod tests {
             assert_eq!(without_job(path, Some(query)), plain);
             assert_eq!(with_job(path, Some(query), job), with, "there is one job");
         }
+        for path in ["/a", "//a", "///a", "/\\a", "/\\/a", "\\/a"] {
+            assert_eq!(form_url(path, Some("b")), "/a?b", "{path}");
+            assert_eq!(with_job(path, Some("b"), job), format!("/a?b&vestibule_job={job}"), "{path}");
+        }
+        assert_eq!(without_job("//a", None), "//a", "the origin gets the path as it was sent");
         for query in [None, Some(""), Some("vestibule_job"), Some("vestibule_job=x"), Some("x=vestibule_job=")] {
             assert_eq!(job_of_query(query), None, "{query:?}");
         }

@@ -75,6 +75,11 @@ fn field_errors_describe_accepted_values() {
         ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: must be a path glob that starts with /"),
         (
             "rules",
+            json!([{ "action": "queue", "path": format!("/*a{}", "?".repeat(8)) }]),
+            "rules[0].path: must be a path glob that starts with /, such as \"/shop/**\", with at most 8 wildcards",
+        ),
+        (
+            "rules",
             json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]),
             "rules[0].header.value: is empty; it must be a text",
         ),

@@ -87,7 +87,7 @@ wordings! {
         Host("host", "a host name such as \"tickets.example.com\" or \"*.example.com\" without scheme or port, or \"*\" for every host"),
         Origin("origin", "a scheme, host and port without a path, such as \"https://www.example.com\""),
         CookieDomain("cookie_domain", "a domain with a dot, such as \"example.com\", that contains all hosts"),
-        PathGlob("path_glob", "a path glob that starts with /, such as \"/shop/**\""),
+        PathGlob("path_glob", "a path glob that starts with /, such as \"/shop/**\", with at most {most} wildcards"),
         Method("method", "a method in capitals, such as \"GET\""),
         ValueText("value_text", "a text of 1 to {most} characters"),
         Source("source", "a network such as \"203.0.113.0/24\", an address, or a list of networks such as \"@offices\""),

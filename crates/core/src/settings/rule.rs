@@ -21,6 +21,8 @@ use crate::{Message, NetworkClass};
 pub const RULES_MAX: usize = 100;
 /// Maximum number of path globs per queue, over all of its rules.
 const GLOBS_MAX: usize = 200;
+/// Maximum number of wildcards per path glob: each `*`, `?`, `[` and `{`. With more, a matcher can have too many states.
+const WILDCARDS_MAX: usize = 8;
 /// Maximum number of alternatives per condition.
 const ALTERNATIVES_MAX: usize = 100;
 
@@ -117,8 +119,10 @@ crate::fields! {
 
 crate::text_kind! {
     /// A path glob.
-    pub PathGlob: W::PathGlob, { "maxLength": TEXT_MAX }, |text| {
-        let fits = text.starts_with('/') && text.len() <= TEXT_MAX && glob(text).is_some();
+    pub PathGlob: W::PathGlob.with("most", WILDCARDS_MAX), { "maxLength": TEXT_MAX }, |text| {
+        let wildcards = text.bytes().filter(|byte| b"*?[{".contains(byte)).count();
+        let has_size = text.len() <= TEXT_MAX && wildcards <= WILDCARDS_MAX;
+        let fits = text.starts_with('/') && has_size && glob(text).is_some();
         fits.then(|| text.to_owned())
     };
     /// A method.

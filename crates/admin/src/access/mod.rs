@@ -11,7 +11,7 @@ mod sign_in_throttle;
 mod token;
 mod totp;
 
-pub(crate) use change_limit::count_change;
+pub(crate) use change_limit::{count_change, may_change};
 pub(crate) use operator::Operator;
 pub(crate) use operator_name::OperatorName;
 pub(crate) use password::{AuthenticationCode, NewPassword, Password, PasswordHasher, is_password};

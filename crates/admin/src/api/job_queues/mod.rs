@@ -24,7 +24,7 @@ use vestibule_runtime::CachedJobQueue;
 
 use self::service::{Edited, audit, change, create, find_editable, find_visible, patched, read_editable, remove};
 use self::views::{JobQueueStats, JobQueueView};
-use crate::access::Principal;
+use crate::access::{Principal, may_change};
 use crate::api::queues::service::IfMatch;
 use crate::body::{Body, JsonBody, Segments};
 use crate::codes::Code;
@@ -244,6 +244,7 @@ pub(crate) async fn get_job_queue_secret(
 ) -> Result<Json<JobQueueSecret>, Problem> {
     let (_, cached) = read_editable(&admin, &principal, &id).await?;
     let secret = JobQueueSecret::of(&cached, admin.now().await?)?;
+    may_change(&*admin.records, principal.operator.as_str()).await?;
     audit(&principal, "job_queue.read_secret", &cached.settings).log(&admin).await;
     Ok(Json(secret))
 }

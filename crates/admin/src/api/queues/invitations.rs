@@ -7,7 +7,7 @@ use vestibule_core::fields::Bounded;
 use vestibule_core::settings::{CODES_MAX, HostPattern, InvitationBatch, Settings};
 
 use super::service::find_editable;
-use crate::access::Principal;
+use crate::access::{Principal, may_change};
 use crate::audit::AuditEventBuilder;
 use crate::body::{Query, Segments};
 use crate::codes::Code;
@@ -56,6 +56,7 @@ pub(crate) async fn get_invitation_codes(
         .batch_key(&settings.id, batch)
         .ok_or_else(|| Problem::InvitationKeyMissing(batch.key.clone().unwrap_or_default()))?;
     let until = batch.count.min(query.from.saturating_add(query.count - 1));
+    may_change(&*admin.records, principal.operator.as_str()).await?;
     let event = AuditEventBuilder::of(&principal, "invitations.download").queue(&settings).subject(&batch.id);
     event.with("from", query.from).with("until", until).log(&admin).await;
     let site = site(&settings);

@@ -19,7 +19,7 @@ const HOP_BY_HOP: [&str; 7] =
 
 /// Headers by which origins and their frameworks override the path, method, host or client address. The caller has decided
 /// on what the request line says.
-const OVERRIDES: [&str; 22] = [
+const OVERRIDES: [&str; 25] = [
     "x-original-url",
     "x-rewrite-url",
     "x-original-uri",
@@ -31,6 +31,8 @@ const OVERRIDES: [&str; 22] = [
     "x-original-host",
     "x-http-host-override",
     "x-forwarded",
+    "x-forwarded-prefix",
+    "x-forwarded-uri",
     "forwarded",
     "forwarded-for",
     "x-real-ip",
@@ -38,6 +40,7 @@ const OVERRIDES: [&str; 22] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
     "fastly-client-ip",
+    "client-ip",
     "x-client-ip",
     "x-cluster-client-ip",
     "x-originating-ip",

@@ -69,6 +69,9 @@ async fn headers_that_change_the_request_are_dropped() {
         "X-Host: forged",
         "X-Real-IP: 10.0.0.1",
         "X-Client-IP: 10.0.0.1",
+        "Client-IP: 10.0.0.1",
+        "X-Forwarded-Prefix: /checkout",
+        "X-Forwarded-Uri: /checkout",
         "True-Client-IP: 10.0.0.1",
         "CF-Connecting-IP: 10.0.0.1",
     ];

@@ -141,6 +141,7 @@ suite! {
         rule_07_late_detected_loss_starts_one_recovery,
         rule_07_recovery_restores_quota_and_the_rest_wait_first,
         rule_07_slots_are_reserved_for_unreturned_sessions,
+        rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot,
         rule_07_unnotified_admission_takes_its_reserved_slot,
         rule_07_slot_ended_by_max_session_is_not_restored,
         rule_07_claim_prevented_by_the_loss_succeeds_later,

@@ -130,11 +130,10 @@ impl VisitStore for RedisStore {
     }
 
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
-        let (was_active, unconfirmed) = (ticket.admitted_at().is_some(), ticket.is_unconfirmed());
-        let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
-        let [was_active, unconfirmed] = flags;
-        let signed_at = ticket.account().map_or_else(nothing, |_| text(ticket.signed_at().0));
-        let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed, signed_at];
+        let flags = [ticket.admitted_at().is_some(), ticket.is_unconfirmed(), ticket.account().is_some()];
+        let [was_active, unconfirmed, of_account] = flags.map(|flag| text(u8::from(flag)));
+        let (session, epoch, signed_at) = (member(ticket.session()), text(ticket.epoch()), text(ticket.signed_at().0));
+        let arguments = [session, epoch, was_active, unconfirmed, signed_at, of_account];
         self.run(queue, &functions().leave, arguments, Retry::Safe).await?.removal()
     }
 }

@@ -356,7 +356,7 @@ impl Line {
             return Removed::Absent;
         }
         let is_brief = ticket.is_unconfirmed() && ticket.account().is_none();
-        let returned = ticket.admitted_at().is_some();
+        let returned = ticket.admitted_at().is_some() && self.is_good(now, ticket);
         let removed = self.end_session(now, ticket.session(), is_brief, returned);
         self.counters.left += u64::from(removed != Removed::Absent);
         removed
@@ -379,7 +379,7 @@ impl Line {
     }
 
     /// Ends a session, present or away. `is_brief` means that its tickets are valid for `claim_ttl` only, and so is the tombstone of
-    /// one that is not active. `returned` means that its own ticket proves that it was active.
+    /// one that is not active. `returned` means that its own ticket could have restored it to a slot.
     pub(super) fn end_place(&mut self, now: Micros, session: SessionId, is_brief: bool, returned: bool) -> Removed {
         let was_ended = self.is_ended(now, session);
         let presence = self.present.get(&session).copied();

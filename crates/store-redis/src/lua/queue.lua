@@ -586,7 +586,7 @@ end
 -- Rule 8: ends a session, present or away, and rejects its tickets. The slot of an active session
 -- is held until the last credential issued for it has expired. Counts `event` if it was present.
 -- `brief` means that its tickets are valid for claim_ttl only, and so is the tombstone of one that is not active. `returned` means
--- that its own ticket proves that it was active. Returns the kind of session removed. O(log n).
+-- that its own ticket could have restored it to a slot. Returns the kind of session removed. O(log n).
 function tombstones.end_place(session, event, brief, returned)
   local was_ended, removal = tombstones.at(session), REMOVED_ABSENT
   local arrival, admitted_at = tonumber(call('ZSCORE', LINE, session)), nil

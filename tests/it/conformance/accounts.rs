@@ -224,7 +224,7 @@ pub(super) async fn rule_24_random_accounts_have_one_session_each(bench: &StoreF
             subject: account.to_string(),
             expires_at: Micros(0),
         };
-        signers[signer].account_session(&fixture.queue, 1, Some(KEY_ID), &account).unwrap()
+        signers[signer].account_sessions(&fixture.queue, 1, Some(KEY_ID), &account)[0]
     };
     let mut random = SmallRng::seed_from_u64(SEED);
     let mut tickets: HashMap<usize, Ticket> = HashMap::new();

@@ -142,6 +142,7 @@ suite! {
         rule_07_recovery_restores_quota_and_the_rest_wait_first,
         rule_07_slots_are_reserved_for_unreturned_sessions,
         rule_07_unnotified_admission_takes_its_reserved_slot,
+        rule_07_early_arrival_does_not_take_a_reserved_slot,
         rule_07_slot_ended_by_max_session_is_not_restored,
         rule_07_claim_prevented_by_the_loss_succeeds_later,
         rule_07_state_that_went_back_in_time_recovers,

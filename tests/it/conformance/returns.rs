@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, PutOutcome};
+use vestibule_core::{PutMode, PutOutcome, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
@@ -295,6 +295,29 @@ pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: 
     fixture.visit(&mut guests[1]).await;
     assert_eq!((fixture.counts().await, fixture.stats().await.reserved), ((2, 2), 0));
     assert_eq!(fixture.line().await, sessions(&guests[3..]));
+}
+
+/// An invited visitor waits with an earlier arrival than that of the active one.
+pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut active = fixture.join_and_confirm().await;
+    let visit = Visit::invited(SessionId::random(), 60_000_000);
+    let joined = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    let ticket = bench.ticket(&fixture.queue, &joined).unwrap();
+    let mut invited = TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket };
+    fixture.advance_seconds(1);
+    fixture.visit(&mut invited).await;
+    assert!(invited.arrival < active.arrival);
+    fixture.advance_seconds(1);
+    let mut later = fixture.join_and_confirm().await;
+    fixture.advance_seconds(1);
+    fixture.lose(PutMode::Restore).await;
+    for guest in [&mut later, &mut invited] {
+        assert_eq!(fixture.visit(guest).await.place.unwrap().admitted_at, None, "the slot is that of another");
+    }
+    fixture.visit(&mut active).await;
+    assert!(fixture.is_in(&active).await);
+    assert_eq!(fixture.line().await, [invited.session, later.session]);
 }
 
 pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &StoreFixture) {

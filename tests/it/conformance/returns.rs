@@ -450,6 +450,19 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
     );
 }
 
+pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let new = fixture.settings().await;
+    fixture.change(|settings| settings.line.quota = 9).await;
+    let removed = fixture.settings().await;
+    fixture.store().remove_queue(&fixture.queue).await.unwrap();
+    let put = async |settings, mode| fixture.store().put_settings(settings, mode).await.unwrap();
+    assert_eq!(put(&removed, PutMode::Restore).await, PutOutcome::Removed);
+    assert_eq!(put(&new, PutMode::Always).await, PutOutcome::Stored(1), "it is created again");
+    assert_eq!(put(&removed, PutMode::Restore).await, PutOutcome::Conflict(1));
+    assert_eq!(fixture.settings().await.line.quota, 1);
+}
+
 pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let old = fixture.settings().await;

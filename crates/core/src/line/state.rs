@@ -112,6 +112,11 @@ impl Line {
         &self.rules
     }
 
+    /// Settings that a process holds of a removed queue do not replace those of a new one.
+    pub const fn confirm_rules(&mut self) {
+        self.provisional = false;
+    }
+
     /// Applies other rules immediately, without eviction. Another epoch starts a new line (rule
     /// 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {

@@ -1006,7 +1006,8 @@ export interface paths {
         /**
          * End a session
          * @description Invalidates its ticket. Its slot becomes free when the last credential of the session has expired: after `recheck_after`, with
-         *     the handover `redirect` after up to a minute. Needs a confirmation.
+         *     the handover `redirect` up to a minute later. A visitor who is in the lobby of an event does not take part in its draw. Needs a
+         *     confirmation.
          */
         post: operations["end_session"];
         delete?: never;

@@ -119,6 +119,28 @@ pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: 
     assert_eq!(fixture.store().purge(&fixture.queue, 9).await.unwrap().tombstones, 1);
 }
 
+/// The ticket of the first visit is valid for `claim_ttl` only, and so is the tombstone of a visitor who leaves with it.
+pub(super) async fn rule_08_leaving_does_not_undo_an_end(bench: &StoreFixture) {
+    for ends in [true, false] {
+        let fixture = bench.open(json!({ "quota": 0 })).await;
+        let first = fixture.join().await;
+        let mut guest = first.clone();
+        fixture.advance_micros(1);
+        fixture.visit(&mut guest).await;
+        if ends {
+            fixture.end(&guest).await;
+        } else {
+            fixture.leave(&guest).await;
+        }
+        fixture.advance_seconds(1);
+        assert_eq!(fixture.leave(&first).await, Removed::Absent);
+        fixture.advance_seconds(31);
+        fixture.purge().await;
+        assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
+        assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
+    }
+}
+
 pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(4).await;

@@ -61,6 +61,7 @@ suite! {
         rule_24_older_ticket_of_the_account_moves_it_ahead,
         rule_24_signing_in_takes_over_the_place,
         rule_24_signing_in_takes_over_the_slot,
+        rule_24_earlier_end_of_the_account_does_not_end_the_slot,
         rule_24_account_with_a_place_keeps_it,
         rule_24_preserved_first_visit_counts_for_one_account,
         rule_24_ended_pre_ticket_grants_no_arrival,

@@ -151,6 +151,8 @@ function accounts.hand_over(session, code, position, admitted_at, arrival)
     held_position = not held_admitted and call('ZRANK', LINE, own) or nil
     return own, held_code, held_position, held_admitted, held_arrival, true
   end
+  -- A slot that was assigned before an earlier session of the account ended is not that of the earlier session.
+  if admitted_at and tombstones.covers(own, admitted_at) then call('ZREM', ENDED, own) end
   local key = admitted_at and ACTIVE or LINE
   local score, expiry = call('ZSCORE', key, session), call('ZSCORE', POOL, session)
   call('ZREM', key, session)

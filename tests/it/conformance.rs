@@ -99,6 +99,7 @@ suite! {
         rule_04_changed_rate_applies_to_the_next_request,
         rule_21_steps_admit_at_whole_multiples,
         rule_21_steps_can_be_set_and_removed,
+        rule_21_fractions_of_a_step_are_kept,
         rule_17_checkpoints_are_exact_and_change_nothing,
         rule_22_full_line_admits_no_newcomer_to_it,
         rule_22_returning_tickets_join_a_full_line,

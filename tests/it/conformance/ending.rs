@@ -36,8 +36,8 @@ pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &StoreFixt
 pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &StoreFixture) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
-    // A pass may admit a client for a minute, a ticket for recheck_after.
-    for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
+    // A ticket may admit a client for recheck_after, and a pass that it was given at the end of that for a minute more.
+    for (handover, recheck_after, lasts) in [(&redirect, 2, 62), (&redirect, 0, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
             let fixture = bench.open(settings).await;

@@ -922,7 +922,8 @@ export interface paths {
         /**
          * Reset a queue
          * @description Starts a new epoch: all waiting and active visitors lose their position and rejoin at the end, and all tickets
-         *     become invalid. Needs a confirmation.
+         *     become invalid. All slots are free at once; with the handover `redirect`, passes of visitors who were active stay valid for up
+         *     to a minute. Needs a confirmation.
          */
         post: operations["reset_queue"];
         delete?: never;

@@ -53,6 +53,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-gate" => &[
             "vestibule-core",
             "vestibule-estimate",
+            "vestibule-freeze",
             "vestibule-http-client",
             "vestibule-lambda",
             "vestibule-proxy",

@@ -8,12 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::time::Instant;
 use vestibule_core::fields::Field as _;
 use vestibule_core::line::{LineView, Phase, Stats};
 use vestibule_core::settings::{BeaconRound, Event, EventOrder, HOST_GAP, OperatorMessage, Settings};
 use vestibule_core::{EventId, EventStatus, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, WaitSeconds};
 use vestibule_estimate::newcomer_wait;
+use vestibule_freeze::FreezeAwareInstant;
 use vestibule_runtime::Queue;
 
 /// How long a line that was read, or could not be read, is used.
@@ -35,7 +35,7 @@ pub(crate) struct LineDocuments(Mutex<HashMap<QueueId, Arc<tokio::sync::Mutex<Sl
 
 #[derive(Default)]
 struct Slot {
-    read_at: Option<Instant>,
+    read_at: Option<FreezeAwareInstant>,
     /// The line with the settings that it followed; `None` if it could not be read.
     view: Option<(Arc<Queue>, LineView)>,
     /// The document with the host in it, if names contain the host.
@@ -56,7 +56,7 @@ impl LineDocuments {
         let mut slot = slot.lock().await;
         if slot.read_at.is_none_or(|at| at.elapsed() >= READ_AGAIN_AFTER) {
             let view = read.await;
-            *slot = Slot { read_at: Some(Instant::now()), view, document: None };
+            *slot = Slot { read_at: Some(FreezeAwareInstant::now()), view, document: None };
         }
         let slot = &mut *slot;
         let (queue, view) = slot.view.as_ref()?;
@@ -323,6 +323,15 @@ mod tests {
         advance(Duration::from_millis(900)).await;
         assert_eq!(ask(&documents, Some(view())).await, (0, 100));
         advance(Duration::from_millis(100)).await;
+        assert_eq!(ask(&documents, Some(view())).await, (1, 100));
+    }
+
+    /// The monotonic clock stands still in a frozen process.
+    #[tokio::test(start_paused = true)]
+    async fn a_line_is_read_again_after_a_freeze() {
+        let documents = Arc::new(LineDocuments::default());
+        assert_eq!(ask(&documents, Some(view())).await, (1, 100));
+        std::thread::sleep(READ_AGAIN_AFTER);
         assert_eq!(ask(&documents, Some(view())).await, (1, 100));
     }
 

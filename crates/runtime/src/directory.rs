@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
 use vestibule_core::QueueId;
+use vestibule_core::line::Stats;
 use vestibule_core::settings::{Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
 
@@ -166,8 +167,8 @@ impl Directory {
         Ok(skipped)
     }
 
-    /// Removes queues that the settings file no longer has. Queues with sessions stay and are returned, so that a mistake
-    /// in the file does not drop a line. `operations` is the same store.
+    /// Removes queues that the settings file no longer has. Queues with sessions, or with visitors in the lobby of an event, stay and
+    /// are returned, so that a mistake in the file does not drop a line. `operations` is the same store.
     ///
     /// # Errors
     /// Returns the store's error. Call again to remove the rest.
@@ -179,9 +180,9 @@ impl Directory {
         let mut left = Vec::new();
         for id in ids {
             match operations.stats(id).await {
-                Ok(stats) if stats.waiting + stats.active > 0 => {
-                    let (waiting, active) = (stats.waiting, stats.active);
-                    warn!(queue = %id, waiting, active, "the settings no longer name this queue; it stays, as it has sessions");
+                Ok(stats) if stats.waiting + stats.active + stats.lobby_tickets > 0 => {
+                    let Stats { waiting, active, lobby_tickets, .. } = stats;
+                    warn!(queue = %id, waiting, active, lobby_tickets, "the settings no longer name this queue; it stays, as it has sessions");
                     left.push(id.clone());
                 }
                 Ok(_) | Err(StoreError::UnknownQueue(_)) => {
@@ -219,8 +220,12 @@ impl Directory {
     }
 
     async fn load_one(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
-        let Some(settings) = self.store.settings(id).await? else { return Ok(self.queue(id)) };
         let held = self.snapshot.load_full();
+        let Some(settings) =
+            newest_settings(&*self.store, id, held.queues.get(id).map(|queue| &queue.settings)).await?
+        else {
+            return Ok(self.queue(id));
+        };
         let tenants = self.load_tenants(&held).await?;
         let queue = queue_of(settings, &tenants);
         let _lock = self.refresh_gate.lock().await;
@@ -246,9 +251,31 @@ impl Directory {
             }
             PutOutcome::Conflict(_) => {}
         }
-        if let Some(tenant) = &queue.tenant {
+        // Tenants have no revision: one that the store has may be newer.
+        if let Some(tenant) = &queue.tenant
+            && self.store.tenants().await?.iter().all(|stored| stored.id != tenant.id)
+        {
             self.store.put_tenant(tenant).await?;
         }
         Ok(true)
+    }
+}
+
+/// The settings of a queue in the store. If a process with older settings restored them after a loss, the ones that are held here
+/// replace them (rule 7).
+async fn newest_settings(
+    store: &dyn SettingsStore,
+    id: &QueueId,
+    held: Option<&Settings>,
+) -> Result<Option<Settings>, StoreError> {
+    let Some(stored) = store.settings(id).await? else { return Ok(None) };
+    let version = |settings: &Settings| (settings.line.epoch, settings.line.revision);
+    let Some(newer) = held.filter(|held| version(held) > version(&stored)) else { return Ok(Some(stored)) };
+    match store.put_settings(newer, PutMode::Restore).await? {
+        PutOutcome::Stored(revision) => {
+            warn!(queue = %id, revision, "the store had older settings that were restored after a loss; replaced");
+            Ok(Some(newer.clone()))
+        }
+        PutOutcome::Conflict(_) | PutOutcome::Removed => Ok(Some(stored)),
     }
 }

@@ -129,8 +129,10 @@ impl MemoryStore {
         if restores && lock(&self.removed).contains(&settings.id) {
             return PutOutcome::Removed;
         }
-        let line = Line::new(settings.line.clone(), self.clock.now(), restores);
-        lock(&self.removed).remove(&settings.id);
+        let mut line = Line::new(settings.line.clone(), self.clock.now(), restores);
+        if lock(&self.removed).remove(&settings.id) {
+            line.confirm_rules();
+        }
         queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
         PutOutcome::Stored(revision)
     }

@@ -922,7 +922,8 @@ export interface paths {
         /**
          * Reset a queue
          * @description Starts a new epoch: all waiting and active visitors lose their position and rejoin at the end, and all tickets
-         *     become invalid. Needs a confirmation.
+         *     become invalid. All slots are free at once; with the handover `redirect`, passes of visitors who were active stay valid for up
+         *     to a minute. Needs a confirmation.
          */
         post: operations["reset_queue"];
         delete?: never;
@@ -1006,7 +1007,8 @@ export interface paths {
         /**
          * End a session
          * @description Invalidates its ticket. Its slot becomes free when the last credential of the session has expired: after `recheck_after`, with
-         *     the handover `redirect` after up to a minute. Needs a confirmation.
+         *     the handover `redirect` up to a minute later. A visitor who is in the lobby of an event does not take part in its draw. Needs a
+         *     confirmation.
          */
         post: operations["end_session"];
         delete?: never;

@@ -155,6 +155,22 @@ pub(super) async fn rule_24_signing_in_takes_over_the_slot(bench: &StoreFixture)
     assert_eq!(fixture.keepalive(&anonymous).await.place, None);
 }
 
+/// The account's session on a phone ends while a laptop is active, which signs in later.
+pub(super) async fn rule_24_earlier_end_of_the_account_does_not_end_the_slot(bench: &StoreFixture) {
+    let (fixture, account) = (bench.open(json!({ "quota": 2 })).await, SessionId::random());
+    let laptop = fixture.join_and_confirm().await;
+    fixture.advance_seconds(50);
+    let phone = join(&fixture, account).await;
+    assert_eq!(fixture.store().leave(&fixture.queue, phone).await.unwrap(), Removed::Active);
+    fixture.advance_seconds(20);
+    let answer = fixture.visit_as_account(account, Some(laptop.ticket.clone())).await;
+    assert_eq!(answer.place.unwrap().admitted_at, laptop.ticket.admitted_at());
+    fixture.advance_seconds(1);
+    let renewed = visit(&fixture, fixture.account_ticket(&answer)).await;
+    assert_eq!((renewed.kind, renewed.active), (VisitKind::Renewed, 1));
+    assert!(fixture.store().find(&fixture.queue, account).await.unwrap().is_some());
+}
+
 pub(super) async fn rule_24_account_with_a_place_keeps_it(bench: &StoreFixture) {
     let (fixture, account) = (closed(bench).await, SessionId::random());
     let ticket = join(&fixture, account).await;

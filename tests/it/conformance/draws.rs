@@ -110,6 +110,22 @@ pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &St
     assert_eq!(fixture.position(&early).await, Some(1), "they are ahead of everyone who was drawn");
 }
 
+pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &StoreFixture) {
+    let mut settings = drawn();
+    (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
+    let fixture = bench.open(settings).await;
+    let [ended, other] = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
+    fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
+    fixture.advance_seconds(STARTS);
+    fixture.purge().await;
+    for wait in [0, 150, 49] {
+        fixture.advance_seconds(wait);
+        let (answer, visitor) = visit_drawn(&fixture, &ended).await;
+        assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{:?}", answer.kind);
+    }
+    assert_eq!(visit_drawn(&fixture, &other).await.1.map(|it| it.session), Some(other.session()));
+}
+
 pub(super) async fn rule_15_admissions_follow_the_numbers(bench: &StoreFixture) {
     let fixture = bench.open(drawn()).await;
     let mut lobby = Vec::new();

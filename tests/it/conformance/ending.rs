@@ -36,8 +36,8 @@ pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &StoreFixt
 pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &StoreFixture) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
-    // A pass may admit a client for a minute, a ticket for recheck_after.
-    for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
+    // A ticket may admit a client for recheck_after, and a pass that it was given at the end of that for a minute more.
+    for (handover, recheck_after, lasts) in [(&redirect, 2, 62), (&redirect, 0, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
             let fixture = bench.open(settings).await;
@@ -117,6 +117,28 @@ pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: 
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
     fixture.advance_seconds(1);
     assert_eq!(fixture.store().purge(&fixture.queue, 9).await.unwrap().tombstones, 1);
+}
+
+/// The ticket of the first visit is valid for `claim_ttl` only, and so is the tombstone of a visitor who leaves with it.
+pub(super) async fn rule_08_leaving_does_not_undo_an_end(bench: &StoreFixture) {
+    for ends in [true, false] {
+        let fixture = bench.open(json!({ "quota": 0 })).await;
+        let first = fixture.join().await;
+        let mut guest = first.clone();
+        fixture.advance_micros(1);
+        fixture.visit(&mut guest).await;
+        if ends {
+            fixture.end(&guest).await;
+        } else {
+            fixture.leave(&guest).await;
+        }
+        fixture.advance_seconds(1);
+        assert_eq!(fixture.leave(&first).await, Removed::Absent);
+        fixture.advance_seconds(31);
+        fixture.purge().await;
+        assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
+        assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
+    }
 }
 
 pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &StoreFixture) {

@@ -326,6 +326,22 @@ pub(super) async fn rule_21_steps_can_be_set_and_removed(bench: &StoreFixture) {
     assert_eq!(admitted_now(&fixture).await, 1, "evenly again");
 }
 
+pub(super) async fn rule_21_fractions_of_a_step_are_kept(bench: &StoreFixture) {
+    let fixture = patient_in_steps(bench, 20, Some(5)).await;
+    fixture.join_many(60).await;
+    fixture.advance_micros(5 * MICROS_PER_SECOND - fixture.now().0 % (5 * MICROS_PER_SECOND));
+    open_door(&fixture).await;
+    assert_eq!(fixture.counts().await.1, 2, "a step and what steps before it left");
+    let mut admitted = 0;
+    for _ in 0..24 {
+        fixture.advance_seconds(5);
+        let group = admitted_now(&fixture).await;
+        assert!((1..=2).contains(&group), "one and two thirds");
+        admitted += group;
+    }
+    assert_eq!(admitted, 40, "in two minutes");
+}
+
 pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "max_waiting": 2 })).await;
     let mut guests = fixture.arrivals(3).await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, PutOutcome};
+use vestibule_core::{PutMode, PutOutcome, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
@@ -316,6 +316,29 @@ pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: 
     assert_eq!(fixture.line().await, sessions(&guests[3..]));
 }
 
+/// An invited visitor waits with an earlier arrival than that of the active one.
+pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut active = fixture.join_and_confirm().await;
+    let visit = Visit::invited(SessionId::random(), 60_000_000);
+    let joined = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    let ticket = bench.ticket(&fixture.queue, &joined).unwrap();
+    let mut invited = TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket };
+    fixture.advance_seconds(1);
+    fixture.visit(&mut invited).await;
+    assert!(invited.arrival < active.arrival);
+    fixture.advance_seconds(1);
+    let mut later = fixture.join_and_confirm().await;
+    fixture.advance_seconds(1);
+    fixture.lose(PutMode::Restore).await;
+    for guest in [&mut later, &mut invited] {
+        assert_eq!(fixture.visit(guest).await.place.unwrap().admitted_at, None, "the slot is that of another");
+    }
+    fixture.visit(&mut active).await;
+    assert!(fixture.is_in(&active).await);
+    assert_eq!(fixture.line().await, [invited.session, later.session]);
+}
+
 pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
     let mut guests = fixture.arrivals(3).await;
@@ -444,6 +467,19 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
         PutOutcome::Conflict(newest.line.revision),
         "an operator's settings are not provisional"
     );
+}
+
+pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let new = fixture.settings().await;
+    fixture.change(|settings| settings.line.quota = 9).await;
+    let removed = fixture.settings().await;
+    fixture.store().remove_queue(&fixture.queue).await.unwrap();
+    let put = async |settings, mode| fixture.store().put_settings(settings, mode).await.unwrap();
+    assert_eq!(put(&removed, PutMode::Restore).await, PutOutcome::Removed);
+    assert_eq!(put(&new, PutMode::Always).await, PutOutcome::Stored(1), "it is created again");
+    assert_eq!(put(&removed, PutMode::Restore).await, PutOutcome::Conflict(1));
+    assert_eq!(fixture.settings().await.line.quota, 1);
 }
 
 pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &StoreFixture) {

@@ -319,7 +319,9 @@ impl Step<'_> {
         let admitted = self.after.stats.counters.admitted - self.counters_before().admitted;
         history.spent = history.spent.saturating_sub(elapsed.saturating_mul(per_minute)) + admitted * ADMISSION_COST;
         history.spent_at = self.now();
-        let most = ADMISSION_COST.max(per_minute * step);
+        let earned = per_minute * step;
+        // A step can be spent together with the fraction of an admission that steps before it left.
+        let most = if every.is_some() { earned + ADMISSION_COST - 1 } else { earned.max(ADMISSION_COST) };
         hold!(history.spent <= most, "{admitted} were admitted, too many for {per_minute} a minute, every {every:?} s");
         Ok(())
     }

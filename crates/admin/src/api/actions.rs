@@ -206,7 +206,8 @@ async fn release_batches(admin: &Admin, queue: &QueueId, count: u64) -> (u64, Op
 /// Reset a queue
 ///
 /// Starts a new epoch: all waiting and active visitors lose their position and rejoin at the end, and all tickets
-/// become invalid. Needs a confirmation.
+/// become invalid. All slots are free at once; with the handover `redirect`, passes of visitors who were active stay valid for up
+/// to a minute. Needs a confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/reset", tag = "actions",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),

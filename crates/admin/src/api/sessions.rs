@@ -400,7 +400,8 @@ impl PreviousState {
 /// End a session
 ///
 /// Invalidates its ticket. Its slot becomes free when the last credential of the session has expired: after `recheck_after`, with
-/// the handover `redirect` after up to a minute. Needs a confirmation.
+/// the handover `redirect` up to a minute later. A visitor who is in the lobby of an event does not take part in its draw. Needs a
+/// confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/end", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("session" = String, Path, description = "ID or support code of the session"),

@@ -50,9 +50,13 @@ impl Line {
         RecognizedSession { session: account, arrival, kind, confirmed: true, due: None, unconfirmed_until: None }
     }
 
-    /// Gives the place of a session to the account.
+    /// Gives the place of a session to the account. A slot that was assigned before an earlier session of the account ended is not
+    /// that of the earlier session.
     fn rename(&mut self, now: Micros, found: RecognizedSession, account: SessionId) -> RecognizedSession {
         let Some(presence) = self.present.get(&found.session).copied() else { return found };
+        if presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {
+            self.remove_tombstone(account);
+        }
         self.remove(found.session);
         self.insert(account, presence);
         self.add_tombstone(found.session, presence.admitted_at().map_or(now, |admitted_at| now.max(admitted_at)));

@@ -39,10 +39,11 @@ impl Rate {
         Self { per_minute, every }
     }
 
-    /// One second of the rate, or one step, and at least one admission.
+    /// One second of the rate, and at least one admission; or one step, and the fraction of an admission that steps before it left.
     fn capacity(self) -> u64 {
         let earned = self.per_minute * self.every.unwrap_or(1) * MICROS_PER_SECOND;
-        earned.clamp(ADMISSION_COST, CREDIT_MAX)
+        let capacity = if self.every.is_some() { earned + ADMISSION_COST - 1 } else { earned.max(ADMISSION_COST) };
+        capacity.min(CREDIT_MAX)
     }
 
     /// The instant until which units are earned at `now`: `now`, or the last whole multiple of the step.
@@ -140,6 +141,27 @@ mod tests {
             assert_eq!(bucket.refill(Micros(next.0 - 1), rate), 0);
             assert_eq!(bucket.refill(next, rate), earned);
             assert_eq!(bucket.refill(next.add_seconds(50 * every), rate), earned, "idle time earns one step");
+        }
+    }
+
+    #[test]
+    fn fractions_of_steps_add_up_to_the_rate() {
+        for (per_minute, every) in [(20, 5), (7, 15), (1, 7), (59, 1)] {
+            let (rate, mut bucket) = (Rate { per_minute, every: Some(every) }, Bucket::default());
+            let start = Micros(1_700_000_000_000_000 / (every * MICROS_PER_SECOND) * every * MICROS_PER_SECOND);
+            let first = bucket.refill(start, rate);
+            bucket.spend(first);
+            let largest = (per_minute * every).div_ceil(60);
+            let admitted = (1..=3600 / every).map(|step| {
+                let earned = bucket.refill(start.add_seconds(step * every), rate);
+                assert!(earned <= largest, "{per_minute} per minute, {every} s: {earned} in a group");
+                bucket.spend(earned);
+                earned
+            });
+            let admitted: u64 = admitted.sum();
+            let expected = per_minute * (3600 / every * every) / 60;
+            assert!(admitted.abs_diff(expected) <= 1, "{per_minute} per minute, {every} s: {admitted}, not {expected}");
+            assert_eq!(bucket.refill(start.add_seconds(36_000), rate), largest, "idle time earns one group");
         }
     }
 

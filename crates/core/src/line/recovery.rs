@@ -98,19 +98,19 @@ impl Line {
     }
 
     /// Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
-    /// noticing: they were present at the census and arrived before a session that had been
-    /// admitted. Their slot is reserved, unless `max_session` has ended it since.
+    /// noticing: they were present at the census, and the order of admission passed their arrival
+    /// since the ticket was signed. It had passed it before for those who joined ahead of others or
+    /// missed their turn, so that shows nothing. Their slot is reserved, unless `max_session` has
+    /// ended it since.
     pub(super) fn was_admitted_before_recovery(&self, now: Micros, ticket: &Ticket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
         let presence_ttl = self.rules.presence_ttl(signed_at, ticket.due());
         let present = signed_at < known_at && known_at < signed_at.add_seconds(presence_ttl);
+        let was_reached_since =
+            ticket.arrival() <= reached && ticket.census().is_some_and(|census| census.reached < ticket.arrival());
         let exceeded_max_session = Presence::admitted(known_at).exceeded_max_session(now, self.rules.max_session);
-        self.reserving(now)
-            && ticket.admitted_at().is_none()
-            && present
-            && ticket.arrival() <= reached
-            && !exceeded_max_session
+        self.reserving(now) && ticket.admitted_at().is_none() && present && was_reached_since && !exceeded_max_session
     }
 
     /// Whether newcomers are not admitted yet, so that the order is restored first.

@@ -92,12 +92,20 @@ impl Line {
     }
 
     /// Adds a tombstone, which says when the session ended and is kept for [`LineRules::tombstone_ttl`](super::LineRules). The end
-    /// of an active session is never before its admission, though the clock stepped back.
+    /// of an active session is never before its admission, though the clock stepped back. One that is there is never shortened: a
+    /// visitor who leaves does not undo the end by an operator.
     pub(super) fn add_tombstone(&mut self, session: SessionId, ended_at: Micros) {
-        if let Some(before) = self.ended.insert(session, ended_at) {
-            self.tombstones.remove(&(before, session));
-        }
+        let before = self.remove_tombstone(session);
+        let ended_at = before.map_or(ended_at, |before| before.max(ended_at));
+        self.ended.insert(session, ended_at);
         self.tombstones.insert((ended_at, session));
+    }
+
+    /// Removes a tombstone and returns when the session ended.
+    pub(super) fn remove_tombstone(&mut self, session: SessionId) -> Option<Micros> {
+        let ended_at = self.ended.remove(&session)?;
+        self.tombstones.remove(&(ended_at, session));
+        Some(ended_at)
     }
 
     /// When a tombstone expires.

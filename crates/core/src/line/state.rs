@@ -112,6 +112,11 @@ impl Line {
         &self.rules
     }
 
+    /// Settings that a process holds of a removed queue do not replace those of a new one.
+    pub const fn confirm_rules(&mut self) {
+        self.provisional = false;
+    }
+
     /// Applies other rules immediately, without eviction. Another epoch starts a new line (rule
     /// 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
@@ -245,6 +250,12 @@ impl Line {
     fn current_event(&self, now: Micros) -> Option<Micros> {
         let current = self.rules.phase(now, self.may_wait(now))?;
         current.event.filter(|_| current.phase != Phase::Idle).map(|event| event.lobby_at().micros())
+    }
+
+    /// When the lobby of the current event ends; `None` outside of a lobby.
+    fn lobby_ends_at(&self, now: Micros) -> Option<Micros> {
+        let current = self.rules.phase(now, self.may_wait(now)).filter(|_| self.mode(now) == Mode::Lobby)?;
+        current.event.map(|event| event.starts_at.micros())
     }
 
     /// Rule 22: whether no newcomer can join because the line is full.
@@ -411,6 +422,8 @@ impl Line {
                 let expires_at = now.add_seconds(self.rules.claim_ttl);
                 Micros(expires_at.0.saturating_sub(self.rules.tombstone_ttl() * MICROS_PER_SECOND))
             }
+            // The session may be in the lobby, whose tickets are valid from the start of the event on.
+            None if presence.is_none() => self.lobby_ends_at(now).unwrap_or(now),
             None => now,
         };
         self.add_tombstone(session, ended_at);

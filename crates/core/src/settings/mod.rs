@@ -217,7 +217,8 @@ impl Field for QueueStatus {
 
 fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
     settings.line.credential_ttl = match settings.handover.kind {
-        HandoverKind::Redirect => PASS_TTL,
+        // A ticket that is accepted without asking the store gets a pass of the whole lifetime.
+        HandoverKind::Redirect => settings.recheck_after + PASS_TTL,
         HandoverKind::Proxy | HandoverKind::Check => settings.recheck_after,
     };
     if settings.name.is_empty() {

@@ -9,10 +9,10 @@ use tracing::warn;
 use vestibule_core::settings::Tenant;
 use vestibule_core::{PutMode, QueueId, StoreError, TenantId};
 
-use super::Directory;
 use super::queue::{Queue, queue_of};
 use super::refresh_gate::Refresh;
 use super::snapshot::Snapshot;
+use super::{Directory, newest_settings};
 
 /// Number of queues loaded concurrently, over one connection.
 const LOADS_AT_ONCE: usize = 64;
@@ -90,8 +90,11 @@ impl Directory {
             while loads.len() < LOADS_AT_ONCE
                 && let Some(id) = ids.next()
             {
-                let store = self.store.clone();
-                loads.spawn(async move { (store.settings(&id).await, id) });
+                let (store, held) = (self.store.clone(), queues.get(&id).cloned());
+                loads.spawn(async move {
+                    let held = held.as_ref().map(|queue| &queue.settings);
+                    (newest_settings(&*store, &id, held).await, id)
+                });
             }
             match loads.join_next().await {
                 Some(Ok((Ok(Some(settings)), id))) => drop(queues.insert(id, queue_of(settings, tenants))),

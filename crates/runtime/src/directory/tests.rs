@@ -3,8 +3,12 @@ mod keeper;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::time::{advance, sleep};
-use vestibule_core::store::{PutMode, SettingsStore as _, StoreError};
+use vestibule_core::line::{Visit, VisitKind};
+use vestibule_core::store::{PutMode, SettingsStore as _, StoreError, VisitStore as _};
+use vestibule_core::{MICROS_PER_SECOND, ManualClock, Micros, SessionId, Timestamp};
+use vestibule_store_memory::MemoryStore;
 
 use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
 use super::*;
@@ -223,4 +227,87 @@ async fn an_old_snapshot_is_refreshed_in_the_background() {
     sleep(10 * ANSWERS_AFTER).await;
     assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 2);
     assert_eq!(keeper.asked().0, 2);
+}
+
+/// A store and two processes, of which only the second one knows the last change (quota 5).
+async fn stale_and_current() -> (Arc<Keeper>, Arc<Directory>, Arc<Directory>) {
+    let keeper = Keeper::with_queues(1).await;
+    let (stale, current) = (keeper.directory(), keeper.directory());
+    stale.refresh().await.unwrap();
+    let mut changed = settings(0);
+    changed.line.quota = 5;
+    keeper.put_settings(&changed, PutMode::Always).await.unwrap();
+    current.refresh().await.unwrap();
+    (keeper, stale, current)
+}
+
+#[tokio::test(start_paused = true)]
+async fn newer_settings_replace_those_restored_after_a_loss() {
+    for by_index in [false, true] {
+        let (keeper, stale, current) = stale_and_current().await;
+        keeper.lose();
+        assert!(stale.restore_lost_queue(&stale.queue(&id(0)).unwrap()).await.unwrap());
+        assert_eq!(keeper.settings(&id(0)).await.unwrap().unwrap().line.quota, 1);
+        if by_index {
+            current.refresh().await.unwrap();
+        } else {
+            current.reload(&id(0)).await.unwrap();
+        }
+        let stored = keeper.settings(&id(0)).await.unwrap().unwrap();
+        assert_eq!((stored.line.quota, stored.line.revision), (5, 2));
+        assert_eq!(current.queue(&id(0)).unwrap().settings.line.quota, 5);
+        stale.reload(&id(0)).await.unwrap();
+        assert_eq!(stale.queue(&id(0)).unwrap().settings.line.quota, 5, "and here as well");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_of_a_removed_queue_do_not_replace_new_ones() {
+    let (keeper, _, current) = stale_and_current().await;
+    let mut again = settings(0);
+    again.line.quota = 7;
+    keeper.remove_queue(&id(0)).await.unwrap();
+    keeper.put_settings(&again, PutMode::Always).await.unwrap();
+    current.reload(&id(0)).await.unwrap();
+    assert_eq!(keeper.settings(&id(0)).await.unwrap().unwrap().line.quota, 7, "the queue was created again");
+    assert_eq!(current.queue(&id(0)).unwrap().settings.line.quota, 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn restored_queue_overwrites_no_tenant() {
+    let (keeper, stale, _) = stale_and_current().await;
+    keeper.lose();
+    let queue = stale.queue(&id(0)).unwrap();
+    stale.restore_lost_queue(&queue).await.unwrap();
+    let restored = keeper.tenants().await.unwrap().remove(0);
+    assert_eq!(queue.tenant.as_deref(), Some(&restored));
+    let changed = Tenant { origins: Some(Vec::new()), ..restored };
+    keeper.put_tenant(&changed).await.unwrap();
+    stale.restore_lost_queue(&queue).await.unwrap();
+    assert_eq!(keeper.tenants().await.unwrap(), [changed]);
+}
+
+#[tokio::test]
+async fn unused_queue_with_lobby_tickets_stays() {
+    let starts_at: Timestamp = "2027-03-04T10:00:00Z".parse().unwrap();
+    let clock = Arc::new(ManualClock::at(Micros(starts_at.micros().0 - 60 * MICROS_PER_SECOND)));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let document = json!({
+        "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "mode": "scheduled",
+        "events": [{
+            "id": "sale", "lobby_at": "2027-03-04T09:00:00Z", "starts_at": starts_at, "ends_at": "2027-03-04T12:00:00Z",
+            "order": "draw", "key": "s1", "salt": "a",
+        }],
+    });
+    let settings = Settings::from_value(&document).unwrap();
+    let id = settings.id.clone();
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    let answer = store.visit(&id, Visit::joining(SessionId::random())).await.unwrap();
+    assert_eq!(answer.kind, VisitKind::Lobby);
+    let directory = Directory::new(store.clone(), Vec::new(), vec![settings]);
+    let ids = [id.clone()];
+    assert_eq!(directory.remove_unused(&*store, &ids).await.unwrap(), ids);
+    assert!(directory.queue(&id).is_some());
+    clock.advance(86_400 * MICROS_PER_SECOND);
+    assert!(directory.remove_unused(&*store, &ids).await.unwrap().is_empty(), "the event is over");
 }

@@ -151,6 +151,8 @@ function accounts.hand_over(session, code, position, admitted_at, arrival)
     held_position = not held_admitted and call('ZRANK', LINE, own) or nil
     return own, held_code, held_position, held_admitted, held_arrival, true
   end
+  -- A slot that was assigned before an earlier session of the account ended is not that of the earlier session.
+  if admitted_at and tombstones.covers(own, admitted_at) then call('ZREM', ENDED, own) end
   local key = admitted_at and ACTIVE or LINE
   local score, expiry = call('ZSCORE', key, session), call('ZSCORE', POOL, session)
   call('ZREM', key, session)
@@ -303,13 +305,15 @@ end
 -- Rule 7: finds the session of a ticket of this epoch, or restores it. `position` and `admitted_at`
 -- are its current state. Returns code, position from 0, time of admission.
 local function find_or_restore(
-  bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, due, unconfirmed, from_lobby
+  bearer, position, admitted_at, ticket_arrival, ticket_admitted, ticket_reached, signed_at, due, unconfirmed, from_lobby
 )
   local is_good = now < good_until(ticket_admitted, signed_at, unconfirmed)
   -- Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
-  -- noticing: they were present at the census and arrived before a session that had been admitted.
-  -- Their slot is reserved, unless max_session has ended it since.
-  local admitted_before_recovery = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
+  -- noticing: they were present at the census, and the order of admission passed their arrival since
+  -- the ticket was signed. It had passed it before for those who joined ahead of others or missed
+  -- their turn, so that shows nothing. Their slot is reserved, unless max_session has ended it since.
+  local admitted_before_recovery = reserving and ticket_admitted < 0
+    and ticket_reached >= 0 and ticket_reached < ticket_arrival and ticket_arrival <= known_reached
     and signed_at < known_at and known_at < signed_at + presence_ttl(signed_at, due) * SECOND
     and not exceeded_max_session(known_at)
   local was_waiting = position and admitted_before_recovery and active < rules.quota and is_good

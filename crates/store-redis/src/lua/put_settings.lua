@@ -34,10 +34,12 @@ end
 
 if not rules then
   if mode == IF_REVISION then return { UNKNOWN_QUEUE } end
-  if mode == RESTORE and call('HEXISTS', SETTINGS, 'removed') == 1 then return { DONE, REMOVED, 0 } end
+  local removed = call('HEXISTS', SETTINGS, 'removed') == 1
+  if mode == RESTORE and removed then return { DONE, REMOVED, 0 } end
   call('UNLINK', SETTINGS)
   write_settings()
-  begin_state(mode == RESTORE, true)
+  -- Settings that a process holds of a removed queue do not replace those of a new one.
+  begin_state(mode == RESTORE, not removed)
   return { DONE, CREATED, rules.revision }
 end
 

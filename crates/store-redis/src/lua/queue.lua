@@ -317,9 +317,14 @@ function tombstones.ttl()
   return math.max(rules.hold_ttl, rules.active_ttl) * SECOND
 end
 
+-- One that is there is never shortened: a visitor who leaves does not undo the end by an operator.
+function tombstones.add_at(session, ended_at)
+  call('ZADD', ENDED, 'GT', ended_at, session)
+end
+
 -- The end of an active session is never before its admission, though the clock stepped back.
 function tombstones.add(session, admitted_at)
-  call('ZADD', ENDED, math.max(now, admitted_at or 0), session)
+  tombstones.add_at(session, math.max(now, admitted_at or 0))
 end
 
 -- When the session ended; nil if there is no tombstone in force.
@@ -614,7 +619,10 @@ function tombstones.end_place(session, event, brief, returned)
   if removal ~= REMOVED_ABSENT then count(event, 1) end
   if brief and not admitted_at then
     -- As if it had ended so long ago that only claim_ttl is left.
-    call('ZADD', ENDED, now - (tombstones.ttl() - rules.claim_ttl * SECOND), session)
+    tombstones.add_at(session, now - (tombstones.ttl() - rules.claim_ttl * SECOND))
+  elseif not arrival and not admitted_at and effective_mode() == 'lobby' then
+    -- The session may be in the lobby, whose tickets are valid from the start of the event on.
+    tombstones.add_at(session, schedule.starts_at)
   else
     tombstones.add(session, admitted_at)
   end

@@ -12,10 +12,11 @@ function buckets.text(credit, at)
 end
 
 -- Rules 4 and 21, J8: the content of a bucket at this time, and the time until which its units were earned: this time, or the
--- last whole multiple of the step.
+-- last whole multiple of the step. It holds one second of the rate, and at least one admission; or one step, and the fraction of
+-- an admission that steps before it left.
 function buckets.refill(credit, at, rate, step, time)
   local earned_until = step and time - time % (step * SECOND) or time
   local elapsed = math.min(math.max(earned_until - at, 0), math.max(step or 0, ELAPSED_MAX) * SECOND)
-  local capacity = math.min(math.max(rate * (step or 1) * SECOND, ADMISSION_COST), CREDIT_MAX)
-  return math.min(credit + elapsed * rate, capacity), math.max(at, earned_until)
+  local capacity = step and rate * step * SECOND + ADMISSION_COST - 1 or math.max(rate * SECOND, ADMISSION_COST)
+  return math.min(credit + elapsed * rate, capacity, CREDIT_MAX), math.max(at, earned_until)
 end

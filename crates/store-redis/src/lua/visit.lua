@@ -128,8 +128,8 @@ for i = 0, size - 1 do
     else
       touched = true
       code, position, admitted_at = find_or_restore(
-        bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, due, unconfirmed,
-        from_lobby
+        bearer, position, admitted_at, ticket_arrival, ticket_admitted, ticket_reached, signed_at, due,
+        unconfirmed, from_lobby
       )
     end
     if code ~= NOT_JOINED and code ~= IN_LOBBY then

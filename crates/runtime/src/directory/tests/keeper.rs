@@ -74,6 +74,11 @@ impl Keeper {
         };
     }
 
+    /// The store loses its data.
+    pub(super) fn lose(&self) {
+        self.kept.restore(MemoryStore::new(SystemClock::new()).snapshot());
+    }
+
     /// Number of reads of the index, and of loaded queues.
     pub(super) fn asked(&self) -> (usize, usize) {
         (self.looks.load(Ordering::Relaxed), self.loads.load(Ordering::Relaxed))

@@ -5,6 +5,7 @@
 //! those after it.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,10 +19,10 @@ use http::{Extensions, HeaderName, header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use vestibule_core::jobs::{JobQueueId, JobState, JobView};
-use vestibule_runtime::{Decision, Outcome};
+use vestibule_core::jobs::{JobId, JobState, JobView};
+use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome};
 
-use super::job_status::{JobStatus, find_visible_job};
+use super::job_status::{JobStatus, find_visible_job, read_job};
 use crate::cors::CorsOrigin;
 use crate::error::GateError;
 use crate::followers::{Follower, Seen, is_final};
@@ -82,7 +83,9 @@ async fn open_stream(
     let follower = gate.followers.follow(&found.job_queues, &id, found.view.id).ok_or(GateError::TooManyFollowers)?;
     let draining = gate.streams.draining();
     let last_progress = last_progress(info);
-    let stream = JobStream { job_queue: id, follower, draining, last_progress, last_state: None, is_over: false };
+    let (job_queues, job_queue, job) = (found.job_queues, found.job_queue, found.view.id);
+    let stream =
+        JobStream { job_queues, job_queue, job, follower, draining, last_progress, last_state: None, is_over: false };
     Ok((stream, found.cors_origin))
 }
 
@@ -95,7 +98,9 @@ fn last_progress(info: &RequestInfo) -> u64 {
 
 /// The events of a job that have not been sent yet.
 struct JobStream {
-    job_queue: JobQueueId,
+    job_queues: Arc<JobQueues>,
+    job_queue: Arc<CachedJobQueue>,
+    job: JobId,
     follower: Follower,
     draining: watch::Receiver<bool>,
     /// The number of the last progress message that was sent.
@@ -181,7 +186,12 @@ impl JobStream {
                 Seen::NotYet => Vec::new(),
                 // Its result has expired.
                 Seen::Unknown => return None,
-                Seen::Job(view) => self.events(&view),
+                // Followers do not read contents, so the response is still to be read.
+                Seen::Job(view) if is_final(view.state) => {
+                    let view = read_job(&self.job_queues, &self.job_queue, self.job).await.ok()??;
+                    self.events(view)
+                }
+                Seen::Job(view) => self.events((*view).clone()),
             };
             if !events.is_empty() {
                 return Some(events);
@@ -191,18 +201,64 @@ impl JobStream {
     }
 
     /// What is new about the job.
-    fn events(&mut self, view: &JobView) -> Vec<Event> {
-        self.is_over = is_final(view.state);
-        let status = JobStatus::of(&self.job_queue, view.clone());
+    fn events(&mut self, view: JobView) -> Vec<Event> {
+        let state = view.state;
+        self.is_over = is_final(state);
+        let status = JobStatus::of(&self.job_queue.settings.id, view);
         let new = status.progress.iter().filter(|progress| progress.id > self.last_progress);
         let event =
             |name, id, data: Result<Value, serde_json::Error>| Event { name, id, data: data.unwrap_or_default() };
         let mut events: Vec<_> =
             new.map(|progress| event("progress", Some(progress.id), serde_json::to_value(progress))).collect();
         self.last_progress = status.progress.last().map_or(self.last_progress, |last| last.id.max(self.last_progress));
-        if self.last_state.replace(view.state) != Some(view.state) {
+        if self.last_state.replace(state) != Some(state) {
             events.push(event("state", None, serde_json::to_value(status.without_progress())));
         }
         events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::SystemClock;
+    use vestibule_core::fields::Object as _;
+    use vestibule_core::jobs::{JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement};
+    use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
+    use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+
+    use super::*;
+    use crate::followers::Followers;
+
+    #[tokio::test]
+    async fn last_event_has_the_response() {
+        let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let store = Arc::new(MemoryStore::new(SystemClock::new()));
+        let job_queues = Arc::new(JobQueues::new(records, store, Arc::new(MemoryJobs::new(SystemClock::new()))));
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        let settings = json!({ "id": "mails", "tenant": "acme", "target": target });
+        let settings = JobQueueSettings::from_json(&settings).unwrap();
+        let change =
+            JobQueueChange { settings: settings.clone(), retired_secret: None, replaces: 0, changes: Vec::new() };
+        let plan = JobQueuePlan { changed: vec![change], ..JobQueuePlan::default() };
+        job_queues.execute(&plan).await.unwrap();
+        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
+        let job = JobId::random();
+        job_queues.enqueue(&settings, vec![NewJob::new(job, payload)]).await.unwrap();
+        let received = job_queues.backend().receive(&settings, 1).await.unwrap();
+        let response = JobResponse { status: 200, location: None, headers: Vec::new(), body: b"done".to_vec() };
+        let settlement =
+            Settlement { lease: received.jobs[0].lease, outcome: JobOutcome::Acknowledged(Some(response)) };
+        job_queues.backend().settle(&settings, vec![settlement]).await.unwrap();
+
+        let (_open, draining) = watch::channel(false);
+        let job_queue = job_queues.get(&settings.id).await.unwrap().unwrap();
+        let follower = Followers::default().follow(&job_queues, &settings.id, job).unwrap();
+        let (last_progress, last_state) = (0, None);
+        let mut stream =
+            JobStream { job_queues, job_queue, job, follower, draining, last_progress, last_state, is_over: false };
+        let events = stream.next().await.unwrap();
+        let last = &events.last().unwrap().data;
+        assert_eq!((&last["state"], &last["response"]["body"]), (&json!("completed"), &json!("done")));
+        assert!(stream.next().await.is_none());
     }
 }

@@ -20,6 +20,8 @@ use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
+use crate::schedule_runs::{schedule_key, set_last_run};
+
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);
 /// Minimum interval between reads for unknown job queues.
@@ -275,6 +277,7 @@ impl JobQueues {
             if target.kind == JobTargetKind::Http && target.secret.is_none() {
                 target.secret = Some(SigningSecret::generated(random()?));
             }
+            self.begin_schedules(&change.settings).await?;
             let text = change.to_document().to_string();
             let JobQueueChange { settings, replaces, .. } = change;
             match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
@@ -314,6 +317,25 @@ impl JobQueues {
             warn!(%error, "job queues were written, but could not be read again yet");
         }
         Ok(outcome)
+    }
+
+    /// Schedules that the stored settings do not have begin now, whenever they ran before.
+    async fn begin_schedules(&self, settings: &JobQueueSettings) -> Result<(), StoreError> {
+        if settings.schedules.is_empty() {
+            return Ok(());
+        }
+        let id = &settings.id;
+        let stored = self.records.get_document(DocumentKind::JobQueues, id.as_str()).await?;
+        let stored = stored.and_then(|document| parsed(id.as_str(), &document.text, document.revision));
+        let before = stored.map(|stored| stored.settings.schedules).unwrap_or_default();
+        let known: Vec<_> = before.iter().map(|schedule| schedule_key(id, schedule)).collect();
+        let now = self.records.now().await?;
+        for key in settings.schedules.iter().map(|schedule| schedule_key(id, schedule)) {
+            if !known.contains(&key) {
+                set_last_run(&*self.records, &key, now).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.

@@ -7,8 +7,9 @@ use vestibule_core::Challenge;
 use vestibule_core::jobs::{JobId, JobQueueId};
 use vestibule_themes::{ErrorPage, JobNews};
 
-use crate::cors::CorsOrigin;
+use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
+use crate::request::RequestInfo;
 use crate::response_buffer::ResponseBuffer;
 use crate::visit_result::VisitResult;
 
@@ -111,5 +112,51 @@ impl Answer {
 
     pub(crate) fn with_cors(self, cors: CorsOrigin) -> Self {
         Self { cors: Some(cors), ..self }
+    }
+
+    /// The answer to a request to the site. A page of the site that may read the answer of the site may read what the gate says in
+    /// its place.
+    pub(crate) fn in_place_of_site(self, info: &RequestInfo) -> Self {
+        let is_of_site = matches!(self.reply, Reply::Forwarded(..));
+        match cors_origin(info, &self.visit.queue.settings) {
+            Ok(origin) if !is_of_site => self.with_cors(origin),
+            _ => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::{Extensions, HeaderMap, Method, Uri, header};
+    use serde_json::json;
+    use vestibule_core::settings::Settings;
+    use vestibule_core::{Micros, VisitorState, VisitorStatus};
+    use vestibule_runtime::{Outcome, Queue};
+
+    use super::*;
+    use crate::client_rules::ClientRules;
+
+    #[test]
+    fn pages_of_the_site_may_read_what_the_gate_says_in_its_place() {
+        let settings = Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["shop.example"], "quota": 1, "handover": { "kind": "check" },
+        }));
+        let queue =
+            std::sync::Arc::new(Queue { settings: settings.unwrap(), tenant: None, cookie_name: String::new() });
+        let is_allowed = |page: &str, reply| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, "shop.example".parse().unwrap());
+            headers.insert(header::ORIGIN, page.parse().unwrap());
+            let (uri, extensions) = (Uri::from_static("/a"), Extensions::new());
+            let info = RequestInfo::of(&Method::POST, &uri, headers, &extensions, 0, &ClientRules::default());
+            let status = VisitorStatus::new(queue.settings.id.clone(), VisitorState::Admitted, 1);
+            let visit = VisitResult::new(queue.clone(), status, Micros(0), Outcome::Bypassed);
+            matches!(Answer::new(visit, reply).in_place_of_site(&info).cors, Some(CorsOrigin::Allowed(_)))
+        };
+        let forwarded = Reply::Forwarded(Response::new(Body::empty()), ResponseBuffer::of(&Extensions::new()));
+        assert!(is_allowed("http://shop.example", Reply::Empty(StatusCode::BAD_REQUEST)));
+        assert!(!is_allowed("http://evil.example", Reply::Empty(StatusCode::BAD_REQUEST)));
+        assert!(!is_allowed("http://shop.example", forwarded), "the site has headers of its own");
     }
 }

@@ -13,7 +13,7 @@ use vestibule_themes::ErrorPage;
 
 use crate::answer::{Answer, Reply};
 use crate::client::join_client;
-use crate::cors::{answer_preflight, cors_origin};
+use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
 use crate::held::{answer_order_url, hold_or_hand_over};
@@ -114,13 +114,7 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
     } else {
         Reply::Status(StatusCode::TOO_MANY_REQUESTS)
     };
-    let cors = cors_origin(info, &visit.queue.settings);
-    let answer = Answer::new(visit, reply);
-    // A page of the site that may read the answer of the site may read why it gets none.
-    match cors {
-        Ok(origin) => answer.with_cors(origin),
-        Err(_) => answer,
-    }
+    Answer::new(visit, reply).in_place_of_site(info)
 }
 
 /// The visit of a queued request.

@@ -20,10 +20,15 @@ use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
+use crate::schedule_runs::{schedule_key, set_last_run};
+
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);
 /// Minimum interval between reads for unknown job queues.
 const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// Minimum interval between reads after a failure: meanwhile nobody waits for a store that does not respond.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// How long it is known that a job queue was removed, in seconds: longer than SQS keeps its messages.
 const REMOVAL_TTL: u64 = 30 * 86_400;
@@ -97,6 +102,8 @@ pub struct JobQueues {
     backend: Arc<dyn JobBackend>,
     snapshot: ArcSwap<Snapshot>,
     reading: Mutex<()>,
+    /// When the last read failed, and why; `None` if it succeeded.
+    failed: std::sync::Mutex<Option<(FreezeAwareInstant, StoreError)>>,
     wakes: std::sync::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
     dropped_events: std::sync::Mutex<HashMap<JobQueueId, u64>>,
 }
@@ -111,6 +118,7 @@ impl JobQueues {
             backend,
             snapshot: ArcSwap::default(),
             reading: Mutex::default(),
+            failed: std::sync::Mutex::default(),
             wakes: std::sync::Mutex::default(),
             dropped_events: std::sync::Mutex::default(),
         }
@@ -269,6 +277,7 @@ impl JobQueues {
             if target.kind == JobTargetKind::Http && target.secret.is_none() {
                 target.secret = Some(SigningSecret::generated(random()?));
             }
+            self.begin_schedules(&change.settings).await?;
             let text = change.to_document().to_string();
             let JobQueueChange { settings, replaces, .. } = change;
             match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
@@ -310,6 +319,25 @@ impl JobQueues {
         Ok(outcome)
     }
 
+    /// Schedules that the stored settings do not have begin now, whenever they ran before.
+    async fn begin_schedules(&self, settings: &JobQueueSettings) -> Result<(), StoreError> {
+        if settings.schedules.is_empty() {
+            return Ok(());
+        }
+        let id = &settings.id;
+        let stored = self.records.get_document(DocumentKind::JobQueues, id.as_str()).await?;
+        let stored = stored.and_then(|document| parsed(id.as_str(), &document.text, document.revision));
+        let before = stored.map(|stored| stored.settings.schedules).unwrap_or_default();
+        let known: Vec<_> = before.iter().map(|schedule| schedule_key(id, schedule)).collect();
+        let now = self.records.now().await?;
+        for key in settings.schedules.iter().map(|schedule| schedule_key(id, schedule)) {
+            if !known.contains(&key) {
+                set_last_run(&*self.records, &key, now).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.
     async fn remove_state(&self, settings: &JobQueueSettings) {
         let job_queue = &settings.id;
@@ -329,15 +357,32 @@ impl JobQueues {
         Ok(stats.waiting + stats.running + stats.dead > 0)
     }
 
-    /// Reads all job queues, one call at a time, unless the cache is young enough.
+    /// Reads all job queues, one call at a time, unless the cache is young enough, or a read has just failed.
     async fn read_if_older(&self, age: Duration) -> Result<(), StoreError> {
-        if self.snapshot.load().is_younger_than(age) {
-            return Ok(());
+        if let Some(outcome) = self.recent_outcome(age) {
+            return outcome;
         }
         let _reading = self.reading.lock().await;
-        if self.snapshot.load().is_younger_than(age) {
-            return Ok(());
+        if let Some(outcome) = self.recent_outcome(age) {
+            return outcome;
         }
+        let outcome = self.read_all().await;
+        let failed = outcome.as_ref().err().map(|error| (FreezeAwareInstant::now(), error.clone()));
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        outcome
+    }
+
+    /// The outcome of the last read if it is young enough; `None` if the job queues are to be read.
+    fn recent_outcome(&self, age: Duration) -> Option<Result<(), StoreError>> {
+        if self.snapshot.load().is_younger_than(age) {
+            return Some(Ok(()));
+        }
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = failed.as_ref().filter(|(at, _)| at.elapsed() < AFTER_FAILURE.min(age));
+        recent.map(|(_, error)| Err(error.clone()))
+    }
+
+    async fn read_all(&self) -> Result<(), StoreError> {
         let read_at = Some(FreezeAwareInstant::now());
         let stored = self.with_lost(self.stored().await?).await?;
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
@@ -410,11 +455,16 @@ fn random<const N: usize>() -> Result<[u8; N], StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
     use serde_json::json;
     use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::{JobId, Payload, WebhookEventType, WebhookSubject};
+    use vestibule_core::settings::Settings;
     use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, Unlisted};
-    use vestibule_core::{Micros, SystemClock};
+    use vestibule_core::store::{PutMode, PutOutcome};
+    use vestibule_core::{Micros, QueueId, SystemClock, TenantId};
     use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
     use super::*;
@@ -443,6 +493,67 @@ mod tests {
         let document = Document { job_queues: wanted.to_vec(), ..Document::default() };
         let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
         Plan::of(&stored, document, &options).job_queues
+    }
+
+    /// A store that counts how often tenants are read, and fails on request.
+    struct Tenants {
+        kept: MemoryStore,
+        reads: AtomicUsize,
+        is_away: AtomicBool,
+    }
+
+    #[async_trait]
+    impl SettingsStore for Tenants {
+        async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            let is_away = self.is_away.load(Ordering::Relaxed);
+            if is_away { Err(StoreError::Unavailable("away".to_owned())) } else { self.kept.tenants().await }
+        }
+
+        async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
+            self.kept.put_settings(settings, mode).await
+        }
+
+        async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
+            self.kept.settings(queue).await
+        }
+
+        async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
+            self.kept.queues().await
+        }
+
+        async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
+            self.kept.remove_queue(queue).await
+        }
+
+        async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
+            self.kept.put_tenant(tenant).await
+        }
+
+        async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
+            self.kept.remove_tenant(tenant).await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cached_settings_are_returned_at_once_while_the_store_is_away() {
+        let kept = MemoryStore::new(SystemClock::new());
+        let store = Arc::new(Tenants { kept, reads: AtomicUsize::default(), is_away: AtomicBool::default() });
+        let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let job_queues = JobQueues::new(records, store.clone(), Arc::new(MemoryJobs::new(SystemClock::new())));
+        let mails = job_queue("mails");
+        job_queues.execute(&plan(&job_queues, std::slice::from_ref(&mails)).await).await.unwrap();
+        store.is_away.store(true, Ordering::Relaxed);
+        tokio::time::advance(FRESH_FOR).await;
+        let before = store.reads.load(Ordering::Relaxed);
+        for _ in 0..20 {
+            assert!(job_queues.get(&mails.id).await.unwrap().is_some());
+        }
+        assert_eq!(store.reads.load(Ordering::Relaxed), before + 1, "the others do not try again");
+        store.is_away.store(false, Ordering::Relaxed);
+        tokio::time::advance(AFTER_FAILURE).await;
+        job_queues.get(&mails.id).await.unwrap();
+        assert_eq!(store.reads.load(Ordering::Relaxed), before + 2);
     }
 
     #[tokio::test]

@@ -12,6 +12,9 @@ use crate::held_request::HELD_REQUEST;
 /// Maximum length of a user ID.
 pub const USER_ID_MAX: usize = 255;
 
+/// Maximum length of a content type.
+const CONTENT_TYPE_MAX: usize = 255;
+
 /// Why a request enqueues no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobRequestError {
@@ -118,11 +121,14 @@ impl JobRequest {
     }
 }
 
-/// A payload that can be enqueued: not empty, not too large, and JSON if its content type says so.
+/// A payload that can be enqueued: not empty, not too large, with a content type of limited length, and JSON if that says so.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, JobRequestError> {
+    if content_type.len() > CONTENT_TYPE_MAX {
+        return Err(JobRequestError::InvalidId("Content-Type"));
+    }
     let payload = Payload { content_type, bytes };
     if payload.bytes.is_empty() {
         return Err(JobRequestError::EmptyPayload);
@@ -136,4 +142,19 @@ pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, 
         return Err(JobRequestError::InvalidJson(error.to_string()));
     }
     Ok(payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_of_a_content_type_is_limited() {
+        let of_length = |length: usize| {
+            let content_type = format!("text/plain; a={}", "x".repeat(length - "text/plain; a=".len()));
+            checked_payload(content_type, b"hello".to_vec()).map(|payload| payload.content_type.len())
+        };
+        assert_eq!(of_length(255), Ok(255));
+        assert_eq!(of_length(256), Err(JobRequestError::InvalidId("Content-Type")));
+    }
 }

@@ -105,7 +105,7 @@ impl Handler {
 
     /// The value of `webhook-signature`: one signature for each secret, as the standard says of a rotation.
     fn signatures(&self, id: &str, now: u64, body: &[u8]) -> Option<String> {
-        let retired = self.retired_secret.as_ref().filter(|it| now < it.until).map(|it| &it.secret);
+        let retired = self.retired_secret.as_ref().and_then(|retired| retired.at(now));
         let secrets = std::iter::once(&self.secret).chain(retired);
         let signatures = secrets.map(|secret| signature(secret, id, now, body)).collect::<Option<Vec<_>>>();
         signatures.map(|signatures| signatures.join(" "))

@@ -25,7 +25,7 @@ pub(crate) struct Scheduler {
 /// What this process knows of a schedule.
 #[derive(Clone, Copy)]
 struct Followed {
-    /// The last occurrence that is settled, or when the schedule was first seen.
+    /// The last occurrence that is settled, those that are too old included, or when the schedule was first seen.
     last: Micros,
     /// The next one; `None` if there is none.
     next: Option<Micros>,
@@ -100,27 +100,24 @@ impl Scheduler {
             return Ok(());
         }
         // Another process may have enqueued the job meanwhile.
-        let last = self.last(&key, now).await?;
-        let has_occurred = schedule.next_after(last).is_some_and(|next| next <= now);
-        match schedule.due(last, now) {
-            Some(occurrence) => self.enqueue(job_queue, schedule, occurrence).await?,
-            None if has_occurred => {
-                warn!(job_queue = %job_queue.id, schedule = %schedule.id, "a missed occurrence is too old and does not run");
-            }
-            None => {}
+        let records = &**self.job_queues.records();
+        let stored = last_run(records, &key).await?;
+        let known = self.followed.get(&key).map(|followed| followed.last);
+        // A schedule that is new, or that the store has lost, begins now.
+        let mut last = stored.max(known).unwrap_or(now);
+        if let Some(occurrence) = schedule.due(last, now) {
+            self.enqueue(job_queue, schedule, occurrence).await?;
+            last = now;
+            set_last_run(records, &key, last).await?;
+        } else if schedule.next_after(last).is_some_and(|next| next <= now) {
+            warn!(job_queue = %job_queue.id, schedule = %schedule.id, "a missed occurrence is too old and does not run");
+            // The store keeps when the last job was enqueued, so that metrics show occurrences without a job.
+            last = now;
+        } else if stored.is_none() {
+            set_last_run(records, &key, last).await?;
         }
-        // Everything up to now is settled, occurrences that are too old included.
-        let last = if has_occurred { now } else { last };
-        set_last_run(&**self.job_queues.records(), &key, last).await?;
         self.followed.insert(key, Followed { last, next: schedule.next_after(last) });
         Ok(())
-    }
-
-    /// The last occurrence of a schedule that is settled. A schedule that is new, or that the store has lost, begins now.
-    async fn last(&self, key: &str, now: Micros) -> Result<Micros, StoreError> {
-        let stored = last_run(&**self.job_queues.records(), key).await?;
-        let known = self.followed.get(key).map(|followed| followed.last);
-        Ok(stored.max(known).unwrap_or(now))
     }
 
     async fn enqueue(
@@ -236,13 +233,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn occurrences_before_the_first_sight_do_not_run() {
-        let fixture = Fixture::new(schedules("@hourly")).await;
+    async fn occurrences_before_a_schedule_was_added_do_not_run() {
+        let fixture = Fixture::new(json!({})).await;
         fixture.advance(1800);
+        fixture.write(schedules("@hourly"), 1).await;
         let mut process = fixture.process();
         process.enqueue_due().await.unwrap();
         assert_eq!(fixture.jobs().await, (0, 0), "the schedule begins now, at 09:29:30");
-        fixture.write(schedules("15 * * * *"), 1).await;
+        fixture.write(schedules("15 * * * *"), 2).await;
         process.enqueue_due().await.unwrap();
         assert_eq!(fixture.jobs().await, (0, 0), "09:15 was before the change");
         fixture.advance(2730);
@@ -263,6 +261,46 @@ mod tests {
         fixture.advance(86_400 + 3_600);
         fixture.process().enqueue_due().await.unwrap();
         assert_eq!(fixture.jobs().await, (1, 0), "an occurrence of more than an hour ago is left out");
+    }
+
+    #[tokio::test]
+    async fn occurrence_that_is_left_out_does_not_count_as_a_run() {
+        let mut settings = schedules("0 9 * * *");
+        settings["max_jobs"] = json!(1);
+        let fixture = Fixture::new(settings.clone()).await;
+        let job_queue = fixture.job_queues.get(&"stock".parse().unwrap()).await.unwrap().unwrap();
+        let schedule = &job_queue.settings.schedules[0];
+        let mut process = fixture.process();
+        process.enqueue_due().await.unwrap();
+        let other = NewJob::of_schedule(&job_queue.settings.id, schedule, "now").unwrap();
+        fixture.job_queues.enqueue(&job_queue.settings, vec![other]).await.unwrap();
+        let key = schedule_key(&job_queue.settings.id, schedule);
+        let stored = async || last_run(&**fixture.job_queues.records(), &key).await.unwrap().unwrap();
+        for day in 0..2 {
+            fixture.advance(60);
+            process.enqueue_due().await.unwrap_err();
+            fixture.advance(3_600);
+            process.enqueue_due().await.unwrap();
+            assert_eq!(stored().await.seconds(), START, "day {day}: the metrics show the last run");
+            fixture.advance(86_400 - 3_660);
+        }
+        settings["max_jobs"] = json!(2);
+        fixture.write(settings, 1).await;
+        fixture.advance(60);
+        process.enqueue_due().await.unwrap();
+        assert_eq!((fixture.jobs().await.0, stored().await.seconds()), (2, START + 2 * 86_400 + 60));
+    }
+
+    #[tokio::test]
+    async fn schedule_that_is_added_again_begins_anew() {
+        let hourly = schedules("@hourly");
+        let fixture = Fixture::new(hourly.clone()).await;
+        fixture.process().enqueue_due().await.unwrap();
+        fixture.write(json!({ "schedules": [] }), 1).await;
+        fixture.advance(1_800);
+        fixture.write(hourly, 2).await;
+        fixture.process().enqueue_due().await.unwrap();
+        assert_eq!(fixture.jobs().await.0, 0, "at 09:00 there was no schedule");
     }
 
     #[tokio::test]

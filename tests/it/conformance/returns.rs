@@ -1,7 +1,7 @@
 //! Rule 7: the ticket holds the position.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
+use vestibule_core::line::{Counters, LineRules, Mode, Removed, Visit, VisitKind, Witness};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome, SessionId};
 

@@ -25,6 +25,14 @@ crate::fields! {
     }
 }
 
+impl RetiredSecret {
+    /// The secret if it signs at this time, in seconds since 1970.
+    #[must_use]
+    pub fn at(&self, now: u64) -> Option<&SigningSecret> {
+        (now < self.until).then_some(&self.secret)
+    }
+}
+
 /// A stored job queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredJobQueue {

@@ -5,6 +5,7 @@
 //! client that comes back with the number of its last progress message gets those after it.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,10 +19,10 @@ use http::{Extensions, HeaderName, header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use vestibule_core::jobs::{JobQueueId, JobState, JobView};
-use vestibule_runtime::{Decision, Outcome};
+use vestibule_core::jobs::{JobId, JobState, JobView};
+use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome};
 
-use super::job_status::{JobStatus, find_visible_job};
+use super::job_status::{JobStatus, find_visible_job, read_job};
 use crate::cors::CorsOrigin;
 use crate::error::GateError;
 use crate::followers::{Seen, is_final};
@@ -86,7 +87,9 @@ async fn open_stream(
         .transpose()?;
     let seen = gate.followers.follow(&found.job_queues, &id, found.view.id).ok_or(GateError::TooManyFollowers)?;
     let stream = JobStream {
-        job_queue: id,
+        job_queues: found.job_queues,
+        job_queue: found.job_queue,
+        job: found.view.id,
         seen,
         draining: gate.streams.draining(),
         ends_at: Instant::now() + LIFETIME_MAX,
@@ -107,7 +110,9 @@ fn last_progress(info: &RequestInfo) -> u64 {
 
 /// The events of a job that have not been sent yet.
 struct JobStream {
-    job_queue: JobQueueId,
+    job_queues: Arc<JobQueues>,
+    job_queue: Arc<CachedJobQueue>,
+    job: JobId,
     seen: watch::Receiver<Seen>,
     draining: watch::Receiver<bool>,
     ends_at: Instant,
@@ -196,7 +201,12 @@ impl JobStream {
                 Seen::NotYet => Vec::new(),
                 // Its result has expired.
                 Seen::Unknown => return None,
-                Seen::Job(view) => self.events(&view),
+                // Followers do not read contents, so the response is still to be read.
+                Seen::Job(view) if is_final(view.state) => {
+                    let view = read_job(&self.job_queues, &self.job_queue, self.job).await.ok()??;
+                    self.events(view)
+                }
+                Seen::Job(view) => self.events((*view).clone()),
             };
             if !events.is_empty() {
                 return Some(events);
@@ -206,16 +216,17 @@ impl JobStream {
     }
 
     /// What is new about the job.
-    fn events(&mut self, view: &JobView) -> Vec<Event> {
-        self.is_over = is_final(view.state);
-        let status = JobStatus::of(&self.job_queue, view.clone());
+    fn events(&mut self, view: JobView) -> Vec<Event> {
+        let state = view.state;
+        self.is_over = is_final(state);
+        let status = JobStatus::of(&self.job_queue.settings.id, view);
         let new = status.progress.iter().filter(|progress| progress.id > self.last_progress);
         let event =
             |name, id, data: Result<Value, serde_json::Error>| Event { name, id, data: data.unwrap_or_default() };
         let mut events: Vec<_> =
             new.map(|progress| event("progress", Some(progress.id), serde_json::to_value(progress))).collect();
         self.last_progress = status.progress.last().map_or(self.last_progress, |last| last.id.max(self.last_progress));
-        if self.last_state.replace(view.state) != Some(view.state) {
+        if self.last_state.replace(state) != Some(state) {
             events.push(event("state", None, serde_json::to_value(status.without_progress())));
         }
         events
@@ -224,31 +235,75 @@ impl JobStream {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::SystemClock;
+    use vestibule_core::fields::Object as _;
+    use vestibule_core::jobs::{JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement};
+    use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
+    use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
+
     use super::*;
+    use crate::followers::Followers;
     use crate::streams::{StreamLimits, Streams};
 
-    #[tokio::test(start_paused = true)]
-    async fn stream_of_an_endless_job_ends_and_gives_back_its_permit() {
-        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
-        let began = Instant::now();
-        // The job stays as it is.
-        let (_seen, receiver) = watch::channel(Seen::NotYet);
-        let mut stream = JobStream {
-            job_queue: "mails".parse().unwrap(),
-            seen: receiver,
+    /// The events of a new job, as `seen` brings them, and the only permit of `streams`.
+    async fn events_of_new_job(streams: &Streams, seen: Option<watch::Receiver<Seen>>) -> JobStream {
+        let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let store = Arc::new(MemoryStore::new(SystemClock::new()));
+        let job_queues = Arc::new(JobQueues::new(records, store, Arc::new(MemoryJobs::new(SystemClock::new()))));
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        let settings = json!({ "id": "mails", "tenant": "acme", "target": target });
+        let settings = JobQueueSettings::from_json(&settings).unwrap();
+        let change =
+            JobQueueChange { settings: settings.clone(), retired_secret: None, replaces: 0, changes: Vec::new() };
+        let plan = JobQueuePlan { changed: vec![change], ..JobQueuePlan::default() };
+        job_queues.execute(&plan).await.unwrap();
+        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
+        let job = JobId::random();
+        job_queues.enqueue(&settings, vec![NewJob::new(job, payload)]).await.unwrap();
+        let seen = seen.or_else(|| Followers::default().follow(&job_queues, &settings.id, job)).unwrap();
+        JobStream {
+            job_queue: job_queues.get(&settings.id).await.unwrap().unwrap(),
+            job_queues,
+            job,
+            seen,
             draining: streams.draining(),
-            ends_at: began + LIFETIME_MAX,
+            ends_at: Instant::now() + LIFETIME_MAX,
             last_progress: 0,
             last_state: None,
             is_over: false,
             _permit: streams.open(None),
-        };
-        let mut comments = 0;
+        }
+    }
+
+    #[tokio::test]
+    async fn last_event_has_the_response() {
+        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let mut stream = events_of_new_job(&streams, None).await;
+        let (backend, settings) = (stream.job_queues.backend().clone(), stream.job_queue.settings.clone());
+        let received = backend.receive(&settings, 1).await.unwrap();
+        let response = JobResponse { status: 200, location: None, headers: Vec::new(), body: b"done".to_vec() };
+        let settlement =
+            Settlement { lease: received.jobs[0].lease, outcome: JobOutcome::Acknowledged(Some(response)) };
+        backend.settle(&settings, vec![settlement]).await.unwrap();
+        let mut events = Vec::new();
+        while let Some(more) = stream.next().await {
+            events.extend(more);
+        }
+        let last = &events.last().unwrap().data;
+        assert_eq!((&last["state"], &last["response"]["body"]), (&json!("completed"), &json!("done")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stream_of_an_endless_job_ends_and_gives_back_its_permit() {
+        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        // The job stays as it is.
+        let (_seen, receiver) = watch::channel(Seen::NotYet);
+        let mut stream = events_of_new_job(&streams, Some(receiver)).await;
+        let began = Instant::now();
         while let Some(events) = stream.next().await {
             assert!(events.is_empty());
-            comments += 1;
         }
-        assert_eq!((comments, began.elapsed()), (15, LIFETIME_MAX));
+        assert_eq!(began.elapsed().as_secs(), LIFETIME_MAX.as_secs());
         assert_eq!(streams.counts().open(), 1);
         drop(stream);
         assert_eq!(streams.counts().open(), 0);

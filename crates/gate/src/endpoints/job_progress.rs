@@ -5,8 +5,9 @@ use axum::extract::{Path, State};
 use http::StatusCode;
 use serde::Deserialize;
 use tracing::warn;
-use vestibule_core::jobs::{JobId, Lease, PROGRESS_MAX, ProgressAdded, ProgressError, ProgressMessage};
-use vestibule_runtime::{JobRequestError, is_progress_signature};
+use vestibule_core::jobs::{JobId, Lease, PROGRESS_MAX, ProgressAdded, ProgressError, ProgressMessage, SigningSecret};
+use vestibule_core::{Clock as _, SystemClock};
+use vestibule_runtime::{CachedJobQueue, JobRequestError, is_progress_signature};
 
 use super::QueryParams;
 use super::jobs::find_job_queue;
@@ -29,11 +30,8 @@ pub(crate) async fn add_progress(
     let settings = &job_queue.settings;
     let job: JobId = job.parse().map_err(|_| GateError::UnknownJob)?;
     let lease = Lease { job, receive_count: query.receive_count };
-    let secret = settings.target.secret.as_ref().ok_or(GateError::UnknownJobQueue)?;
-    // A call that began before a rotation has the secret before it.
-    let retired = job_queue.retired_secret.as_ref().map(|retired| &retired.secret);
-    let is_signed = |secret| is_progress_signature(secret, &settings.id, lease, &query.signature);
-    if !std::iter::once(secret).chain(retired).any(is_signed) {
+    let now = SystemClock::new().now().seconds();
+    if !secrets(&job_queue, now).any(|secret| is_progress_signature(secret, &settings.id, lease, &query.signature)) {
         return Err(GateError::InvalidSignature);
     }
     let message = message(body).await?;
@@ -48,6 +46,12 @@ pub(crate) async fn add_progress(
     }
 }
 
+/// The secrets that may have signed the address of a call. One that began before a rotation has the secret before it.
+fn secrets(job_queue: &CachedJobQueue, now: u64) -> impl Iterator<Item = &SigningSecret> {
+    let retired = job_queue.retired_secret.as_ref().and_then(|retired| retired.at(now));
+    job_queue.settings.target.secret.as_ref().into_iter().chain(retired)
+}
+
 async fn message(body: Body) -> Result<ProgressMessage, GateError> {
     let too_large = || GateError::BodyTooLarge { limit_bytes: PROGRESS_MAX };
     let invalid = |cause: String| GateError::InvalidJob(JobRequestError::InvalidJson(cause));
@@ -57,4 +61,27 @@ async fn message(body: Body) -> Result<ProgressMessage, GateError> {
         ProgressError::TooLong => too_large(),
         ProgressError::InvalidJson(cause) => invalid(cause),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::fields::Object as _;
+    use vestibule_core::jobs::JobQueueSettings;
+    use vestibule_core::settings::RetiredSecret;
+
+    use super::*;
+
+    #[test]
+    fn retired_secret_signs_until_its_end() {
+        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        let mut settings =
+            JobQueueSettings::from_json(&json!({ "id": "mails", "tenant": "acme", "target": target })).unwrap();
+        let [current, secret] = [[1; 32], [2; 32]].map(SigningSecret::generated);
+        settings.target.secret = Some(current.clone());
+        let retired_secret = Some(RetiredSecret { secret: secret.clone(), until: 1_000 });
+        let job_queue = CachedJobQueue { settings, revision: 2, retired_secret, restored_from: None, tenant: None };
+        assert_eq!(secrets(&job_queue, 999).collect::<Vec<_>>(), [&current, &secret]);
+        assert_eq!(secrets(&job_queue, 1_000).collect::<Vec<_>>(), [&current]);
+    }
 }

@@ -75,16 +75,25 @@ pub(super) async fn find_visible_job(
     if tickets.is_empty() {
         return Err(GateError::TicketRequired);
     }
+    let view = read_job(&job_queues, &job_queue, job).await?.ok_or(GateError::UnknownJob)?;
+    let is_of_session = |(_, ticket): &(_, Ticket)| view.session == Some(ticket.session());
+    let (queue, ticket) = tickets.into_iter().find(is_of_session).ok_or(GateError::UnknownJob)?;
+    let cors_origin = cors_origin(info, &queue.settings)?;
+    Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
+}
+
+/// A job with its contents; `None` if the backend does not know it.
+pub(super) async fn read_job(
+    job_queues: &JobQueues,
+    job_queue: &CachedJobQueue,
+    job: JobId,
+) -> Result<Option<JobView>, GateError> {
     let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Contents).await;
     let views = read.map_err(|error| {
         warn!(job_queue = %job_queue.settings.id, %job, %error, "a job could not be read");
         GateError::StoreUnavailable
     })?;
-    let view = views.into_iter().next().flatten().ok_or(GateError::UnknownJob)?;
-    let is_of_session = |(_, ticket): &(_, Ticket)| view.session == Some(ticket.session());
-    let (queue, ticket) = tickets.into_iter().find(is_of_session).ok_or(GateError::UnknownJob)?;
-    let cors_origin = cors_origin(info, &queue.settings)?;
-    Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
+    Ok(views.into_iter().next().flatten())
 }
 
 fn news_of(job_queue: &CachedJobQueue, view: JobView) -> JobNews {

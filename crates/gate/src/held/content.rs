@@ -15,11 +15,17 @@ const BOUNDARY_MAX: usize = 70;
 
 /// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query and content.
 pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -> Option<DeduplicationId> {
-    if let Some(key) = info.header("idempotency-key").and_then(|key| key.parse().ok()) {
-        return Some(key);
+    if let Some(key) = info.headers.get("idempotency-key").filter(|key| !key.is_empty()) {
+        return id_of_key(key.as_bytes());
     }
     let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
     hash(&info.method, target, content_type, body).parse().ok()
+}
+
+/// The deduplication ID of an `Idempotency-Key`: the key, or its hash if it is too long or has characters that no ID has.
+fn id_of_key(key: &[u8]) -> Option<DeduplicationId> {
+    let valid = std::str::from_utf8(key).ok().and_then(|key| key.parse().ok());
+    valid.or_else(|| format!("key-sha256-{}", hex(&Sha256::digest(key))).parse().ok())
 }
 
 fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> String {
@@ -117,6 +123,17 @@ mod tests {
             let expected: Vec<&[u8]> = expected.into_iter().map(str::as_bytes).collect();
             assert_eq!(split(body.as_bytes(), b"--x"), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn every_key_counts() {
+        let id = |key: &str| id_of_key(key.as_bytes()).unwrap();
+        assert_eq!(id("order-1").as_str(), "order-1");
+        for key in ["order 1".to_owned(), "ü".to_owned(), "x".repeat(101)] {
+            assert_eq!(id(&key), id(&key));
+            assert_ne!(id(&key), id(&format!("{key}2")), "{key}");
+        }
+        assert!(id_of_key(b"\xff").is_some());
     }
 
     #[test]

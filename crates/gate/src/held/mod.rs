@@ -45,7 +45,7 @@ pub(crate) async fn hold_or_hand_over(gate: &Gate, info: &RequestInfo, visit: Vi
     let queue = visit.queue.clone();
     let hold = info.facts(&gate.clients, |facts| hold_of(&queue.settings.rules, facts));
     match hold.filter(|_| visit.admitted.is_some() && !asks_for_upgrade(&request)) {
-        Some(hold) => Box::pin(hold_order(gate, info, visit, hold, request)).await,
+        Some(hold) => Box::pin(hold_order(gate, info, visit, hold, request)).await.in_place_of_site(info),
         None => hand_over(gate, info, visit, request).await,
     }
 }
@@ -128,7 +128,7 @@ async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<A
     let credential = Credential::Ticket(ticket);
     let visit = visit(gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
     let answer = OrderAnswer { order: found.order, outcome: found.outcome, is_submission: false };
-    Some(answer_order(info, visit, answer).await)
+    Some(answer_order(info, visit, answer).await.in_place_of_site(info))
 }
 
 #[cfg(test)]

@@ -33,8 +33,6 @@ use crate::state::Admin;
 const DELAY_MAX: u64 = 900;
 /// Maximum number of jobs in a request.
 const JOBS_MAX: usize = 100;
-/// Maximum length of a content type.
-const CONTENT_TYPE_MAX: usize = 255;
 /// Content type of a payload without one.
 const UNKNOWN_CONTENT: &str = "application/octet-stream";
 const JSON: &str = "application/json";
@@ -73,9 +71,6 @@ impl<S: Send + Sync> FromRequest<S> for PayloadBody {
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or(UNKNOWN_CONTENT).to_owned();
-        if content_type.len() > CONTENT_TYPE_MAX {
-            return Err(Problem::Job(JobRequestError::InvalidId("Content-Type").into()));
-        }
         let body = axum::body::to_bytes(request.into_body(), PAYLOAD_MAX).await;
         let bytes: Bytes = body.map_err(|_| Problem::Job(JobRequestError::PayloadTooLarge.into()))?;
         checked_payload(content_type, bytes.into()).map(Self).map_err(|error| Problem::Job(error.into()))

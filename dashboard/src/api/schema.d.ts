@@ -1856,7 +1856,10 @@ export interface components {
              * @description Jobs that were canceled.
              */
             canceled: number;
-            /** @description Whether no job waits any more. `false`: there are more; repeat the request. */
+            /**
+             * @description Whether no job waits any more. `false`: there are more, or the store stopped responding and more may
+             *     have been canceled; repeat the request.
+             */
             complete: boolean;
         };
         /** @description The draw of an event: the commitment in advance, and after the draw what anyone needs to check it. */
@@ -3880,7 +3883,10 @@ export interface components {
         };
         /** @description What a replay has done. */
         Replayed: {
-            /** @description Whether all wanted jobs were considered. `false`: there are more; repeat the request. */
+            /**
+             * @description Whether all wanted jobs were considered. `false`: there are more, or the store stopped responding and more may
+             *     have been put back; repeat the request.
+             */
             complete: boolean;
             /**
              * Format: int64
@@ -4929,7 +4935,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store did not respond; some may have been put back */
+            /** @description The store did not respond to the first part; some may have been put back */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5071,7 +5077,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["ConfirmationRequired"];
-            /** @description The store did not respond; some jobs may have been canceled */
+            /** @description The store did not respond to the first part; some jobs may have been canceled */
             504: {
                 headers: {
                     [name: string]: unknown;

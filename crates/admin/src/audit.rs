@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 use utoipa::ToSchema;
 use vestibule_core::jobs::{JobQueueId, JobQueueSettings, WebhookEvent, WebhookEventType, WebhookSubject};
 use vestibule_core::settings::{
@@ -198,6 +198,24 @@ impl AuditEventBuilder {
                 Ok(value)
             }
             Err(problem) => Err(self.failed(admin, problem).await),
+        }
+    }
+
+    /// Writes the event of an action in parts. If a part fails after others changed something, the action is incomplete, which
+    /// is no failure.
+    pub(crate) async fn concluded_after(
+        self,
+        admin: &Admin,
+        changed: u64,
+        result: Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        match result {
+            Err(error) if changed > 0 => {
+                warn!(%error, action = self.event.action, changed, "an action broke off");
+                self.incomplete().log(admin).await;
+                Ok(())
+            }
+            result => self.concluded(admin, result).await,
         }
     }
 

@@ -152,7 +152,6 @@ wordings! {
         WillRemoveBeaconUncounted("will_remove_beacon_uncounted", "The order of the event \"{event}\" is drawn without its beacon. Its lobby has opened. The line document shows the change to everyone."),
         Both("both", "{first} {then}"),
         WillReset("will_reset", "{waiting} waiting and {active} active visitors lose their position and rejoin at the end. All tickets become invalid."),
-        WillResetLobby("will_reset_lobby", "{tickets} visitors are in the lobby of the event and join as newcomers. {waiting} waiting and {active} active visitors lose their position and rejoin at the end. All tickets become invalid."),
         WillRemoveQueue("will_remove_queue", "The queue \"{queue}\" will be removed permanently, with {waiting} waiting and {active} active visitors. It no longer protects its hosts."),
         WillRemoveJobQueue("will_remove_job_queue", "The job queue \"{job_queue}\" and its signing secret will be removed permanently. Requests to enqueue jobs fail."),
         WillEndSecret("will_end_secret", "The secret before the last rotation of the job queue \"{job_queue}\" still signs calls. It ends at once: handlers that use it refuse every call from then on."),

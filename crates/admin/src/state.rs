@@ -109,12 +109,17 @@ impl Admin {
         self.records.now().await
     }
 
-    /// The queues that the principal can view, by ID.
+    /// The queues that the principal can view, by ID, for a list: one that can't be read is as it was cached, or missing.
     pub(crate) async fn visible_queues(&self, principal: &Principal) -> Result<Vec<Arc<Queue>>, StoreError> {
-        self.directory.refresh().await?;
+        self.directory.refresh_readable().await?;
+        Ok(self.cached_queues(principal))
+    }
+
+    /// The cached queues that the principal can view, by ID.
+    pub(crate) fn cached_queues(&self, principal: &Principal) -> Vec<Arc<Queue>> {
         let mut queues = self.directory.queues();
         queues.retain(|queue| principal.can_view(&queue.settings.tenant));
-        Ok(queues)
+        queues
     }
 
     /// Reloads a queue that was written. Other processes find the change by its revision, and so does this one if the store

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
+use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{Event, EventOrder, Mode, Settings};
@@ -204,18 +205,35 @@ impl QueueForecast {
     }
 }
 
-/// The statistics of all wanted queues, by ID. A queue that was removed meanwhile is left out.
+/// The statistics of all wanted queues, by ID. A queue that was removed meanwhile is left out, and so is one that can't be
+/// read.
 pub(crate) async fn all_stats(
     sources: &StatsSources,
     wanted: impl Fn(&Settings) -> bool,
 ) -> Result<Vec<QueueStats>, StoreError> {
-    sources.directory.refresh().await?;
+    sources.directory.refresh_readable().await?;
     let mut queues = sources.directory.queues();
     queues.retain(|queue| wanted(&queue.settings));
-    let asked = queues.into_iter().map(|queue| async move { QueueStats::of(sources, &queue.settings).await });
-    let found: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
-    let there = found.into_iter().filter(|stats| !matches!(stats, Err(StoreError::UnknownQueue(_))));
-    there.collect()
+    let asked = queues.into_iter().map(|queue| async move {
+        let stats = QueueStats::of(sources, &queue.settings).await;
+        readable(&queue.settings.id, stats)
+    });
+    let found: Vec<Result<Option<QueueStats>, StoreError>> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+    found.into_iter().filter_map(Result::transpose).collect()
+}
+
+/// What was read of a queue among others; `None` if it was removed meanwhile or can't be read, so that it does not affect the
+/// others.
+pub(crate) fn readable<T>(queue: &QueueId, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(StoreError::UnknownQueue(_)) => Ok(None),
+        Err(StoreError::Corrupt(error)) => {
+            warn!(%queue, error, "this queue can't be read; it is left out");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Waiting visitors in each of the last minutes, for each of these queues.

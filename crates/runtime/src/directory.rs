@@ -38,6 +38,8 @@ pub struct Directory {
     store: Arc<dyn SettingsStore>,
     snapshot: ArcSwap<Snapshot>,
     read: AtomicBool,
+    /// What the last refresh returned, for callers that waited for it.
+    outcome: std::sync::Mutex<Result<(), StoreError>>,
     refresh_gate: RefreshGate,
     reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
 }
@@ -53,8 +55,10 @@ impl Directory {
     /// A directory that starts with these queues, such as those of a settings file, and finds others in the store.
     #[must_use]
     pub fn new(store: Arc<dyn SettingsStore>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
+        let unread = StoreError::Unavailable("the index of queues could not be read".to_owned());
         let directory = Self {
             store,
+            outcome: std::sync::Mutex::new(if queues.is_empty() { Err(unread) } else { Ok(()) }),
             snapshot: ArcSwap::default(),
             read: AtomicBool::new(!queues.is_empty()),
             refresh_gate: RefreshGate::default(),

@@ -29,6 +29,13 @@ test('an unknown rate is not a stalled line', () => {
   expect(alertFor(stats({ ...young, oldest_wait_seconds: 120 }))).toBe('stalled')
 })
 
+test('a line is not stalled between two long steps', () => {
+  const still = stats({ waiting: 5, admitted_per_minute: 0 })
+  expect(alertFor(still, 60)).toBe('stalled')
+  expect(alertFor(still, 61)).toBeUndefined()
+  expect(alertFor(still, null)).toBe('stalled')
+})
+
 test('queues are sorted by alert, then by waiting visitors', () => {
   const queues = [
     stats({ queue: 'calm' }),

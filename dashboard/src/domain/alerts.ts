@@ -6,6 +6,8 @@ import { admits } from './modes'
 export const LONG_WAIT = 30 * 60
 /** Wait in seconds after which a line without admissions counts as stalled. */
 const STALLED_AFTER = 2 * 60
+/** The shortest time of a rate in seconds: with longer steps it is 0 between two of them. */
+const RATE_SPAN = 60
 
 /** Alerts, the most urgent first. */
 export const ALERTS = ['recovering', 'stalled', 'no_quota', 'over_quota', 'paused', 'long_wait', 'full'] as const
@@ -22,13 +24,14 @@ export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
   full: 'plain',
 }
 
-/** The most urgent alert of a queue, if any. */
-export function alertFor(stats: QueueStats): Alert | undefined {
+/** The most urgent alert of a queue, if any. `every` is its time between steps of admissions in seconds, where it is known. */
+export function alertFor(stats: QueueStats, every?: number | null): Alert | undefined {
   const { waiting, active, quota, effective_mode: mode } = stats
   const isOpen = admits(mode)
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
-  if (isOpen && waiting > 0 && stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER) return 'stalled'
+  const isStalled = stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER
+  if (isOpen && waiting > 0 && isStalled && (every ?? 0) <= RATE_SPAN) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'
   if (stats.mode === 'paused' && waiting > 0) return 'paused'
   if (longestWait(stats) > LONG_WAIT) return 'long_wait'

@@ -32,8 +32,8 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
 /** Whether an event in this phase has a report: its lobby has opened. */
 export const hasReport = (phase: EventPhase) => phase !== 'upcoming' && phase !== 'suspended'
 
-/** The end of the draw phase in seconds since 1970: that of the event while the value of a beacon is missing. */
-function drawEndOf(event: QueueEvent): number {
+/** The end of the draw phase, when admissions begin, in seconds since 1970: that of the event while the value of a beacon is missing. */
+export function drawEndOf(event: QueueEvent): number {
   if (event.beacon && !event.beacon_value) return secondsOf(event.order === 'draw' ? event.ends_at : event.starts_at)
   return secondsOf(event.beacon_value?.received_at ?? event.beacon_removed_at ?? event.starts_at) + drawSecondsOf(event)
 }

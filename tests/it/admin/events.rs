@@ -207,10 +207,27 @@ async fn lobby_tickets_are_counted_and_removed_with_a_confirmation(backoffice: B
         let message = &asked.json()["confirmation"]["message"];
         assert_eq!((&message["code"], &message["params"]["tickets"]), (&json!("will_void_lobby_tickets"), &json!(3)));
     }
-    let reset = root.post("/queues/tour/reset", json!({})).await.json();
-    let message = &reset["confirmation"]["message"];
-    assert_eq!((&message["code"], &message["params"]["tickets"]), (&json!("will_reset_lobby"), &json!(3)));
-    assert_eq!(root.patch("/queues/tour", json!({ "mode": "paused" })).await.status, 200);
+    let lobby_of = async |method: Method, path: &str| {
+        let asked = backoffice.root().send(method, path, &[], None).await.json();
+        let message = &asked["confirmation"]["message"];
+        assert_eq!(message["code"], "both", "{asked}");
+        (message["params"]["first"]["code"].clone(), message["params"]["then"].clone())
+    };
+    for mode in ["scheduled", "paused"] {
+        assert_eq!(root.patch("/queues/tour", json!({ "mode": mode })).await.status, 200);
+        for (method, path, code) in
+            [(Method::POST, "/queues/tour/reset", "will_reset"), (Method::DELETE, "/queues/tour", "will_remove_queue")]
+        {
+            let (first, then) = lobby_of(method, path).await;
+            let expected = match mode {
+                "scheduled" => {
+                    json!({ "code": "will_void_lobby_tickets", "params": { "tickets": 3, "event": "sale" } })
+                }
+                _ => json!({ "code": "will_void_uncounted_tickets", "params": { "event": "sale" } }),
+            };
+            assert_eq!((first, then), (json!(code), expected));
+        }
+    }
     let asked = root.patch("/queues/tour", removed.clone()).await.json();
     assert_eq!(asked["confirmation"]["message"]["code"], "will_void_uncounted_tickets");
     assert_eq!(patch_confirmed(&mut root, removed).await.status, 200);

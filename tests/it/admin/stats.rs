@@ -1,5 +1,6 @@
 //! How it goes and how it went, in the API.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use vestibule_records::history::record_samples;
+use vestibule_tests::AdminUnderTest;
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
 
@@ -16,6 +18,33 @@ on_memory_and_redis! {
     forecast_answers_for_a_quota,
     history_is_available_as_json_and_csv,
     stats_stream_sends_changes,
+}
+
+#[tokio::test]
+async fn unreadable_queue_does_not_hide_others() {
+    let backoffice = Backoffice::redis().await;
+    backoffice.tenant("acme").await;
+    for id in ["blue-tour", "red-tour", "tour"] {
+        backoffice.queue(id, "acme", json!({ "quota": 0 })).await;
+    }
+    backoffice.join("tour", 1).await;
+    let waiting = backoffice.root().get("/queues/tour/sessions").await.json()["sessions"][0]["session"].clone();
+    let redis = backoffice.redis.as_ref().unwrap();
+    for key in ["vestibule:{blue-tour}:line", "vestibule:{red-tour}:settings"] {
+        redis.command(&["SET", key, "nonsense"]).await;
+    }
+    let another = AdminUnderTest::start(backoffice.store.clone(), Arc::clone(backoffice.admin.records())).await;
+    for mut root in [backoffice.root(), another.root().await] {
+        let stats = root.get("/stats").await;
+        assert_eq!(stats.status, 200, "{}", stats.text());
+        let queues =
+            stats.json()["queues"].as_array().unwrap().iter().map(|it| it["queue"].clone()).collect::<Vec<_>>();
+        assert_eq!(queues, ["tour"]);
+        let found = root.get(&format!("/sessions?code={}", waiting.as_str().unwrap())).await;
+        assert_eq!(found.json()["sessions"][0]["queue"], "tour", "{}", found.text());
+        assert_eq!(root.get("/queues").await.status, 200);
+        assert_eq!(root.patch("/queues/tour/controls", json!({ "quota": 1 })).await.status, 200);
+    }
 }
 
 async fn notice(backoffice: &Backoffice) {

@@ -15,6 +15,7 @@ use vestibule_core::settings::{Settings, differences};
 use vestibule_core::{QueueId, StoreError, fields};
 
 use crate::access::Principal;
+use crate::api::queues::events::with_lobbies;
 use crate::api::queues::service::{IfMatch, change, find_editable, find_visible};
 use crate::audit::{AuditEventBuilder, RESET};
 use crate::body::{Body, JsonBody, Segments, wrong};
@@ -224,11 +225,8 @@ pub(crate) async fn reset_queue(
     let before = find_editable(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&before.id).await?;
     let effect = || {
-        let will_reset = match stats.mode {
-            Mode::Lobby => Code::WillResetLobby.with("tickets", stats.lobby_tickets),
-            _ => Code::WillReset.into(),
-        };
-        will_reset.with("waiting", stats.waiting).with("active", stats.active)
+        let will_reset = Code::WillReset.with("waiting", stats.waiting).with("active", stats.active);
+        with_lobbies(will_reset, &before, &stats)
     };
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;

@@ -14,7 +14,7 @@ use vestibule_core::line::{
     ListedSession, LocatedSession, PAGE_MAX, PAGE_SKIP_MAX, PageStart, Removed, SessionList, SessionLocation,
 };
 use vestibule_core::settings::{FieldWording, Settings};
-use vestibule_core::{Message, Micros, QueueId, SessionId, VisitorCode, fields, support_code};
+use vestibule_core::{Message, Micros, QueueId, SessionId, StoreError, VisitorCode, fields, support_code};
 
 use crate::access::Principal;
 use crate::api::actions::no_draw_in_progress;
@@ -26,6 +26,7 @@ use crate::confirmation::confirmed;
 use crate::describe::describe;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::stats::readable;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
@@ -49,7 +50,7 @@ fn visitor_code(field: &str, text: &str) -> Result<VisitorCode, Problem> {
 }
 
 /// The sessions of a queue with this code. A short code has one, or none if its visitor does not wait.
-async fn sessions_of(admin: &Admin, queue: &QueueId, code: VisitorCode) -> Result<Vec<SessionId>, Problem> {
+async fn sessions_of(admin: &Admin, queue: &QueueId, code: VisitorCode) -> Result<Vec<SessionId>, StoreError> {
     let code = match code {
         VisitorCode::Session(session) => return Ok(vec![session]),
         VisitorCode::Short(code) => code,
@@ -249,29 +250,31 @@ pub(crate) async fn search_sessions(
     let queues = admin.visible_queues(&principal).await?;
     let admin = &admin;
     let searches = queues.into_iter().map(|queue| async move {
-        let mut found = Vec::new();
-        for session in sessions_of(admin, &queue.settings.id, code).await? {
-            let view = SessionView::find(admin, &queue.settings, session).await?;
-            found.extend(view.map(|session| FoundSession {
-                queue: queue.settings.id.to_string(),
-                queue_name: queue.settings.name.clone(),
-                tenant: queue.settings.tenant.to_string(),
-                session,
-            }));
-        }
-        Ok(found)
+        let found = found_in(admin, &queue.settings, code).await;
+        readable(&queue.settings.id, found)
     });
-    let found: Vec<Result<Vec<FoundSession>, Problem>> = stream::iter(searches).buffered(AT_ONCE).collect().await;
+    let found: Vec<Result<Option<Vec<FoundSession>>, StoreError>> =
+        stream::iter(searches).buffered(AT_ONCE).collect().await;
     let mut sessions = Vec::new();
     for found in found {
-        match found {
-            Ok(found) => sessions.extend(found),
-            // The queue was removed meanwhile.
-            Err(Problem::NotFound(Code::AQueue)) => {}
-            Err(problem) => return Err(problem),
-        }
+        sessions.extend(found?.into_iter().flatten());
     }
     Ok(Json(SearchResult { sessions }))
+}
+
+/// The sessions of a queue with this code.
+async fn found_in(admin: &Admin, settings: &Settings, code: VisitorCode) -> Result<Vec<FoundSession>, StoreError> {
+    let mut found = Vec::new();
+    for session in sessions_of(admin, &settings.id, code).await? {
+        let view = SessionView::find(admin, settings, session).await?;
+        found.extend(view.map(|session| FoundSession {
+            queue: settings.id.to_string(),
+            queue_name: settings.name.clone(),
+            tenant: settings.tenant.to_string(),
+            session,
+        }));
+    }
+    Ok(found)
 }
 
 /// Seconds with their fraction.
@@ -336,7 +339,7 @@ pub(crate) async fn find_session(
 
 impl SessionView {
     /// The session as it is now; `None` if it is absent.
-    async fn find(admin: &Admin, settings: &Settings, session: SessionId) -> Result<Option<Self>, Problem> {
+    async fn find(admin: &Admin, settings: &Settings, session: SessionId) -> Result<Option<Self>, StoreError> {
         let Some(found) = admin.store.find(&settings.id, session).await? else { return Ok(None) };
         let (state, position, arrival, admitted_at) = match found.state {
             SessionLocation::Waiting { arrival, position } => {

@@ -84,7 +84,7 @@ impl<'a> Sample<'a> {
 
 /// The name of the first queue that uses the theme.
 async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Problem> {
-    admin.directory.refresh().await?;
+    admin.directory.refresh_readable().await?;
     let queues = admin.directory.queues();
     let first = queues.iter().find(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
     Ok(first.map_or_else(|| "World tour".to_owned(), |queue| queue.settings.name.clone()))

@@ -1,8 +1,8 @@
 //! Refreshes the queue cache from the store's index. Changed queues are loaded concurrently.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -27,12 +27,31 @@ impl Directory {
     pub async fn refresh(&self) -> Result<(), StoreError> {
         match self.refresh_gate.begin_unless_begun().await {
             Some(refresh_now) => self.refresh_now(refresh_now).await,
-            None if self.index_loaded() => Ok(()),
-            None => Err(StoreError::Unavailable("the index of queues could not be read".to_owned())),
+            None => self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// The same for callers that can do without queues that can't be read: they are as they were cached, or missing.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Unavailable`] if the store did not answer.
+    pub async fn refresh_readable(&self) -> Result<(), StoreError> {
+        match self.refresh().await {
+            Err(error @ StoreError::Corrupt(_)) => {
+                warn!(%error, "not everything could be read; using what is cached");
+                Ok(())
+            }
+            outcome => outcome,
         }
     }
 
     pub(super) async fn refresh_now(&self, _under_way: Refresh) -> Result<(), StoreError> {
+        let outcome = self.compare_with_index().await;
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&outcome);
+        outcome
+    }
+
+    async fn compare_with_index(&self) -> Result<(), StoreError> {
         let index = self.store.queues().await?;
         let held = self.snapshot.load_full();
         let mut queues = held.queues.clone();

@@ -82,6 +82,7 @@ async fn a_corrupt_queue_is_not_treated_as_missing() {
     keeper.break_queue(1, true);
     keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
     assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached settings stay");
+    assert!(directory.refresh_readable().await.is_ok(), "the others were read");
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,6 +149,7 @@ async fn index_is_loaded_after_start_or_first_read() {
     assert!(directory.index_loaded());
     keeper.go_away(true);
     assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached index stays");
+    assert!(directory.refresh_readable().await.is_err(), "nothing was read");
 
     assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).index_loaded());
     let empty = Keeper::with_queues(0).await.directory();

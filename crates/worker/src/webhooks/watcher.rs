@@ -72,7 +72,7 @@ impl Watcher {
         if !records.set_ephemeral_if_absent(&claim, "", CLAIM_TTL).await? {
             return Ok(());
         }
-        self.queues.directory.refresh().await?;
+        self.queues.directory.refresh_readable().await?;
         let mut queues = self.queues.directory.queues();
         queues.retain(|queue| is_watched(&job_queues, &queue.settings));
         let compared = queues.into_iter().map(|queue| async move { self.compare_queue(&queue.settings).await });

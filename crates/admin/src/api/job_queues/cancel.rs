@@ -55,7 +55,8 @@ pub(crate) async fn cancel_job(
 pub(crate) struct DrainedJobs {
     /// Jobs that were canceled.
     canceled: u64,
-    /// Whether no job waits any more. `false`: there are more; repeat the request.
+    /// Whether no job waits any more. `false`: there are more, or the store stopped responding and more may
+    /// have been canceled; repeat the request.
     complete: bool,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct DrainedJobs {
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses((status = 200, description = "How many were canceled", body = DrainedJobs),
         (status = 428, description = "Confirmation required"),
-        (status = 504, description = "The store did not respond; some jobs may have been canceled")))]
+        (status = 504, description = "The store did not respond to the first part; some jobs may have been canceled")))]
 pub(crate) async fn drain_job_queue(
     State(admin): State<Admin>,
     principal: Principal,
@@ -81,16 +82,17 @@ pub(crate) async fn drain_job_queue(
     let effect = || Code::WillDrainJobQueue.with("job_queue", settings.id.as_str()).with("waiting", stats.waiting);
     confirmed(&admin, &principal, &headers, &format!("job_queue.drain {}", settings.id), effect).await?;
     let (started, mut done) = (Instant::now(), DrainedJobs { canceled: 0, complete: false });
-    let event = |canceled: u64| audit(&principal, "job_queue.drain", settings).with("canceled", canceled);
-    while !done.complete && started.elapsed() <= BATCHES_LIMIT {
+    let mut result = Ok(());
+    while result.is_ok() && !done.complete && started.elapsed() <= BATCHES_LIMIT {
         match job_queues.backend().drain(settings).await {
             Ok(batch) => {
                 done.canceled += batch.canceled;
                 done.complete = !batch.has_more;
             }
-            Err(error) => return Err(event(done.canceled).failed(&admin, Problem::of_job_write(&error)).await),
+            Err(error) => result = Err(Problem::of_job_write(&error)),
         }
     }
-    event(done.canceled).log(&admin).await;
+    let event = audit(&principal, "job_queue.drain", settings).with("canceled", done.canceled);
+    event.concluded_after(&admin, done.canceled, result).await?;
     Ok(Json(done))
 }

@@ -171,7 +171,8 @@ describe!(request Replay);
 pub(crate) struct Replayed {
     /// Jobs that were put back.
     replayed: u64,
-    /// Whether all wanted jobs were considered. `false`: there are more; repeat the request.
+    /// Whether all wanted jobs were considered. `false`: there are more, or the store stopped responding and more may
+    /// have been put back; repeat the request.
     complete: bool,
 }
 
@@ -184,7 +185,7 @@ pub(crate) struct Replayed {
     responses((status = 200, description = "How many were put back", body = Replayed),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`not_replayable`: the jobs are held orders"),
-        (status = 504, description = "The store did not respond; some may have been put back")))]
+        (status = 504, description = "The store did not respond to the first part; some may have been put back")))]
 pub(crate) async fn replay_dead_letters(
     State(admin): State<Admin>,
     principal: Principal,
@@ -213,10 +214,8 @@ pub(crate) async fn replay_dead_letters(
         job_queues.wake(&settings.id).notify_one();
     }
     let event = audit(&principal, "job_queue.replay", settings).with("replayed", done.replayed);
-    if let Err(problem) = result {
-        return Err(event.failed(&admin, problem).await);
-    }
-    event.log(&admin).await;
+    done.complete &= result.is_ok();
+    event.concluded_after(&admin, done.replayed, result).await?;
     Ok(Json(done))
 }
 

@@ -222,6 +222,16 @@ pub(crate) fn consequence(before: &Settings, stats: &Stats, change: &LobbyChange
     }
 }
 
+/// What a reset or the removal of the queue does: to visitors, which is the first message, and to each lobby.
+pub(crate) fn with_lobbies(first: Message, settings: &Settings, stats: &Stats) -> Message {
+    let lobbies = affected_lobbies(&settings.line, None, stats.now);
+    let lobbies = lobbies.iter().filter_map(|change| consequence(settings, stats, change));
+    match joined(lobbies) {
+        Some(lobbies) => Code::Both.with("first", first).with("then", lobbies),
+        None => first,
+    }
+}
+
 /// Several consequences as one message; `None` without any.
 pub(crate) fn joined(consequences: impl IntoIterator<Item = Message>) -> Option<Message> {
     consequences.into_iter().reduce(|first, then| Code::Both.with("first", first).with("then", then))

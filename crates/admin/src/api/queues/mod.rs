@@ -291,7 +291,8 @@ pub(crate) async fn remove_queue(
     let stats = admin.store.stats(&settings.id).await?;
     let effect = || {
         let queue = Code::WillRemoveQueue.with("queue", settings.id.as_str());
-        queue.with("waiting", stats.waiting).with("active", stats.active)
+        let will_remove = queue.with("waiting", stats.waiting).with("active", stats.active);
+        events::with_lobbies(will_remove, &settings, &stats)
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;

@@ -72,7 +72,7 @@ impl IfMatch {
 
 /// Rejects a queue that conflicts with another one.
 pub(crate) async fn consistent(admin: &Admin, principal: &Principal, candidate: &Settings) -> Result<(), Problem> {
-    admin.directory.refresh().await?;
+    admin.directory.refresh_readable().await?;
     let all = admin.directory.queues();
     let knows = |other: &Settings| principal.can_view(&other.tenant);
     let found = routing_conflicts(candidate, all.iter().map(|queue| &queue.settings), principal.is_superuser(), knows);

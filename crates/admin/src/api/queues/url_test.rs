@@ -176,7 +176,7 @@ pub(crate) async fn test_url(
     principal: Principal,
     Body(mut test): Body<UrlTest>,
 ) -> Result<Json<UrlTestResult>, Problem> {
-    admin.directory.refresh().await?;
+    admin.directory.refresh_readable().await?;
     let mut queues = admin.directory.of_host(&test.url.host).await;
     if let (Some(id), Some(rules)) = (&test.queue, test.rules.take()) {
         Problem::unless_valid(untrusted_headers(&rules, &admin.trusted_headers))?;

@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 
 import type { InvitationBatch, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
@@ -77,6 +77,21 @@ test('a new batch gets the next number', async () => {
   await submit()
   const added = { number: 8, id: 'press', head_start: 60, count: 20, revoked: false, until: '2027-03-05T11:00:00Z' }
   expect(changes(requests)).toEqual([{ invitations: [FANS, added] }])
+})
+
+test('a time that is half typed is rejected, not left out', async () => {
+  const requests = await invitations()
+  await press('Add batch')
+  await type('ID', 'press')
+  await type('Codes', '20')
+  const until = document.getElementById(getElement<HTMLLabelElement>('[role="dialog"] label', 'Valid until').htmlFor) as HTMLInputElement
+  const typed = vi.spyOn(until, 'validity', 'get').mockReturnValue({ ...until.validity, badInput: true })
+  await submit()
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"] .error').textContent).toBe('Enter a date and a time.')
+  typed.mockRestore()
+  await submit()
+  expect(changes(requests)).toMatchObject([{ invitations: [FANS, { id: 'press' }] }])
 })
 
 test('a new batch gets another number after one was removed', async () => {

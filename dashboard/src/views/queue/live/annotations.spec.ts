@@ -61,6 +61,14 @@ test('phases of events that are not suspended are marked', () => {
   expect(marks.at(-1)!.text).toBe('World tour: Ending')
 })
 
+test('a draw with a beacon runs from the time of its value on', () => {
+  const event: QueueEvent = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'draw', beacon: 'drand-quicknet', suspended: false }
+  const marks = (changed: Partial<QueueEvent>) => phasesOf([{ ...event, ...changed }], 'World tour').map(({ id, at }) => [id, new Date(at * 1000).toISOString()])
+  const beacon_value = { randomness: '00', received_at: '2027-03-04T10:05:00Z', round: 1, signature: '00' }
+  expect(marks({ beacon_value })).toContainEqual(['sale running', '2027-03-04T10:05:45.000Z'])
+  expect(marks({}).map(([id]) => id), 'nobody is admitted without the value').toEqual(['sale lobby', 'sale draw', 'sale ending'])
+})
+
 test('changes are read on where a page of the log has found few', async () => {
   const requests = mockApi({
     'GET /api/v1/audit': ({ line }) => (line.includes('before=') || line.includes('settings.') ? { events: [entry(5, {})], next: null } : { events: [], next: '9-0' }),
@@ -71,7 +79,7 @@ test('changes are read on where a page of the log has found few', async () => {
 
 test('annotations are translated and mark unknown outcomes', () => {
   locale.value = 'de'
-  expect(annotationsOf([entry(1, { changes: [quota], outcome: 'unknown' })])[0]?.text).toMatch(/^otto: Quote 100 → 150 \(Ausgang unbekannt/)
+  expect(annotationsOf([entry(1, { changes: [quota], outcome: 'unknown' })])[0]?.text).toMatch(/^otto: Quote 100 → 150 \(Ergebnis unbekannt/)
 })
 
 test('changes in the range are listed below the chart', async () => {

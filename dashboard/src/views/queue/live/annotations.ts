@@ -1,6 +1,5 @@
 import { flattenChanges } from '@/domain/changes'
-import { drawSecondsOf } from '@/domain/draws'
-import { lobbyOf, secondsOf } from '@/domain/events'
+import { drawEndOf, lobbyOf, secondsOf } from '@/domain/events'
 import { count, NONE, t, te } from '@/i18n'
 import { fieldName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
@@ -41,13 +40,13 @@ async function readPages(queue: string, action: string, from: number): Promise<A
   return found
 }
 
-/** The phases of events as annotations, oldest first. Suspended events have none. */
+/** The phases of events as annotations, oldest first. Suspended events have none, and a draw without the value of its beacon does not run. */
 export function phasesOf(events: readonly QueueEvent[], queueName: string): Annotation[] {
   const phases = events.filter(({ suspended }) => !suspended).flatMap((event) =>
     ([
       ['lobby', lobbyOf(event)],
       ...(event.order === 'draw' ? [['draw', secondsOf(event.starts_at)] as const] : []),
-      ['running', secondsOf(event.starts_at) + drawSecondsOf(event)],
+      ...(drawEndOf(event) < secondsOf(event.ends_at) ? [['running', drawEndOf(event)] as const] : []),
       ['ending', secondsOf(event.ends_at)],
     ] as const).map(([phase, at]) =>
       ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${t(`events.phases.${phase}`)}` })))

@@ -297,7 +297,7 @@ async fn unused_queue_with_lobby_tickets_stays() {
     let document = json!({
         "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "mode": "scheduled",
         "events": [{
-            "id": "sale", "lobby_at": "2027-03-04T09:00:00Z", "starts_at": starts_at, "ends_at": "2027-03-04T12:00:00Z",
+            "id": "sale", "lobby_at": "2027-03-04T09:00:00Z", "starts_at": starts_at.to_string(), "ends_at": "2027-03-04T12:00:00Z",
             "order": "draw", "key": "s1", "salt": "a",
         }],
     });

@@ -56,8 +56,13 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) worker: WorkerOptions,
 
-    /// Theme storage, with a subfolder for each theme: a folder, or s3://bucket/prefix
-    #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]
+    /// Theme storage
+    #[arg(
+        long,
+        env = "VESTIBULE_THEMES",
+        value_name = "PLACE",
+        help = "Theme storage, with a subfolder for each theme: a folder, or s3://bucket/prefix"
+    )]
     pub(crate) themes: Option<String>,
 
     /// Seconds between checks for changed themes (1 to 3600) [default: 1 for a folder, 10 for a bucket]
@@ -118,8 +123,13 @@ pub(crate) struct ServeOptions {
     )]
     pub(crate) trusted_headers: TrustedHeaders,
 
-    /// Lists of networks, a folder or s3://bucket/prefix: files of one network a line, named by the file
-    #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
+    /// Lists of networks
+    #[arg(
+        long,
+        env = "VESTIBULE_NETWORKS",
+        value_name = "PLACE",
+        help = "Lists of networks, a folder or s3://bucket/prefix: files of one network a line, named by the file"
+    )]
     pub(crate) networks: Option<String>,
 
     /// Number of trusted proxies in front of --admin-listen

@@ -1007,7 +1007,7 @@ export interface paths {
         /**
          * End a session
          * @description Invalidates its ticket. Its slot becomes free when the last credential of the session has expired: after `recheck_after`, with
-         *     the handover `redirect` up to a minute later. A visitor who is in the lobby of an event does not take part in its draw. Needs a
+         *     the handover `redirect` up to a minute later. A visitor in the lobby of an event does not take part in its draw. Needs a
          *     confirmation.
          */
         post: operations["end_session"];

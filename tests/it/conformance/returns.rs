@@ -247,7 +247,7 @@ pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Sto
 pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(6).await;
-    fixture.visit(&mut guests[0]).await;
+    fixture.visit_all(&mut guests[..3]).await;
     let expired = guests[0].clone();
     fixture.advance_seconds(95);
     fixture.visit_all(&mut guests).await;

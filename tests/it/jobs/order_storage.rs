@@ -9,7 +9,7 @@ use vestibule_tests::{Origin, Program, Redis, TcpProxy, TestResponse, Visitor, w
 use super::held_orders::{HOST, form, location, serve};
 
 /// A job whose lease was lost with its answer starts again after 30 s.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A gate with its worker in front of a site. The jobs are in a Redis behind a proxy.
 struct Shop {

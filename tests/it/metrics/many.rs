@@ -119,7 +119,7 @@ async fn a_thousand_queues_fit_into_a_function_response() {
     // In base64, with the rest of the answer around it.
     assert!(zipped.len() * 4 / 3 + 1000 < MAX_RESPONSE, "{} bytes", zipped.len());
     let (plain, zipped) = (plain.len() as f64 / QUEUES as f64, zipped.len() as f64 / QUEUES as f64);
-    for (measured, documented) in [(plain, 6500.0), (zipped, 200.0)] {
+    for (measured, documented) in [(plain, 6500.0), (zipped, 220.0)] {
         assert!(
             (measured / documented - 1.0_f64).abs() < 0.1,
             "{measured} bytes a queue, {documented} in docs/metrics.md"

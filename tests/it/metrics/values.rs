@@ -63,6 +63,7 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
         one("waiting", stats.waiting as f64),
         one("active", stats.active as f64),
         one("quota", stats.rules.quota as f64),
+        one("reserved", stats.reserved as f64),
         one("oldest_wait_seconds", stats.oldest_arrival.map_or(0.0, |arrival| seconds(stats.now.since(arrival)))),
         one("admissions_per_second", seen.admissions / seen.seconds.max(1.0)),
         one("pre_ticket_required", f64::from(u8::from(stats.requires_pre_ticket()))),

@@ -403,7 +403,7 @@ impl PreviousState {
 /// End a session
 ///
 /// Invalidates its ticket. Its slot becomes free when the last credential of the session has expired: after `recheck_after`, with
-/// the handover `redirect` up to a minute later. A visitor who is in the lobby of an event does not take part in its draw. Needs a
+/// the handover `redirect` up to a minute later. A visitor in the lobby of an event does not take part in its draw. Needs a
 /// confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/end", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"),

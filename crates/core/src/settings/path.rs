@@ -72,16 +72,9 @@ fn decode_wide(path: &str) -> String {
     while let Some(at) = rest.find('%') {
         decoded.push_str(&rest[..at]);
         rest = &rest[at..];
-        match wide_character(rest) {
-            Some(character) => {
-                decoded.push(character);
-                rest = &rest[WIDE_ESCAPE..];
-            }
-            None => {
-                decoded.push('%');
-                rest = &rest[1..];
-            }
-        }
+        let escaped = wide_character(rest);
+        decoded.push(escaped.unwrap_or('%'));
+        rest = &rest[escaped.map_or(1, |_| WIDE_ESCAPE)..];
     }
     decoded + rest
 }

@@ -245,22 +245,23 @@ pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Sto
 }
 
 pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
+    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 20, "claim_ttl": 10, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(6).await;
-    fixture.visit_all(&mut guests[..3]).await;
-    let expired = guests[0].clone();
-    fixture.advance_seconds(95);
     fixture.visit_all(&mut guests).await;
+    let expired = guests[0].clone();
+    for _ in 0..4 {
+        fixture.advance_seconds(5);
+        fixture.visit_all(&mut guests).await;
+    }
     let recent = guests[1].clone();
+    fixture.advance_seconds(5);
     fixture.lose(PutMode::Restore).await;
-    fixture.advance_seconds(10);
     fixture.visit_all(&mut guests[3..]).await;
-    let before = fixture.stats().await.reserved;
-    assert_eq!(before, 3);
+    assert_eq!(fixture.stats().await.reserved, 3);
     assert_eq!(fixture.leave(&expired).await, Removed::Absent);
-    assert_eq!(fixture.stats().await.reserved, before, "this ticket could not restore its session");
+    assert_eq!(fixture.stats().await.reserved, 3, "this ticket could not restore its session");
     assert_eq!(fixture.leave(&recent).await, Removed::Absent);
-    assert_eq!(fixture.stats().await.reserved, before - 1);
+    assert_eq!(fixture.stats().await.reserved, 2);
 }
 
 pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &StoreFixture) {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn schedule_that_is_added_again_begins_anew() {
+    async fn schedule_that_is_added_again_runs_no_earlier_occurrence() {
         let hourly = schedules("@hourly");
         let fixture = Fixture::new(hourly.clone()).await;
         fixture.process().enqueue_due().await.unwrap();

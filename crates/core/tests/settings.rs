@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use vestibule_core::NetworkClass;
 use vestibule_core::fields::joined;
 use vestibule_core::settings::{
-    Mode, OnFailure, RequestAttributes, Route, RuleAction, Settings, TrustedHeaders, class_of, decide, hold_of,
+    Mode, OnFailure, RequestAttributes, Route, Rule, RuleAction, Settings, TrustedHeaders, class_of, decide, hold_of,
     parse_settings_document, untrusted_headers,
 };
 
@@ -339,6 +339,27 @@ fn orders_are_held_by_the_rule_that_decides() {
     stored["rules"][1]["job_queue"] = json!(null);
     let actions: Vec<_> = Settings::from_stored(&stored).unwrap().rules.iter().map(|rule| rule.action).collect();
     assert_eq!(actions[1], RuleAction::Queue, "more requests go through the queue");
+}
+
+/// A path of more than 4 KiB, or with too many readings, may be one that another queue takes or that holds an order.
+#[test]
+fn ambiguous_paths_are_rejected_where_they_matter() {
+    let rules = |value: Value| {
+        let mut queue = with("rules", value);
+        queue["handover"]["kind"] = json!("proxy");
+        Settings::from_value(&queue).unwrap().rules
+    };
+    let tour = rules(json!([{ "action": "queue", "path": "/tour/**" }]));
+    let shop = rules(json!([{ "action": "queue", "path": "/checkout/**" }]));
+    let held = rules(json!([{ "action": "hold", "path": "/checkout", "method": "POST", "job_queue": "orders.fifo" }]));
+    let long = format!("{}/checkout/pay", "/.".repeat(2_100));
+    for path in [long, format!("/%{}2e/checkout", "25".repeat(100))] {
+        let route = |queues: &[&[Rule]]| with_facts(&path, &[], |facts| decide(queues, facts).route);
+        assert_eq!(route(&[&tour, &shop]), Route::Reject, "{path}");
+        assert_eq!(route(&[&held]), Route::Reject, "{path}");
+        assert_eq!(route(&[&tour]), Route::Queue, "{path}: it does not depend on the path");
+        assert_eq!(route(&[&[], &shop]), Route::Queue, "{path}: neither does a queue without rules");
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

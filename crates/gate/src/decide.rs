@@ -53,6 +53,7 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
     match ruling.route {
         Route::Queue => Ok(QueueMatch::Queued(queue)),
         Route::Bypass => Ok(QueueMatch::Bypassed(queue)),
+        Route::Reject => Err(GateError::AmbiguousPath),
     }
 }
 

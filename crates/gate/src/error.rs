@@ -18,6 +18,9 @@ pub(crate) enum GateError {
     /// The host of the request is missing or invalid.
     #[error("Missing or invalid Host header.")]
     InvalidHost,
+    /// The path has too many readings, and rules decide by the path.
+    #[error("The path of this URL is too long, or it can be interpreted in too many ways. Use a simpler path.")]
+    AmbiguousPath,
     /// The query is invalid.
     #[error("Invalid query. Give each parameter once, with a valid value.")]
     InvalidQuery,
@@ -170,6 +173,7 @@ impl GateError {
             Self::UnknownHost => (StatusCode::NOT_FOUND, "unknown_host", None),
             Self::UnknownQueue => (StatusCode::NOT_FOUND, "unknown_queue", Some("queue")),
             Self::InvalidHost => (StatusCode::BAD_REQUEST, "invalid_host", Some("host")),
+            Self::AmbiguousPath => (StatusCode::BAD_REQUEST, "ambiguous_path", None),
             Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query", None),
             Self::ConflictingHeaders(headers) => (StatusCode::BAD_REQUEST, "conflicting_headers", Some(headers)),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),

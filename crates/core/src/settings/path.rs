@@ -25,7 +25,7 @@ pub struct PathReadings {
     /// The normalized paths that rules are matched against: lower case, without empty segments and
     /// trailing slash. The first one is the path as sent; none if it is too long.
     pub paths: Vec<String>,
-    /// Whether the list is complete. No legitimate client sends a path of more than 4 KiB, or one with more than 64 readings
+    /// Whether the list is complete. Hardly any legitimate client sends a path of more than 4 KiB, or one with more than 64 readings
     /// or 16 KiB of them.
     pub is_complete: bool,
 }

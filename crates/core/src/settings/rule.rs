@@ -81,6 +81,8 @@ pub enum Route {
     Queue,
     /// Past the queue.
     Bypass,
+    /// Nowhere: its path may mean a part of the site for which other rules decide.
+    Reject,
 }
 
 impl RuleAction {
@@ -434,20 +436,30 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
     };
     let mut rulings: Vec<Ruling> = readings.paths.into_iter().map(rule_on).collect();
     if !readings.is_complete {
-        let queue = (!queues.is_empty()).then_some(0);
-        rulings.push(Ruling { path: facts.path.to_owned(), route: Route::Queue, queue });
+        let (route, queue) = ruling_without_path(queues);
+        rulings.push(Ruling { path: facts.path.to_owned(), route, queue });
     }
     rulings
 }
 
+/// The decision for a path of which not all readings are known: the only queue of the host takes it, unless that depends on its path, too.
+fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
+    let holds = |rules: &[Rule]| rules.iter().any(|rule| rule.action == RuleAction::Hold);
+    match queues {
+        [rules] if !holds(rules) => (Route::Queue, Some(0)),
+        _ => (Route::Reject, None),
+    }
+}
+
 /// The ruling that applies: a request bypasses the queues only if it does so in every reading of
-/// its path, since an origin may use any of them.
+/// its path, since an origin may use any of them. It is rejected if not all readings are known and they matter.
 ///
 /// # Panics
 /// If `rulings` is empty.
 #[must_use]
 pub fn decisive(rulings: &[Ruling]) -> &Ruling {
-    rulings.iter().find(|ruling| ruling.route == Route::Queue).unwrap_or(&rulings[0])
+    let first = |route: Route| rulings.iter().find(|ruling| ruling.route == route);
+    first(Route::Reject).or_else(|| first(Route::Queue)).unwrap_or(&rulings[0])
 }
 
 /// The decision for a request: the [`decisive`] one of its [`rulings`].

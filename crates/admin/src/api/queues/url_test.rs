@@ -115,6 +115,8 @@ pub(crate) enum Outcome {
     Bypass,
     /// No queue of the host matches.
     Pass,
+    /// The path is too long or can be interpreted in too many ways: the gate answers 400.
+    Rejected,
     /// No queue is configured for the host: the gate answers 404.
     UnknownHost,
 }
@@ -226,19 +228,23 @@ fn met(
         (Route::Queue, _) => Outcome::Queue,
         (Route::Bypass, Some(_)) => Outcome::Bypass,
         (Route::Bypass, None) => Outcome::Pass,
+        (Route::Reject, _) => Outcome::Rejected,
     };
     let readings = rulings.iter().map(|ruling| Reading { path: ruling.path.clone(), outcome: outcome(ruling) });
     let decisive = decisive(&rulings);
     let can_view = |queue: &Queue| principal.can_view(&queue.settings.tenant);
     let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| can_view(queue));
-    let evaluated =
-        queues.iter().take(decisive.queue.map_or(queues.len(), |index| index + 1)).enumerate().map(|(index, queue)| {
-            if !can_view(queue) {
-                return EvaluatedQueue::new(None, None, None, FieldWording::ForeignQueue.into());
-            }
-            let takes = decisive.route == Route::Queue && decisive.queue == Some(index);
-            ask(&queue.settings, &facts, &request.url.host, &decisive.path, takes)
-        });
+    let evaluated_count = match (decisive.route, decisive.queue) {
+        (Route::Reject, _) => 0,
+        (_, deciding) => deciding.map_or(queues.len(), |index| index + 1),
+    };
+    let evaluated = queues.iter().take(evaluated_count).enumerate().map(|(index, queue)| {
+        if !can_view(queue) {
+            return EvaluatedQueue::new(None, None, None, FieldWording::ForeignQueue.into());
+        }
+        let takes = decisive.route == Route::Queue && decisive.queue == Some(index);
+        ask(&queue.settings, &facts, &request.url.host, &decisive.path, takes)
+    });
     UrlTestResult {
         host: request.url.host.clone(),
         path: decisive.path.clone(),
@@ -261,7 +267,7 @@ fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &st
         (Some(Route::Queue), None) => Code::UnmatchedQueued.into(),
         _ if takes => Code::TooManyReadings.into(),
         (Some(Route::Bypass), Some(rule)) => Code::RuleBypassed.with("rule", rule + 1),
-        (Some(Route::Bypass), None) | (None, _) => Code::NoRuleMatched.into(),
+        (Some(Route::Bypass), None) | (Some(Route::Reject) | None, _) => Code::NoRuleMatched.into(),
     };
     let host = settings.hosts.iter().find(|pattern| pattern.matches(host)).map(ToString::to_string);
     EvaluatedQueue {

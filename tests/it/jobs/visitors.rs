@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{SinkExt as _, StreamExt as _};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Request, StatusCode};
@@ -292,6 +292,22 @@ async fn completion_and_progress_reach_websocket() {
     assert_eq!(last, ["completed", "completed"], "the stream ends with the job");
     let other = site.visitor().await.web_socket(&events).await.unwrap_err();
     assert_eq!(code(&other), (404, "unknown_job".to_owned()));
+}
+
+#[tokio::test]
+async fn web_socket_of_a_client_that_keeps_sending_misses_no_event() {
+    let site = Site::open(10).await;
+    let mut visitor = site.visitor().await;
+    let accepted = visitor.request(job("mails", "text/plain"), "hello").await;
+    let events = format!("{}/events", accepted.header("location").unwrap());
+    let (mut sender, mut receiver) = visitor.web_socket(&events).await.unwrap().split();
+    let sending = tokio::spawn(async move { while sender.send(Message::text("hello?")).await.is_ok() {} });
+    let mut last = serde_json::Value::Null;
+    while let Ok(Some(Ok(Message::Text(text)))) = timeout(LIMIT, receiver.next()).await {
+        last = serde_json::from_str::<serde_json::Value>(&text).unwrap()["data"]["state"].clone();
+    }
+    assert_eq!(last, "completed");
+    sending.abort();
 }
 
 #[tokio::test]

@@ -165,12 +165,17 @@ impl JobStream {
     /// Sends the events over a WebSocket, until they end or the client goes.
     async fn send_to(mut self, mut socket: WebSocket) {
         loop {
-            let events = tokio::select! {
-                events = self.next() => events,
-                message = socket.recv() => match message {
-                    Some(Ok(_)) => continue,
-                    Some(Err(_)) | None => return,
-                },
+            let next = self.next();
+            tokio::pin!(next);
+            // What the client sends does not interrupt the search for the next events, which could miss one.
+            let events = loop {
+                tokio::select! {
+                    events = &mut next => break events,
+                    message = socket.recv() => match message {
+                        Some(Ok(_)) => {}
+                        Some(Err(_)) | None => return,
+                    },
+                }
             };
             let messages = match events {
                 None => vec![Message::Close(None)],

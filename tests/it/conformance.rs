@@ -153,6 +153,7 @@ suite! {
         rule_07_quiet_queue_is_not_an_interruption,
         rule_07_clock_stepping_back_blocks_no_visitor,
         rule_07_newer_settings_replace_restored_ones,
+        rule_07_restored_settings_replace_no_created_ones,
         rule_07_settings_of_a_removed_queue_replace_no_new_ones,
         rule_07_higher_ticket_epoch_replaces_a_restored_epoch,
         rule_07_unconfirmed_ticket_is_valid_for_claim_ttl,

@@ -9,7 +9,9 @@ use arc_swap::ArcSwap;
 use tracing::{info, warn};
 use vestibule_core::QueueId;
 use vestibule_core::line::Stats;
-use vestibule_core::settings::{Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted};
+use vestibule_core::settings::{
+    Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted, affected_lobbies,
+};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
 
 use self::queue::queue_of;
@@ -189,6 +191,10 @@ impl Directory {
                     warn!(queue = %id, waiting, active, lobby_tickets, "the settings no longer name this queue; it stays, as it has sessions");
                     left.push(id.clone());
                 }
+                Ok(stats) if self.has_uncounted_lobby(id, &stats).await? => {
+                    warn!(queue = %id, "the settings no longer name this queue; it stays, as visitors may have lobby tickets");
+                    left.push(id.clone());
+                }
                 Ok(_) | Err(StoreError::UnknownQueue(_)) => {
                     self.store.remove_queue(id).await?;
                     info!(queue = %id, "removed, as the settings no longer name it");
@@ -205,6 +211,14 @@ impl Directory {
         queues.retain(|id, _| !ids.contains(id) || left.contains(id));
         self.replace_snapshot(queues.into_values().collect());
         Ok(left)
+    }
+
+    /// Whether visitors may have lobby tickets of an event that the queue does not follow now, as in another mode. The statistics count
+    /// those of the event that it follows.
+    async fn has_uncounted_lobby(&self, id: &QueueId, stats: &Stats) -> Result<bool, StoreError> {
+        let Some(Settings { line, .. }) = self.store.settings(id).await? else { return Ok(false) };
+        let followed = line.phase(stats.now, stats.waiting > 0).and_then(|phase| phase.event);
+        Ok(affected_lobbies(&line, None, stats.now).iter().any(|lobby| Some(lobby.event) != followed))
     }
 
     /// Reloads a queue whose revision in the store differs from the cached one. Concurrent calls share one reload.

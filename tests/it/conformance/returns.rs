@@ -470,6 +470,18 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
     );
 }
 
+pub(super) async fn rule_07_restored_settings_replace_no_created_ones(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let created = fixture.settings().await;
+    fixture.change(|settings| settings.line.quota = 9).await;
+    let held = fixture.settings().await;
+    bench.lose(&fixture.queue);
+    let put = async |settings, mode| fixture.store().put_settings(settings, mode).await.unwrap();
+    assert_eq!(put(&created, PutMode::Always).await, PutOutcome::Stored(1), "a settings file, for example");
+    assert_eq!(put(&held, PutMode::Restore).await, PutOutcome::Conflict(1));
+    assert_eq!(fixture.settings().await.line.quota, 1);
+}
+
 pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(bench: &StoreFixture) {
     let fixture = bench.open(json!({ "quota": 1 })).await;
     let new = fixture.settings().await;

@@ -19,6 +19,8 @@ pub struct LineSnapshot {
     #[serde(default)]
     provisional: bool,
     #[serde(default)]
+    restored: bool,
+    #[serde(default)]
     continuity: Continuity,
     #[serde(default)]
     recovery: Recovery,
@@ -60,6 +62,7 @@ impl LineSnapshot {
     pub fn into_line(self) -> Line {
         let mut line = Line::new(self.rules, self.state_since, false);
         line.provisional = self.provisional;
+        line.restored = self.restored;
         line.continuity = self.continuity;
         line.recovery = self.recovery;
         line.last_arrival = self.last_arrival;
@@ -98,6 +101,7 @@ impl Line {
             rules: self.rules.clone(),
             state_since: self.state_since,
             provisional: self.provisional,
+            restored: self.restored,
             continuity: self.continuity,
             recovery: self.recovery,
             last_arrival: self.last_arrival,

@@ -30,6 +30,8 @@ pub struct Line {
     /// Whether the rules have not been changed since the state began; another process may hold
     /// newer ones.
     pub(super) provisional: bool,
+    /// Whether the rules are those that a process held when the state was lost.
+    pub(super) restored: bool,
     pub(super) continuity: Continuity,
     pub(super) recovery: Recovery,
     pub(super) last_arrival: Micros,
@@ -78,6 +80,7 @@ impl Line {
             rules,
             state_since: now,
             provisional: true,
+            restored: lost,
             continuity: Continuity { used_at: now, ..Continuity::default() },
             recovery: if lost { Recovery { since: now, ..Recovery::default() } } else { Recovery::default() },
             last_arrival: Micros(0),
@@ -115,12 +118,13 @@ impl Line {
     /// Settings that a process holds of a removed queue do not replace those of a new one.
     pub const fn confirm_rules(&mut self) {
         self.provisional = false;
+        self.restored = false;
     }
 
     /// Applies other rules immediately, without eviction. Another epoch starts a new line (rule
     /// 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
-        self.provisional = false;
+        self.confirm_rules();
         if rules.epoch == self.rules.epoch {
             // Units earned until now were earned at the old rate.
             if let Some(rate) = self.rules.rate() {
@@ -139,17 +143,17 @@ impl Line {
         }
     }
 
-    /// Applies rules that a process held before the state was lost. They replace other provisional
-    /// rules if their epoch is higher, or their revision is higher in the same epoch. Returns
+    /// Applies rules that a process held before the state was lost. They replace rules that another
+    /// process restored if their epoch is higher, or their revision is higher in the same epoch. Returns
     /// whether they are in force.
     pub fn restore_rules(&mut self, rules: LineRules, now: Micros) -> bool {
         let is_newer = (rules.epoch, rules.revision) > (self.rules.epoch, self.rules.revision);
-        if !self.provisional || !is_newer {
+        if !self.restored || !is_newer {
             return false;
         }
         if rules.epoch == self.rules.epoch {
             self.change_rules(rules, now);
-            self.provisional = true;
+            (self.provisional, self.restored) = (true, true);
         } else {
             *self = Self::new(rules, now, true);
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{advance, sleep};
 use vestibule_core::line::{Visit, VisitKind};
+use vestibule_core::settings::Mode;
 use vestibule_core::store::{PutMode, SettingsStore as _, StoreError, VisitStore as _};
 use vestibule_core::{MICROS_PER_SECOND, ManualClock, Micros, SessionId, Timestamp};
 use vestibule_store_memory::MemoryStore;
@@ -310,6 +311,11 @@ async fn unused_queue_with_lobby_tickets_stays() {
     let ids = [id.clone()];
     assert_eq!(directory.remove_unused(&*store, &ids).await.unwrap(), ids);
     assert!(directory.queue(&id).is_some());
+    // In another mode lobby tickets stay valid, and the statistics do not count them.
+    let mut paused = store.settings(&id).await.unwrap().unwrap();
+    paused.line.mode = Mode::Paused;
+    store.put_settings(&paused, PutMode::Always).await.unwrap();
+    assert_eq!(directory.remove_unused(&*store, &ids).await.unwrap(), ids);
     clock.advance(86_400 * MICROS_PER_SECOND);
     assert!(directory.remove_unused(&*store, &ids).await.unwrap().is_empty(), "the event is over");
 }

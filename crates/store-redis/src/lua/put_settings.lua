@@ -43,12 +43,12 @@ if not rules then
   return { DONE, CREATED, rules.revision }
 end
 
-local before, pace_before, mode_before, provisional = rules, pace, effective_mode(), false
+local before, pace_before, mode_before, restored = rules, pace, effective_mode(), 0
 if mode == RESTORE then
   -- Newer settings replace those that another process restored.
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
-  if not newer or call('HGET', STATE, 'provisional') ~= '1' then return { DONE, CONFLICT, before.revision } end
-  provisional = true
+  if not newer or call('HGET', STATE, 'restored') ~= '1' then return { DONE, CONFLICT, before.revision } end
+  restored = 1
 elseif mode == IF_REVISION and tonumber(ARGV[3]) ~= before.revision then
   return { DONE, CONFLICT, before.revision }
 else
@@ -60,12 +60,12 @@ if given.epoch == before.epoch and before.admissions_per_minute then buckets.sav
 write_settings()
 if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')
-  call('HSET', STATE, 'provisional', provisional and 1 or 0)
+  call('HSET', STATE, 'provisional', restored, 'restored', restored)
   if limits.protection().show_networks == false then limits.forget_networks() end
   find_recovery()
   advance()
   change_pace(mode_before, before, pace_before)
 else
-  begin_state(provisional, provisional)
+  begin_state(restored == 1, restored == 1)
 end
 return { DONE, STORED, rules.revision }

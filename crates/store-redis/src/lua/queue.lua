@@ -169,7 +169,7 @@ end
 local function begin_state(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS, NETWORKS)
   waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
-  call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0)
+  call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0, 'restored', lost and 1 or 0)
   recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
   known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0
   limits.events_window, limits.record, limits.changed = 0, nil, false

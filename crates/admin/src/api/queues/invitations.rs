@@ -18,14 +18,17 @@ use crate::state::Admin;
 
 /// Maximum number of codes of a response.
 const CODES_PER_REQUEST: u64 = 100_000;
+/// Number of codes of a response without `count`: few enough for a function, whose responses have at most 1 MB.
+const CODES_DEFAULT: u64 = 5_000;
 
 fields! {
     /// The wanted codes.
     pub(crate) struct CodesQuery {
         /// Number of the first code.
         from: Bounded<1, CODES_MAX> = 1,
-        /// How many codes, at most 100,000. Fewer if the batch has no more.
-        count: Bounded<1, CODES_PER_REQUEST> = CODES_PER_REQUEST,
+        /// How many codes, at most 100,000. Fewer if the batch has no more. Where the backoffice is a function, its responses have
+        /// at most 1 MB, which are about 8,000 codes.
+        count: Bounded<1, CODES_PER_REQUEST> = CODES_DEFAULT,
     }
 }
 

@@ -2876,7 +2876,7 @@ export interface components {
          * @description The result for a request.
          * @enum {string}
          */
-        Outcome: "queue" | "bypass" | "pass" | "unknown_host";
+        Outcome: "queue" | "bypass" | "pass" | "rejected" | "unknown_host";
         /** @description Joins above a limit. */
         OverLimitCounts: {
             /**
@@ -6309,7 +6309,7 @@ export interface operations {
             query?: {
                 /** @description Number of the first code. Default: 1. */
                 from?: number;
-                /** @description How many codes, at most 100,000. Fewer if the batch has no more. Default: 100000. */
+                /** @description How many codes, at most 100,000. Fewer if the batch has no more. Where the backoffice is a function, its responses have at most 1 MB, which are about 8,000 codes. Default: 5000. */
                 count?: number;
             };
             header?: never;

@@ -63,6 +63,7 @@ suite! {
         rule_24_signing_in_takes_over_the_slot,
         rule_24_earlier_end_of_the_account_does_not_end_the_slot,
         rule_24_account_with_a_place_keeps_it,
+        rule_24_session_of_a_code_stays_that_of_the_code,
         rule_24_preserved_first_visit_counts_for_one_account,
         rule_24_ended_pre_ticket_grants_no_arrival,
         rule_24_tokens_are_counted,

@@ -287,10 +287,15 @@ impl LineFixture<'_> {
 
     /// The ticket that the gate sets for the session of an account.
     pub(crate) fn account_ticket(&self, answer: &VisitAnswer) -> Ticket {
+        self.account_ticket_in_batch(answer, None)
+    }
+
+    /// The ticket that the gate sets for the session of a code of this batch, if a visitor with an account uses it.
+    pub(crate) fn account_ticket_in_batch(&self, answer: &VisitAnswer, batch: Option<u16>) -> Ticket {
         let place = answer.place.unwrap();
         let code = String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
-        let (origin, shown) = (TicketOrigin { account, ..TicketOrigin::default() }, ShownEstimate::default());
+        let (origin, shown) = (TicketOrigin { account, batch, event: None }, ShownEstimate::default());
         let signer = &self.bench.signer;
         let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &place, shown, origin).unwrap();
         signer.verify(&self.queue, token.as_bytes()).unwrap()

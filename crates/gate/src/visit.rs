@@ -12,7 +12,9 @@ use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::end_reason::end_reason;
-use crate::identity::{Identified, identify, identify_again, identity_unavailable, return_address, sign_in};
+use crate::identity::{
+    Identified, VerifiedAccount, identify, identify_again, identity_unavailable, return_address, sign_in,
+};
 use crate::lobby::{self, LobbyTicketValue};
 use crate::pass::Slot;
 use crate::request::{Credential, RequestInfo};
@@ -258,7 +260,10 @@ fn from_store_answer(
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
     let of_session = shown_before.filter(|ticket| status.session == Some(ticket.session()));
-    let account = account.filter(|account| status.session == Some(account.session)).map(|account| account.ticket);
+    // The session of an invitation stays that of its code; its ticket names the account.
+    let is_invited = of_session.is_some_and(|ticket| ticket.batch().is_some());
+    let is_own = |account: &VerifiedAccount| is_invited || status.session == Some(account.session);
+    let account = account.filter(is_own).map(|account| account.ticket);
     let account = account.or(of_session.and_then(Ticket::account));
     let code = account.map(|account| account.code);
     let slot = |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code };

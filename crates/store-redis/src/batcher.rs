@@ -19,7 +19,7 @@ use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, Queu
 use crate::client::Client;
 use crate::codes::{
     self, ACCOUNTS_SIZE, CLASS_UNIT, CLIENT_SIZE, EXTRA_HOPS, FROM_LOBBY, HAS_ADDRESS, HAS_NETWORK, HAS_TICKET, JOINS,
-    OF_TICKET, PRESERVED, READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VERIFIED, VISIT_SIZE,
+    OF_INVITATION, OF_TICKET, PRESERVED, READ_ONLY, REDEEMS, SAME_NETWORK, UNCONFIRMED, VERIFIED, VISIT_SIZE,
 };
 use crate::command::{Command, Retry, nothing, text};
 use crate::keys::Keys;
@@ -213,14 +213,16 @@ fn pack_client(client: &JoinClient, packed: &mut Vec<u8>) {
 
 /// Packs what the visits say of accounts as `ACCOUNTS_FORMAT`; nothing if they say nothing.
 fn pack_accounts(visits: &[Visit]) -> Vec<u8> {
-    let is_of_account = |visit: &Visit| visit.ticket.as_ref().is_some_and(|ticket| ticket.account().is_some());
+    let is_of_account = |visit: &Visit| visit.ticket.as_ref().is_some_and(Ticket::is_of_account);
+    let is_invited = |visit: &Visit| visit.ticket.as_ref().is_some_and(|ticket| ticket.batch().is_some());
     if !visits.iter().any(|visit| visit.account.is_some() || is_of_account(visit)) {
         return Vec::new();
     }
     let mut packed = Vec::with_capacity(visits.len() * ACCOUNTS_SIZE);
     for visit in visits {
         let verified = if visit.account.is_some() && !visit.read_only { VERIFIED } else { 0 };
-        packed.push(verified | if is_of_account(visit) { OF_TICKET } else { 0 });
+        let of_ticket = if is_of_account(visit) { OF_TICKET } else { 0 };
+        packed.push(verified | of_ticket | if is_invited(visit) { OF_INVITATION } else { 0 });
         packed.extend_from_slice(visit.account.as_ref().map_or(&[0; SessionId::SIZE], |account| account.as_bytes()));
     }
     packed

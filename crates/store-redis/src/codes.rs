@@ -90,9 +90,10 @@ pub(crate) const CLASS_UNIT: u8 = 8;
 pub(crate) const ACCOUNTS_FORMAT: &str = ">Bc14";
 /// Size of it in bytes.
 pub(crate) const ACCOUNTS_SIZE: usize = 1 + SessionId::SIZE;
-/// Flags: a verified token named the account; the ticket is that of an account.
+/// Flags: a verified token named the account; the session of the ticket is that of an account; it is that of an invitation.
 pub(crate) const VERIFIED: u8 = 1;
 pub(crate) const OF_TICKET: u8 = 2;
+pub(crate) const OF_INVITATION: u8 = 4;
 /// Added to how the session of a visit was found if it is that of an account.
 pub(crate) const BY_ACCOUNT: i64 = 30;
 /// Why a newcomer was rejected.
@@ -221,7 +222,7 @@ pub(crate) fn header_as_lua() -> String {
     let _ = writeln!(
         lua,
         "local ACCOUNTS = {{ FORMAT = '{ACCOUNTS_FORMAT}', SIZE = {ACCOUNTS_SIZE}, VERIFIED = {VERIFIED}, OF_TICKET = {OF_TICKET}, \
-         BY_ACCOUNT = {BY_ACCOUNT} }}"
+         OF_INVITATION = {OF_INVITATION}, BY_ACCOUNT = {BY_ACCOUNT} }}"
     );
     let _ = writeln!(lua, "local jobs = {{ {} }}", job_constants());
     // The protection of rules that were stored by a version without it.

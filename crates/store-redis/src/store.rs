@@ -130,7 +130,7 @@ impl VisitStore for RedisStore {
     }
 
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
-        let flags = [ticket.admitted_at().is_some(), ticket.is_unconfirmed(), ticket.account().is_some()];
+        let flags = [ticket.admitted_at().is_some(), ticket.is_unconfirmed(), ticket.is_of_account()];
         let [was_active, unconfirmed, of_account] = flags.map(|flag| text(u8::from(flag)));
         let (session, epoch, signed_at) = (member(ticket.session()), text(ticket.epoch()), text(ticket.signed_at().0));
         let arguments = [session, epoch, was_active, unconfirmed, signed_at, of_account];

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
-use vestibule_core::{SaleKeys, verify_pass};
+use vestibule_core::{SaleKeys, SessionId, verify_pass};
 use vestibule_tests::{
     AccountKeyServer, GateOptions, GateUnderTest, TestResponse, Visitor, account_keys, account_token,
     forged_account_token, load_balancer_token,
@@ -12,13 +12,15 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts,);
 }
 
 const ISSUER: &str = "https://www.example.com";
+/// `printf 'https://www.example.com\0user-1' | sha256sum | xxd -r -p | head -c 16 | basenc --base64url`
+const USER_1: &str = "64588pHZiP_8WWnErylZ5g";
 
 fn identity(changes: &Value) -> Value {
     let mut identity = json!({
@@ -200,8 +202,7 @@ async fn pass_names_the_account(keeper: StoreSetup) {
         .iter()
         .map(|pass| verify_pass(&keys, pass, fixture.keeper.clock.now()).unwrap().acct.map(|code| code.to_string()))
         .collect();
-    // printf 'https://www.example.com\0user-1' | sha256sum | xxd -r -p | head -c 16 | basenc --base64url
-    assert_eq!(codes, [Some("64588pHZiP_8WWnErylZ5g".to_owned()), None]);
+    assert_eq!(codes, [Some(USER_1.to_owned()), None]);
 }
 
 async fn keys_are_fetched_once(keeper: StoreSetup) {
@@ -267,15 +268,23 @@ async fn invented_key_ids_cause_one_fetch(keeper: StoreSetup) {
     assert_eq!((visit("ES256", "user-3").await, keys.fetches()), (2, 1), "the known key is still known");
 }
 
-async fn invitation_needs_the_account_too(keeper: StoreSetup) {
-    let mut settings = required();
+fn with_invitations(mut settings: Value) -> Value {
     settings["invitations"] = json!([{ "number": 7, "id": "fans", "head_start": 600, "count": 100, "key": "s1" }]);
     settings["quota"] = json!(0);
-    let fixture = GateFixture::open(keeper, settings).await;
+    settings
+}
+
+/// The first code, and its session.
+async fn first_code(fixture: &GateFixture) -> (String, SessionId) {
     let stored = fixture.gate.store().settings(&fixture.queue).await.unwrap().unwrap();
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
     let key = keys.batch_key(&stored.id, &stored.invitations[0]).unwrap();
-    let (code, session) = (key.code(1).to_string(), key.session(stored.line.epoch, 1));
+    (key.code(1).to_string(), key.session(stored.line.epoch, 1))
+}
+
+async fn invitation_needs_the_account_too(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with_invitations(required())).await;
+    let (code, session) = first_code(&fixture).await;
     let link = format!("/?vestibule_invite={code}");
     let page = fixture.visitor().navigate(&link).await;
     assert!(page.text().contains("Sign in to join the line"), "{}", page.text());
@@ -287,6 +296,45 @@ async fn invitation_needs_the_account_too(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
     let mut app = signed_in(&fixture, "user-2").with_header("x-vestibule-invite", &code);
     assert_eq!(session_in(&status(&fixture, &mut app).await), session, "with an account it is the session of the code");
+}
+
+/// Also for longer than a session that ended keeps its code from being used again.
+async fn code_is_one_session_for_all_accounts(keeper: StoreSetup) {
+    let mut settings = with_invitations(identity(&json!({})));
+    (settings["hold_ttl"], settings["active_ttl"]) = (json!(60), json!(60));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let (code, session) = first_code(&fixture).await;
+    let link = format!("/?vestibule_invite={code}");
+    let mut phone = signed_in(&fixture, "user-1");
+    status(&fixture, &mut phone).await;
+    let mut laptop = signed_in(&fixture, "user-1");
+    for _ in 0..2 {
+        assert_eq!(laptop.navigate(&link).await.status, StatusCode::FOUND);
+        let page = laptop.navigate("/").await;
+        assert!(!page.text().contains("This code is not valid"), "{}", page.text());
+        for _ in 0..6 {
+            fixture.advance_seconds(15);
+            let shown = status(&fixture, &mut laptop).await;
+            assert_eq!((session_in(&shown), &shown.json()["position"]), (session, &json!(1)));
+            status(&fixture, &mut phone).await;
+        }
+    }
+    let mut other = signed_in(&fixture, "user-2");
+    assert_eq!(other.navigate(&link).await.status, StatusCode::FOUND);
+    assert_eq!(session_in(&status(&fixture, &mut other).await), session);
+    assert_eq!(fixture.counts().await, (2, 0), "the session of the account, and that of the code");
+    let renewed = account_token("EdDSA", &claims(&fixture, "user-1"));
+    laptop.set_cookie("shop_id", &renewed);
+    assert_eq!(session_in(&status(&fixture, &mut laptop).await), session, "another token of the account");
+    fixture.change(&json!({ "quota": 5 })).await;
+    laptop.navigate("/").await;
+    let requests = fixture.origin.requests();
+    let pass = requests.last().unwrap().headers["x-vestibule-pass"].to_str().unwrap();
+    let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
+    let pass = verify_pass(&keys, pass, fixture.keeper.clock.now()).unwrap();
+    assert_eq!(pass.acct.map(|code| code.to_string()), Some(USER_1.to_owned()), "the pass names the account");
+    laptop.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-3")));
+    assert_ne!(session_in(&status(&fixture, &mut laptop).await), session, "a ticket of another account");
 }
 
 /// 500 accounts in two browsers each, which all visit twice.

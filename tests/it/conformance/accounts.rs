@@ -7,7 +7,7 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 use vestibule_core::identity::Account;
 use vestibule_core::line::{Identities, Removed, SessionState, Visit, VisitAnswer, VisitKind};
-use vestibule_core::{FirstVisit, KeyList, Micros, PreTicket, SessionId, Ticket, TicketSigner};
+use vestibule_core::{FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, SessionId, Ticket, TicketSigner};
 
 use crate::line_fixture::{LineFixture, StoreFixture};
 
@@ -179,6 +179,31 @@ pub(super) async fn rule_24_account_with_a_place_keeps_it(bench: &StoreFixture) 
     let place = answer.place.unwrap();
     assert_eq!((place.session, place.arrival, answer.waiting), (account, ticket.arrival(), 1));
     assert_eq!(fixture.keepalive(&anonymous).await.place, None, "the other session has ended");
+}
+
+/// A code grants its head start once, whatever accounts use it.
+pub(super) async fn rule_24_session_of_a_code_stays_that_of_the_code(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 60, "active_ttl": 60 })).await;
+    let (account, code) = (SessionId::random(), SessionId::random());
+    let own = join(&fixture, account).await;
+    let with_code = Visit::invited(code, 600 * MICROS_PER_SECOND);
+    let mut answer = fixture.store().visit(&fixture.queue, with_code.clone()).await.unwrap();
+    for _ in 0..6 {
+        fixture.advance_seconds(15);
+        let ticket = fixture.account_ticket_in_batch(&answer, Some(7));
+        answer = fixture.visit_as_account(account, Some(ticket)).await;
+        let place = answer.place.unwrap();
+        assert_eq!((answer.kind, place.session, place.position), (VisitKind::Renewed, code, 1));
+    }
+    let again = fixture.store().visit(&fixture.queue, with_code).await.unwrap();
+    assert_eq!((again.kind, again.place.unwrap().session), (VisitKind::Renewed, code), "it is one session still");
+    let ticket = fixture.account_ticket_in_batch(&answer, Some(7));
+    assert_eq!(fixture.store().leave(&fixture.queue, ticket.clone()).await.unwrap(), Removed::Waiting);
+    fixture.advance_seconds(1);
+    assert_eq!(visit(&fixture, ticket.clone()).await.place, None, "its tickets are void as those of any session");
+    let joined = fixture.visit_as_account(account, Some(ticket)).await.place.unwrap();
+    assert_eq!(joined.session, account, "the account has its own session");
+    assert!(joined.arrival > own.arrival());
 }
 
 pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(bench: &StoreFixture) {

@@ -11,7 +11,7 @@ use crate::{PreTicket, SessionId};
 impl Line {
     /// Whether a ticket of an account was signed before its session ended. Other tickets are void while there is a tombstone.
     pub(super) fn is_void(&self, now: Micros, ticket: &Ticket) -> bool {
-        let ended_at = ticket.account().and_then(|_| self.ended_at(now, ticket.session()));
+        let ended_at = self.ended_at(now, ticket.session()).filter(|_| ticket.is_of_account());
         ended_at.is_some_and(|ended_at| ticket.signed_at() <= ended_at)
     }
 
@@ -21,7 +21,7 @@ impl Line {
         let bearer = self.bearer(ticket, VisitKind::Renewed);
         let session = bearer.session;
         let waiting = self.present.get(&session).copied().filter(|presence| presence.admitted_at().is_none());
-        let Some(presence) = waiting.filter(|_| ticket.account().is_some()) else { return bearer };
+        let Some(presence) = waiting.filter(|_| ticket.is_of_account()) else { return bearer };
         if ticket.arrival() >= presence.since() || !self.is_good(now, ticket) {
             return RecognizedSession { arrival: presence.since(), ..bearer };
         }

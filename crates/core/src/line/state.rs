@@ -181,7 +181,9 @@ impl Line {
             ticket.and_then(|ticket| self.find_present(now, ticket))
         } else {
             let found = ticket.and_then(|ticket| self.find_or_restore(now, ticket));
-            found.map(|found| self.hand_over(now, found, visit.account))
+            // The session of an invitation stays that of its code.
+            let account = visit.account.filter(|_| ticket.is_none_or(|ticket| ticket.batch().is_none()));
+            found.map(|found| self.hand_over(now, found, account))
         };
         let (visitor, needs_pre_ticket) = match visitor {
             None if !visit.read_only => self.enter(now, visit),
@@ -370,7 +372,7 @@ impl Line {
         if ticket.epoch() != self.rules.epoch || self.is_void(now, ticket) {
             return Removed::Absent;
         }
-        let is_brief = ticket.is_unconfirmed() && ticket.account().is_none();
+        let is_brief = ticket.is_unconfirmed() && !ticket.is_of_account();
         let returned = ticket.admitted_at().is_some() && self.is_good(now, ticket);
         let removed = self.end_session(now, ticket.session(), is_brief, returned);
         self.counters.left += u64::from(removed != Removed::Absent);

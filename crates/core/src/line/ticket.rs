@@ -116,10 +116,17 @@ impl Ticket {
         self.batch
     }
 
-    /// The account that it is the session of (rule 24).
+    /// The account of its bearer (rule 24).
     #[must_use]
     pub const fn account(&self) -> Option<TicketAccount> {
         self.account
+    }
+
+    /// Whether its session is that of an account, which may join again under the same ID. The session of an invitation stays that of
+    /// its code, whoever uses it (rule 20).
+    #[must_use]
+    pub const fn is_of_account(&self) -> bool {
+        self.account.is_some() && self.batch.is_none()
     }
 
     /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.

@@ -67,10 +67,10 @@ struct Claims {
     /// The batch of the code with which the session was invited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     b: Option<u16>,
-    /// Fingerprint of the token that named the account of the session.
+    /// Fingerprint of the token that named the account of the bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     i: Option<u32>,
-    /// The code of the account of the session.
+    /// The code of the account of the bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     o: Option<AccountCode>,
 }
@@ -186,7 +186,7 @@ pub struct TicketOrigin<'a> {
     pub event: Option<&'a EventId>,
     /// The batch of the code with which it was invited.
     pub batch: Option<u16>,
-    /// The account that it is the session of.
+    /// The account of its bearer.
     pub account: Option<TicketAccount>,
 }
 

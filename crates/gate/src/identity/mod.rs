@@ -71,13 +71,17 @@ pub(crate) async fn identify(
     let current = credential.ticket().map(Ticket::session);
     let identified = verify(gate, queue, identity, &token, digest, current).await;
     if let (Identified::Verified(account), Some(ticket)) = (identified, credential.ticket())
-        && before.is_some()
-        && ticket.session() != account.session
+        && before.is_some_and(|before| !is_same_account(ticket, before, account))
     {
         debug!(queue = %queue.settings.id, "a ticket of another account is ignored");
         *credential = Credential::None;
     }
     identified
+}
+
+/// Whether the ticket with this account is one of the account that was verified now.
+fn is_same_account(ticket: &Ticket, before: TicketAccount, account: VerifiedAccount) -> bool {
+    if ticket.is_of_account() { ticket.session() == account.session } else { before.code == account.ticket.code }
 }
 
 /// The account of a request whose ticket was void, though it says that the token was verified.

@@ -7,7 +7,7 @@
 -- ARGV[4]    1 if the ticket shows that the session was active, else 0
 -- ARGV[5]    1 if the client had not returned a ticket when it was signed, else 0
 -- ARGV[6]    when the ticket was signed, in us
--- ARGV[7]    1 if it is the ticket of an account, else 0
+-- ARGV[7]    1 if its session is that of an account, else 0
 -- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8, 24

@@ -112,17 +112,18 @@ end
 -- Rule 24: one session per account. Functions and state are fields of one table.
 local accounts = {}
 
--- Reads what a visit says of accounts: the session of the account that a verified token named, and whether the ticket is that of an
--- account.
+-- Reads what a visit says of accounts: the session of the account that a verified token named, and whether the session of the ticket
+-- is that of an account, or that of an invitation.
 function accounts.read(packed, index)
-  accounts.own, accounts.of_ticket = nil, false
+  accounts.own, accounts.of_ticket, accounts.of_invitation = nil, false, false
   if packed == '' then return end
   local flags, session = struct.unpack(ACCOUNTS.FORMAT, packed, index * ACCOUNTS.SIZE + 1)
   if flags % 2 == ACCOUNTS.VERIFIED then accounts.own = session end
-  accounts.of_ticket = flags >= ACCOUNTS.OF_TICKET
+  accounts.of_ticket = flags % ACCOUNTS.OF_INVITATION >= ACCOUNTS.OF_TICKET
+  accounts.of_invitation = flags >= ACCOUNTS.OF_INVITATION
 end
 
--- Whether the ticket is that of an account and was signed before the session ended. Other tickets are void while there is a tombstone.
+-- Whether the session of the ticket is that of an account, and ended after the ticket was signed. Other tickets are void while there is a tombstone.
 function accounts.is_void(bearer, signed_at)
   local ended_at = accounts.of_ticket and tombstones.at(bearer)
   return ended_at and signed_at <= ended_at
@@ -177,6 +178,8 @@ function accounts.serve(bearer, code, position, admitted_at, ticket_arrival, tic
     end
     code = code + ACCOUNTS.BY_ACCOUNT
   end
+  -- The session of an invitation stays that of its code.
+  if accounts.of_invitation then return bearer, code, position, admitted_at, arrival, unconfirmed, due end
   local session, keeps
   session, code, position, admitted_at, arrival, keeps = accounts.hand_over(bearer, code, position, admitted_at, arrival)
   if keeps then unconfirmed, due = false, -1 end

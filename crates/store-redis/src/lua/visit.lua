@@ -17,8 +17,9 @@
 -- ARGV[7]    number of pre-tickets that the process has issued since its last call
 -- ARGV[8]    the clients, each packed as CLIENT_FORMAT: HAS_ADDRESS and EXTRA_HOPS and the class of the network times CLASS_UNIT,
 --            and the numbers of its address and of its network
--- ARGV[9]    what the visits say of accounts, each packed as ACCOUNTS.FORMAT: VERIFIED, then the session of the account, and OF_TICKET if
---            the ticket is that of an account; empty if none says anything
+-- ARGV[9]    what the visits say of accounts, each packed as ACCOUNTS.FORMAT: VERIFIED, then the session of the account, OF_TICKET if
+--            the session of the ticket is that of an account, and OF_INVITATION if it is that of a code; empty if none says anything
+--            of an account
 -- ARGV[10..11] numbers of tokens of accounts that the process has accepted and rejected since its last call
 -- ARGV[12..13] numbers of proofs of work that the process has accepted and not accepted since its last call
 -- Returns    { DONE, now, quota, visit .. }: a visit is a code, then

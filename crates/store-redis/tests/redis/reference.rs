@@ -222,7 +222,7 @@ impl Pair<'_> {
         ticket: Option<&Ticket>,
         join: Option<SessionId>,
     ) -> (Option<SessionId>, Option<SessionId>) {
-        let of_ticket = ticket.filter(|ticket| ticket.account().is_some()).map(Ticket::session);
+        let of_ticket = ticket.filter(|ticket| ticket.is_of_account()).map(Ticket::session);
         let account = of_ticket.unwrap_or_else(|| session(self.rng.random_range(ACCOUNTS)));
         if self.rng.random_bool(0.3) { (Some(account), join.and(Some(account))) } else { (None, join) }
     }

@@ -273,6 +273,7 @@ suite! {
         rule_20_invited_latecomers_follow_the_draw,
         rule_14_sessions_from_before_keep_their_positions,
         rule_14_visitor_ended_in_the_lobby_is_not_drawn,
+        rule_14_account_that_left_takes_part_in_the_draw,
         rule_15_admissions_follow_the_numbers,
         rule_15_late_visitor_returns_to_the_drawn_position,
         rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby,

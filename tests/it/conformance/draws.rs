@@ -24,8 +24,10 @@ const DRAW: u64 = 30;
 
 /// A newcomer in the lobby.
 async fn enter_lobby(fixture: &LineFixture<'_>) -> LobbyTicket {
-    let session = SessionId::random();
-    let visit = Visit::joining(session);
+    enter_lobby_as(fixture, Visit::joining(SessionId::random())).await
+}
+
+async fn enter_lobby_as(fixture: &LineFixture<'_>, visit: Visit) -> LobbyTicket {
     let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
     assert_eq!((answer.kind, answer.mode, answer.place), (VisitKind::Lobby, Mode::Lobby, None));
     let signer = &fixture.bench.signer;
@@ -124,6 +126,41 @@ pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &Stor
         assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{:?}", answer.kind);
     }
     assert_eq!(visit_drawn(&fixture, &other).await.1.map(|it| it.session), Some(other.session()));
+}
+
+/// Its session has the same ID as before, whose tombstone lasts beyond the start.
+pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(bench: &StoreFixture) {
+    for leaves_in_lobby in [false, true] {
+        let (fixture, account) = (account_before_lobby(bench).await, SessionId::random());
+        let ticket = fixture.account_ticket(&fixture.visit_as_account(account, None).await);
+        if leaves_in_lobby {
+            fixture.advance_seconds(61);
+            fixture.purge().await;
+            fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+        }
+        fixture.store().leave(&fixture.queue, ticket).await.unwrap();
+        fixture.advance_seconds(1);
+        fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+        let lobby = enter_lobby_as(&fixture, Visit::of_account(account)).await;
+        assert_eq!(lobby.session(), account);
+        fixture.advance_seconds(STARTS);
+        let (answer, _) = visit_drawn(&fixture, &lobby).await;
+        let place = answer.place.unwrap();
+        assert_eq!(
+            (answer.kind, place.session, place.arrival),
+            (VisitKind::Restored, account, draw_of(&fixture).await.arrival(account))
+        );
+        fixture.advance_seconds(1);
+        let renewed = fixture.ask(Some(fixture.account_ticket(&answer)), None).await;
+        assert_eq!(renewed.kind, VisitKind::Renewed);
+    }
+}
+
+/// An open queue, which is in the lobby of its event once it is scheduled, and admits nobody.
+async fn account_before_lobby(bench: &StoreFixture) -> LineFixture<'_> {
+    let mut settings = drawn();
+    (settings["mode"], settings["quota"]) = ("open".into(), 0.into());
+    bench.open(settings).await
 }
 
 pub(super) async fn rule_15_admissions_follow_the_numbers(bench: &StoreFixture) {

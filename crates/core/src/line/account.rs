@@ -9,10 +9,17 @@ use crate::time::Micros;
 use crate::{PreTicket, SessionId};
 
 impl Line {
-    /// Whether a ticket of an account was signed before its session ended. Other tickets are void while there is a tombstone.
+    /// Whether a ticket that can be younger than the end of its session was signed before it: that of an account, or a drawn one.
+    /// Other tickets are void while there is a tombstone.
     pub(super) fn is_void(&self, now: Micros, ticket: &Ticket) -> bool {
-        let ended_at = self.ended_at(now, ticket.session()).filter(|_| ticket.is_of_account());
+        let ended_at = self.ended_at(now, ticket.session()).filter(|_| ticket.may_follow_an_end());
         ended_at.is_some_and(|ended_at| ticket.signed_at() <= ended_at)
+    }
+
+    /// Whether a newcomer can't join, or come to the lobby, under this session: it has ended. An account can under its own, unless the
+    /// end is in the future, as that in the lobby of a draw is.
+    pub(super) fn bars(&self, now: Micros, visit: &Visit, session: SessionId) -> bool {
+        self.ended_at(now, session).is_some_and(|ended_at| visit.account != Some(session) || ended_at > now)
     }
 
     /// The present session of a ticket. An older ticket of the same account, from another device, moves it ahead to its arrival if
@@ -39,6 +46,10 @@ impl Line {
         account: Option<SessionId>,
     ) -> RecognizedSession {
         let Some(account) = account.filter(|account| *account != found.session) else { return found };
+        // It may not join before then; the visitor stays who they are.
+        if self.ended_at(now, account).is_some_and(|ended_at| ended_at > now) {
+            return found;
+        }
         let Some(held) = self.present.get(&account).copied() else { return self.rename(now, found, account) };
         // Its slot is held for a last credential; the visitor stays who they are until then.
         if held.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {

@@ -50,7 +50,7 @@ impl Line {
         let waited = self.remove(session) == Removed::Waiting;
         // While the store's clock is before the draw, the visitor is still in the lobby.
         let too_early = ticket.is_new_from_lobby() && self.mode(now) == Mode::Lobby;
-        let is_ended = !ticket.is_of_account() && self.is_ended(now, session);
+        let is_ended = !ticket.may_follow_an_end() && self.is_ended(now, session);
         let returns = !too_early && !is_ended && self.restore(now, ticket);
         // A session that waited takes its reserved slot, and was counted before.
         let comes = u64::from(returns && !waited);

@@ -229,8 +229,8 @@ impl Line {
             return false;
         }
         let from_lobby = ticket.is_some_and(Ticket::is_new_from_lobby);
-        // The draw would not give a session back that has ended.
-        let newcomer = visit.join.filter(|session| !from_lobby && !self.is_ended(now, *session));
+        // The draw would not give its session back.
+        let newcomer = visit.join.filter(|session| !from_lobby && !self.bars(now, visit, *session));
         let newcomer = newcomer.filter(|_| !self.needs_invitation(now, visit));
         let newcomer = newcomer.filter(|_| !self.is_blocked(now));
         let Some(event) = newcomer.and_then(|_| self.current_event(now)) else {
@@ -299,7 +299,7 @@ impl Line {
         let visitor =
             |arrival, kind| RecognizedSession { session, arrival, kind, confirmed, due: None, unconfirmed_until: None };
         // An account joins again under the same session after it has ended, once its slot is free.
-        if visit.account != Some(session) && self.is_ended(now, session) {
+        if self.bars(now, visit, session) {
             return None;
         }
         if let Some(presence) = self.present.get(&session) {
@@ -372,7 +372,7 @@ impl Line {
         if ticket.epoch() != self.rules.epoch || self.is_void(now, ticket) {
             return Removed::Absent;
         }
-        let is_brief = ticket.is_unconfirmed() && !ticket.is_of_account();
+        let is_brief = ticket.is_unconfirmed() && !ticket.may_follow_an_end();
         let returned = ticket.admitted_at().is_some() && self.is_good(now, ticket);
         let removed = self.end_session(now, ticket.session(), is_brief, returned);
         self.counters.left += u64::from(removed != Removed::Absent);

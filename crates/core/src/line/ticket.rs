@@ -129,6 +129,13 @@ impl Ticket {
         self.account.is_some() && self.batch.is_none()
     }
 
+    /// Whether its session can have ended before it was signed: that of an account, which joined again, or one from the lobby, to which
+    /// an account came again.
+    #[must_use]
+    pub const fn may_follow_an_end(&self) -> bool {
+        self.is_of_account() || self.new_from_lobby
+    }
+
     /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.
     #[must_use]
     pub const fn is_new_from_lobby(&self) -> bool {

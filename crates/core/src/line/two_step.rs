@@ -65,8 +65,7 @@ impl Line {
             return (self.redeem(now, visit, pre_ticket), is_ended && self.mode(now).accepts_joins());
         }
         let Some(session) = visit.join else { return (None, false) };
-        let is_ended = visit.account.is_none() && self.is_ended(now, session);
-        let is_new = !is_ended && !self.present.contains_key(&session);
+        let is_new = !self.bars(now, visit, session) && !self.present.contains_key(&session);
         // An invitation names one session, however often it is presented.
         if is_new && visit.head_start.is_none() && self.requires_pre_ticket(now) {
             return (None, true);

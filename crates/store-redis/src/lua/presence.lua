@@ -123,10 +123,18 @@ function accounts.read(packed, index)
   accounts.of_invitation = flags >= ACCOUNTS.OF_INVITATION
 end
 
--- Whether the session of the ticket is that of an account, and ended after the ticket was signed. Other tickets are void while there is a tombstone.
-function accounts.is_void(bearer, signed_at)
-  local ended_at = accounts.of_ticket and tombstones.at(bearer)
+-- Whether a ticket that can be younger than the end of its session was signed before it: that of an account, or a drawn one. Other
+-- tickets are void while there is a tombstone.
+function accounts.is_void(bearer, signed_at, from_lobby)
+  local ended_at = (accounts.of_ticket or from_lobby) and tombstones.at(bearer)
   return ended_at and signed_at <= ended_at
+end
+
+-- Whether a newcomer can't join, or come to the lobby, under this session: it has ended. An account can under its own, unless the end
+-- is in the future, as that in the lobby of a draw is.
+function accounts.bars(session)
+  local ended_at = tombstones.at(session)
+  return ended_at and (session ~= accounts.own or ended_at > now)
 end
 
 -- A session that is to join and is present: code, position from 0, time of admission, arrival. Nil if it is not.
@@ -143,7 +151,8 @@ end
 -- of the account was kept.
 function accounts.hand_over(session, code, position, admitted_at, arrival)
   local own = accounts.own
-  if not own or own == session then return session, code, position, admitted_at, arrival end
+  -- An account that may not join now leaves the visitor who they are.
+  if not own or own == session or accounts.bars(own) then return session, code, position, admitted_at, arrival end
   local held_code, held_position, held_admitted, held_arrival = find_joined(own, ACCOUNTS.BY_ACCOUNT)
   if held_code then
     -- Its slot is held for a last credential; the visitor stays who they are until then.
@@ -204,14 +213,13 @@ end
 -- only once. Returns code, position from 0, time of admission, arrival.
 local function join(newcomer, head_start)
   -- An account joins again under the same session after it has ended, once its slot is free.
-  local ended_at = tombstones.at(newcomer)
-  if ended_at and newcomer ~= accounts.own then return NOT_JOINED end
+  if accounts.bars(newcomer) then return NOT_JOINED end
   local code, position, admitted_at, arrival = find_joined(newcomer, BY_JOINING)
-  if code and admitted_at and ended_at and admitted_at <= ended_at then return NOT_JOINED end
+  if code and admitted_at and tombstones.covers(newcomer, admitted_at) then return NOT_JOINED end
   if code then return code, position, admitted_at, arrival end
   if needs_invitation(head_start) then return NOT_JOINED end
   if effective_mode() == 'lobby' then
-    if ended_at or limits.blocks() then return NOT_JOINED end
+    if limits.blocks() then return NOT_JOINED end
     count(lobby_counter(), 1)
     return IN_LOBBY
   end
@@ -288,6 +296,7 @@ local function redeem(source, first_visit, challenge_ends_at, flags)
       return code, position, admitted_at, arrival, session
     end
   end
+  if accounts.bars(own) then return NOT_JOINED end
   local code, position, admitted_at, arrival =
     join_confirmed(own, ACCOUNTS.BY_ACCOUNT, first_visit, challenge_ends_at, flags, not ended_at)
   if own ~= source and not ended_at and code >= BY_REDEEMING then tombstones.add(source) end
@@ -342,7 +351,7 @@ local function find_or_restore(
   -- recently.
   local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or admitted_before_recovery and known_at
   if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at))
-      or (not accounts.of_ticket and tombstones.at(bearer)) then
+      or (not accounts.of_ticket and not from_lobby and tombstones.at(bearer)) then
     return NOT_JOINED
   end
   if was_admitted_at then settle(1) end

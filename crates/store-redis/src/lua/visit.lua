@@ -112,7 +112,7 @@ for i = 0, size - 1 do
   limits.advance_events()
   limits.begin_visit(ARGV[8], i)
   accounts.read(ARGV[9], i)
-  if is_ours and accounts.is_void(bearer, signed_at) then is_ours = false end
+  if is_ours and accounts.is_void(bearer, signed_at, from_lobby) then is_ours = false end
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
   if is_ours and not reads then

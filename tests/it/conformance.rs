@@ -215,7 +215,7 @@ suite! {
         rule_23_redeemed_session_is_confirmed_at_once,
         rule_23_only_open_and_paused_queues_require_pre_tickets,
         rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line,
-        rule_23_first_visits_of_a_lobby_do_not_count_after_the_draw,
+        rule_23_first_visits_of_a_lobby_count_from_the_start,
         rule_23_direct_joins_never_exceed_the_quota_after_a_loss,
         rule_23_hoarded_pre_tickets_gain_nothing,
         rule_23_issued_and_redeemed_pre_tickets_are_counted,

@@ -212,7 +212,7 @@ pub(super) async fn rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line(b
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-pub(super) async fn rule_23_first_visits_of_a_lobby_do_not_count_after_the_draw(bench: &StoreFixture) {
+pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(bench: &StoreFixture) {
     let mut sale = event("sale", 0, 600, 4_000);
     for (field, value) in
         [("order", json!("draw")), ("draw_seconds", json!(30)), ("key", json!("s1")), ("salt", json!("a"))]
@@ -224,9 +224,15 @@ pub(super) async fn rule_23_first_visits_of_a_lobby_do_not_count_after_the_draw(
     fixture.advance_seconds(590);
     let in_lobby = FirstVisit { preserved: true, ..first_visit(&fixture) };
     assert_eq!(fixture.redeem(signed(&fixture, &in_lobby)).await.kind, VisitKind::Lobby, "a newcomer like others");
-    fixture.advance_seconds(45);
+    fixture.advance_seconds(15);
+    let started_at = Micros(fixture.now().0 - 5_000_000);
+    let mut later = fixture.redeem(signed(&fixture, &FirstVisit { preserved: true, ..first_visit(&fixture) })).await;
+    assert_eq!(arrival(&later), fixture.now());
+    fixture.advance_seconds(30);
     let answer = fixture.redeem(signed(&fixture, &in_lobby)).await;
-    assert_eq!(arrival(&answer), fixture.now(), "arrivals in the lobby are those of the draw");
+    assert_eq!(arrival(&answer), started_at, "behind everyone who is drawn");
+    later = fixture.ask(fixture.bench.ticket(&fixture.queue, &later), None).await;
+    assert_eq!((answer.place.unwrap().position, later.place.unwrap().position), (1, 2), "ahead of later visitors");
 }
 
 /// Tickets of direct joins may have been hoarded by bots before the store lost its state.

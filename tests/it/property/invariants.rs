@@ -160,11 +160,10 @@ impl Step<'_> {
             let stats = &self.after.stats;
             let most = stats.rules.max_waiting.unwrap_or(u64::MAX);
             hold!(stats.waiting <= most, "{} wait after a newcomer joined, at most {most} may", stats.waiting);
-            // A first visit in the lobby of a draw does not count.
-            let is_drawn = stats.phase.is_some() && place.arrival.0 == self.now().0.max(history.last_arrival + 1);
-            // Rule 20: behind everyone drawn, so that a draw can shorten a head start.
-            let is_behind = ahead > 0 && stats.phase.is_some() && (expected..=self.now().0).contains(&place.arrival.0);
-            let is_expected = place.arrival.0 == expected || is_drawn || is_behind;
+            // Rules 20 and 23: behind everyone drawn, so that a draw can shorten a head start, and delay a first visit in its lobby.
+            let is_earlier = ahead > 0 || self.redeemed().is_some();
+            let is_behind = is_earlier && stats.phase.is_some() && (expected..=self.now().0).contains(&place.arrival.0);
+            let is_expected = place.arrival.0 == expected || is_behind;
             hold!(is_expected, "arrived at {}, not {expected}", place.arrival.0);
         }
         // Rule 19: an invited newcomer delays nobody.

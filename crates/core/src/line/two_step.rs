@@ -108,8 +108,8 @@ impl Line {
         Some(joined)
     }
 
-    /// The first visit of a pre-ticket, if that counts as the arrival: if it was recent, if its bearer is solving a challenge, or
-    /// if Vestibule turned its bearer away. Never among the arrivals that a draw assigned.
+    /// The arrival by the first visit of a pre-ticket, if that counts: if it was recent, if its bearer is solving a challenge, or if
+    /// Vestibule turned its bearer away. A first visit in the lobby of a draw counts from the start on, behind everyone who is drawn.
     pub(super) fn first_arrival(&self, now: Micros, pre_ticket: &PreTicket) -> Option<Micros> {
         let first_visit = pre_ticket.first_visit();
         let age = now.0.checked_sub(first_visit.0)?;
@@ -117,8 +117,7 @@ impl Line {
         let recent = same_network && age <= self.rules.protection.pre_ticket_max_age * MICROS_PER_SECOND;
         let solving = same_network && pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
         let preserved = pre_ticket.is_preserved() && age <= self.rules.hold_ttl * MICROS_PER_SECOND;
-        let counts = (recent || solving || preserved) && self.rules.waits_since(now, first_visit) == first_visit;
-        counts.then_some(first_visit)
+        (recent || solving || preserved).then(|| self.rules.waits_since(now, first_visit))
     }
 }
 

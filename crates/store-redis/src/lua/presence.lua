@@ -239,11 +239,11 @@ local function join(newcomer, head_start)
   return enter_line(newcomer, math.max(arrival - head_start, drawn_until() or 0), BY_JOINING)
 end
 
--- Rule 23: whether the first visit of a pre-ticket counts as the arrival: it was recent, its bearer is solving a challenge, or
--- Vestibule turned its bearer away. Never among the arrivals that a draw assigned.
+-- Rule 23: whether the first visit of a pre-ticket counts for the arrival: it was recent, its bearer is solving a challenge, or
+-- Vestibule turned its bearer away.
 local function first_visit_counts(first_visit, challenge_ends_at, same_network, preserved)
   local age, max_age = now - first_visit, (rules.protection or DEFAULT_PROTECTION).pre_ticket_max_age
-  if age < 0 or waits_since(first_visit) ~= first_visit then return false end
+  if age < 0 then return false end
   return same_network and (age <= max_age * SECOND or now <= challenge_ends_at)
     or preserved and age <= rules.hold_ttl * SECOND
 end
@@ -269,7 +269,8 @@ local function join_confirmed(session, by, first_visit, challenge_ends_at, flags
   arrival = math.max(now, last + 1)
   local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
   if counts and not limits.joined_late and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then
-    arrival = first_visit
+    -- One in the lobby of a draw counts from the start on, behind everyone who is drawn.
+    arrival = waits_since(first_visit)
   end
   -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
   if arrival < last and effective_mode() ~= 'draw' then joins_line() end

@@ -280,19 +280,21 @@ struct EventTimes {
     ends_at: Micros,
 }
 
-/// What a scheduled queue follows.
+/// The events of a queue, and what it does between them if it follows them.
 #[derive(Serialize)]
 struct Plan {
-    between_events: BetweenEvents,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between_events: Option<BetweenEvents>,
     events: Vec<EventTimes>,
 }
 
-/// The events of a scheduled queue, for `put_settings.lua`; empty for other queues.
+/// The events of a queue, for `put_settings.lua`; empty for a queue that has none and is not scheduled.
 ///
 /// # Errors
 /// None for valid rules.
 pub(crate) fn pack_schedule(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
-    if rules.mode != Mode::Scheduled {
+    let is_scheduled = rules.mode == Mode::Scheduled;
+    if !is_scheduled && rules.events.is_empty() {
         return Ok(Vec::new());
     }
     let times = |event: &Event| EventTimes {
@@ -302,7 +304,8 @@ pub(crate) fn pack_schedule(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
         ends_at: event.ends_at.micros(),
     };
     let events = rules.events.planned().map(times).collect();
-    let plan = Plan { between_events: rules.between_events.unwrap_or_default(), events };
+    let between_events = is_scheduled.then(|| rules.between_events.unwrap_or_default());
+    let plan = Plan { between_events, events };
     rmp_serde::to_vec_named(&plan).map_err(|error| StoreError::Corrupt(format!("the events: {error}")))
 }
 

@@ -113,19 +113,23 @@ pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &St
 }
 
 pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &StoreFixture) {
-    let mut settings = drawn();
-    (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
-    let fixture = bench.open(settings).await;
-    let [ended, other] = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
-    fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
-    fixture.advance_seconds(STARTS);
-    fixture.purge().await;
-    for wait in [0, 150, 49] {
-        fixture.advance_seconds(wait);
-        let (answer, visitor) = visit_drawn(&fixture, &ended).await;
-        assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{:?}", answer.kind);
+    for mode in [Mode::Scheduled, Mode::Paused, Mode::Closed] {
+        let mut settings = drawn();
+        (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
+        let fixture = bench.open(settings).await;
+        let [ended, other] = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
+        fixture.change(|settings| settings.line.mode = mode).await;
+        fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
+        fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+        fixture.advance_seconds(STARTS);
+        fixture.purge().await;
+        for wait in [0, 150, 49] {
+            fixture.advance_seconds(wait);
+            let (answer, visitor) = visit_drawn(&fixture, &ended).await;
+            assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{mode:?}: {:?}", answer.kind);
+        }
+        assert_eq!(visit_drawn(&fixture, &other).await.1.map(|it| it.session), Some(other.session()));
     }
-    assert_eq!(visit_drawn(&fixture, &other).await.1.map(|it| it.session), Some(other.session()));
 }
 
 /// Its session has the same ID as before, whose tombstone lasts beyond the start.
@@ -154,6 +158,28 @@ pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(bench: &Sto
         let renewed = fixture.ask(Some(fixture.account_ticket(&answer)), None).await;
         assert_eq!(renewed.kind, VisitKind::Renewed);
     }
+}
+
+pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(bench: &StoreFixture) {
+    let (fixture, account) = (account_before_lobby(bench).await, SessionId::random());
+    fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+    let lobby = enter_lobby_as(&fixture, Visit::of_account(account)).await;
+    fixture.store().end(&fixture.queue, account).await.unwrap();
+    fixture.advance_seconds(1);
+    let again = fixture.visit_as_account(account, None).await;
+    assert_eq!((again.kind, fixture.stats().await.lobby_tickets), (VisitKind::Absent, 1), "no other lobby ticket");
+    fixture.advance_seconds(STARTS);
+    assert_eq!(visit_drawn(&fixture, &lobby).await.0.place.map(|place| place.session == account), Some(false));
+    assert_eq!(fixture.visit_as_account(account, None).await.kind, VisitKind::Absent, "the draw is not over");
+    // Nor as the account that a visitor signs in to.
+    let mut anonymous = fixture.join_and_confirm().await;
+    let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
+    assert_eq!(answer.place.map(|place| place.session), Some(anonymous.session));
+    fixture.advance_seconds(DRAW);
+    fixture.visit(&mut anonymous).await;
+    let joined = fixture.visit_as_account(account, None).await;
+    assert_eq!(joined.kind, VisitKind::Joined);
+    assert!(joined.place.unwrap().arrival > anonymous.arrival, "at the end of the line");
 }
 
 /// An open queue, which is in the lobby of its event once it is scheduled, and admits nobody.
@@ -322,6 +348,23 @@ pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(bench: &S
     fixture.visit_all(&mut guests).await;
     assert!(fixture.is_in(&guests[0]).await, "admissions follow the numbers");
     assert_eq!((fixture.stats().await.phase, fixture.counts().await), (Some(Phase::Running), (3, 1)));
+}
+
+/// However late the value is recorded.
+pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(bench: &StoreFixture) {
+    for ended_after in [10, STARTS + 10] {
+        let mut settings = drawn_with_beacon();
+        (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
+        let fixture = bench.open(settings).await;
+        let ended = enter_lobby(&fixture).await;
+        fixture.advance_seconds(ended_after);
+        fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
+        fixture.advance_seconds(STARTS + 500);
+        fixture.purge().await;
+        record_beacon(&fixture).await;
+        let (answer, visitor) = visit_drawn(&fixture, &ended).await;
+        assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{:?}", answer.kind);
+    }
 }
 
 pub(super) async fn rule_16_draw_phase_without_a_value_lasts_until_the_end(bench: &StoreFixture) {

@@ -2,7 +2,7 @@
 //! and the account may join again, at the end of the line.
 
 use super::presence::Presence;
-use super::state::Line;
+use super::state::{EndedBy, Line};
 use super::types::{RecognizedSession, Visit, VisitKind};
 use crate::line::Ticket;
 use crate::time::Micros;
@@ -55,7 +55,7 @@ impl Line {
         if held.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {
             return found;
         }
-        self.end_place(now, found.session, false, false);
+        self.end_place(now, found.session, EndedBy::Visitor { is_brief: false, returned: false });
         self.counters.left += 1;
         let (arrival, kind) = (held.since(), VisitKind::Renewed);
         RecognizedSession { session: account, arrival, kind, confirmed: true, due: None, unconfirmed_until: None }

@@ -122,6 +122,12 @@ impl LineRules {
         (starts_at <= now).then_some((lobby_at, starts_at))
     }
 
+    /// The end of the draw phase of the last event whose lobby has opened, whatever the mode: its lobby tickets restore sessions
+    /// from an instant before then on. 0 without a draw.
+    pub(super) fn draw_phase_ends_at(&self, now: Micros) -> Micros {
+        latest(self, now).and_then(Event::draw_phase_ends_at).unwrap_or_default()
+    }
+
     /// These rules without the events: those of a queue that has this mode.
     #[must_use]
     pub fn in_mode(&self, mode: Mode) -> Self {

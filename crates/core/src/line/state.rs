@@ -71,6 +71,20 @@ pub struct Line {
     pub(super) lobby_tickets: BTreeMap<Micros, u64>,
 }
 
+/// Who ends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndedBy {
+    /// An operator: the session does not take part in the draw of an event whose lobby is open, whatever the mode.
+    Operator,
+    /// Its visitor.
+    Visitor {
+        /// Whether its tickets are valid for `claim_ttl` only, and so is the tombstone of a session that is not active.
+        is_brief: bool,
+        /// Whether its own ticket could have restored it to a slot.
+        returned: bool,
+    },
+}
+
 impl Line {
     /// An empty line whose state begins now. With `lost`, the store lost an earlier state, so the
     /// line starts in recovery.
@@ -258,12 +272,6 @@ impl Line {
         current.event.filter(|_| current.phase != Phase::Idle).map(|event| event.lobby_at().micros())
     }
 
-    /// When the lobby of the current event ends; `None` outside of a lobby.
-    fn lobby_ends_at(&self, now: Micros) -> Option<Micros> {
-        let current = self.rules.phase(now, self.may_wait(now)).filter(|_| self.mode(now) == Mode::Lobby)?;
-        current.event.map(|event| event.starts_at.micros())
-    }
-
     /// Rule 22: whether no newcomer can join because the line is full.
     pub(super) fn is_full(&self, now: Micros) -> bool {
         self.mode(now).accepts_joins() && self.rules.max_waiting.is_some_and(|most| self.waiting() >= most)
@@ -374,30 +382,29 @@ impl Line {
         }
         let is_brief = ticket.is_unconfirmed() && !ticket.may_follow_an_end();
         let returned = ticket.admitted_at().is_some() && self.is_good(now, ticket);
-        let removed = self.end_session(now, ticket.session(), is_brief, returned);
+        let removed = self.end_session(now, ticket.session(), EndedBy::Visitor { is_brief, returned });
         self.counters.left += u64::from(removed != Removed::Absent);
         removed
     }
 
     /// Rule 8: an operator ends a session, present or away.
     pub fn end(&mut self, now: Micros, session: SessionId) -> Removed {
-        let removed = self.end_session(now, session, false, false);
+        let removed = self.end_session(now, session, EndedBy::Operator);
         self.counters.ended += u64::from(removed != Removed::Absent);
         removed
     }
 
     /// Ends a session, present or away, and admits to what it frees.
-    fn end_session(&mut self, now: Micros, session: SessionId, is_brief: bool, returned: bool) -> Removed {
+    fn end_session(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
-        let removed = self.end_place(now, session, is_brief, returned);
+        let removed = self.end_place(now, session, by);
         self.advance(now, None);
         removed
     }
 
-    /// Ends a session, present or away. `is_brief` means that its tickets are valid for `claim_ttl` only, and so is the tombstone of
-    /// one that is not active. `returned` means that its own ticket could have restored it to a slot.
-    pub(super) fn end_place(&mut self, now: Micros, session: SessionId, is_brief: bool, returned: bool) -> Removed {
+    /// Ends a session, present or away.
+    pub(super) fn end_place(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
         let was_ended = self.is_ended(now, session);
         let presence = self.present.get(&session).copied();
         let admitted_at = presence.and_then(|presence| presence.admitted_at());
@@ -415,22 +422,22 @@ impl Line {
             }
             Some((None, _)) => self.remove_from_line(session),
             None => {
-                if returned && !was_ended {
+                if matches!(by, EndedBy::Visitor { returned: true, .. }) && !was_ended {
                     self.settle(now);
                 }
                 Removed::Absent
             }
         };
-        let ended_at = match admitted_at {
-            Some(admitted_at) => now.max(admitted_at),
+        let ended_at = match (by, admitted_at) {
+            // The session may be in the lobby, whose tickets restore it after the draw.
+            (EndedBy::Operator, _) => now.max(admitted_at.unwrap_or(now)).max(self.rules.draw_phase_ends_at(now)),
+            (EndedBy::Visitor { .. }, Some(admitted_at)) => now.max(admitted_at),
             // As if it had ended so long ago that only claim_ttl is left.
-            None if is_brief => {
+            (EndedBy::Visitor { is_brief: true, .. }, None) => {
                 let expires_at = now.add_seconds(self.rules.claim_ttl);
                 Micros(expires_at.0.saturating_sub(self.rules.tombstone_ttl() * MICROS_PER_SECOND))
             }
-            // The session may be in the lobby, whose tickets are valid from the start of the event on.
-            None if presence.is_none() => self.lobby_ends_at(now).unwrap_or(now),
-            None => now,
+            (EndedBy::Visitor { is_brief: false, .. }, None) => now,
         };
         self.add_tombstone(session, ended_at);
         removed

@@ -7,8 +7,9 @@
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the settings as a JSON document
 -- ARGV[5]    the rules, packed as a map; a rule that is not set is left out
--- ARGV[6]    for a queue that follows its events, these events and what it does between them, packed; else ''. The mode of its
---            rules and document is 'closed', so that programs that do not know schedules admit nobody
+-- ARGV[6]    the events, packed, and for a queue that follows them what it does between them. The mode of the rules and the document of
+--            such a queue is 'closed', so that programs that do not know schedules admit nobody. '' for a queue without events that
+--            follows none
 -- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision }, { DONE, CONFLICT, revision } or { DONE, REMOVED, 0 }
 -- Cost       O(ADVANCE_BATCH * log n)
 -- Rules      2, 3, 7, 11, 13
@@ -22,14 +23,12 @@ local function write_settings()
   end
   write_rules(given)
   call('HSET', SETTINGS, 'document', ARGV[4])
-  if ARGV[6] == '' then
-    schedule = nil
-    call('HDEL', SETTINGS, 'schedule', 'events')
-  else
-    local plan = cmsgpack.unpack(ARGV[6])
-    call('HSET', SETTINGS, 'events', cmsgpack.pack(plan.events))
-    follow(plan.events, plan.between_events)
-  end
+  schedule = nil
+  call('HDEL', SETTINGS, 'schedule', 'events')
+  if ARGV[6] == '' then return end
+  local plan = cmsgpack.unpack(ARGV[6])
+  call('HSET', SETTINGS, 'events', cmsgpack.pack(plan.events))
+  if plan.between_events then follow(plan.events, plan.between_events) end
 end
 
 if not rules then

@@ -63,10 +63,16 @@ local function write_schedule(entry)
   if WRITES then call('HSET', SETTINGS, 'schedule', cmsgpack.pack(entry)) end
 end
 
--- Rule 13.3: chooses the last event whose lobby has opened, or else the first one. `events` are sorted.
-local function follow(events, between_events)
+-- The index of the last event whose lobby has opened, or else of the first one. `events` are sorted.
+local function last_opened(events)
   local i = #events
   while i > 1 and now < events[i].lobby_at do i = i - 1 end
+  return i
+end
+
+-- Rule 13.3: follows the last event whose lobby has opened, or else the first one.
+local function follow(events, between_events)
+  local i = last_opened(events)
   local event, following = events[i] or {}, events[i + 1] or {}
   write_schedule({
     revision = rules.revision, between_events = between_events, since = i > 1 and event.lobby_at or 0,
@@ -333,6 +339,15 @@ function tombstones.at(session)
   if ended_at and ended_at + tombstones.ttl() > now then return ended_at end
 end
 
+-- The end of the draw phase of the last event whose lobby has opened, whatever the mode: its lobby tickets restore sessions from an
+-- instant before then on. 0 without a draw.
+function tombstones.draw_phase_ends_at()
+  local packed = call('HGET', SETTINGS, 'events')
+  local events = packed and cmsgpack.unpack(packed) or {}
+  local event = events[last_opened(events)]
+  return event and now >= event.lobby_at and event.draw_ends_at or 0
+end
+
 -- Whether an active session has ended and holds its slot until the last credential issued for it expires. The session of an account
 -- can have been admitted again after it ended.
 function tombstones.covers(session, admitted_at)
@@ -589,7 +604,8 @@ local function advance(own, confirmed, newly)
 end
 
 -- Rule 8: ends a session, present or away, and rejects its tickets. The slot of an active session
--- is held until the last credential issued for it has expired. Counts `event` if it was present.
+-- is held until the last credential issued for it has expired. Counts `event` if it was present: 'ended' is by an operator, 'left' is
+-- by its visitor.
 -- `brief` means that its tickets are valid for claim_ttl only, and so is the tombstone of one that is not active. `returned` means
 -- that its own ticket could have restored it to a slot. Returns the kind of session removed. O(log n).
 function tombstones.end_place(session, event, brief, returned)
@@ -620,9 +636,9 @@ function tombstones.end_place(session, event, brief, returned)
   if brief and not admitted_at then
     -- As if it had ended so long ago that only claim_ttl is left.
     tombstones.add_at(session, now - (tombstones.ttl() - rules.claim_ttl * SECOND))
-  elseif not arrival and not admitted_at and effective_mode() == 'lobby' then
-    -- The session may be in the lobby, whose tickets are valid from the start of the event on.
-    tombstones.add_at(session, schedule.starts_at)
+  elseif event == 'ended' then
+    -- The session may be in the lobby, whose tickets restore it after the draw.
+    tombstones.add(session, math.max(admitted_at or 0, tombstones.draw_phase_ends_at()))
   else
     tombstones.add(session, admitted_at)
   end

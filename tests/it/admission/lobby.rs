@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vestibule_core::line::{PageStart, SessionList};
 use vestibule_core::settings::Settings;
 use vestibule_core::{Draw, Micros, SaleKeys, SessionId, Timestamp};
-use vestibule_tests::{GateUnderTest, wait_until};
+use vestibule_tests::{GateUnderTest, Visitor, wait_until};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, over_own_redis};
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, over_own_redis, session_in};
 
 on_each_store! {
     lobby_visitors_join_in_the_order_of_the_draw,
     a_set_mode_in_the_lobby_keeps_lobby_tickets,
+    a_set_mode_during_the_draw_keeps_the_drawn_order,
+    lobby_tickets_are_drawn_in_every_mode,
     lobby_tickets_are_void_without_their_event,
     lobby_ticket_of_an_earlier_event_is_void,
     leaving_the_lobby_deletes_the_ticket,
@@ -148,6 +151,75 @@ async fn a_set_mode_in_the_lobby_keeps_lobby_tickets(keeper: StoreSetup) {
     advance(&fixture, STARTS).await;
     let status = other.fetch(&fixture.own("status")).await.json();
     assert!(status["event"]["number"].is_string(), "the others are still drawn: {status}");
+}
+
+/// Visitors of a lobby, whose first visit was to it, in the order of their numbers.
+async fn lobby_visitors(fixture: &GateFixture, count: usize) -> Vec<(Visitor, SessionId)> {
+    let mut visitors = Vec::new();
+    for _ in 0..count {
+        let mut visitor = fixture.visitor();
+        visitor.navigate("/").await;
+        let session = session_in(&visitor.fetch(&fixture.own("status")).await);
+        visitors.push((visitor, session));
+    }
+    let draw = draw_of(fixture).await;
+    visitors.sort_by_key(|(_, session)| draw.number(*session));
+    visitors
+}
+
+/// The state that each visitor is shown, who present their tickets in this order.
+async fn states(fixture: &GateFixture, visitors: &mut [(Visitor, SessionId)]) -> Vec<String> {
+    let mut states = Vec::new();
+    for (visitor, session) in visitors {
+        let status = visitor.fetch(&fixture.own("status")).await.json();
+        assert_eq!(status["session"], session.to_string(), "{status}");
+        states.push(status["state"].as_str().unwrap().to_owned());
+    }
+    states
+}
+
+/// Who waits, from the front of the line.
+async fn line(fixture: &GateFixture) -> Vec<SessionId> {
+    let start = PageStart::default();
+    let page = fixture.gate.store().page(&fixture.queue, SessionList::Waiting, start, usize::MAX).await.unwrap();
+    page.entries.iter().map(|entry| entry.session).collect()
+}
+
+/// A visitor who came back first has the last number, and others return under the modes that are set meanwhile.
+async fn a_set_mode_during_the_draw_keeps_the_drawn_order(keeper: StoreSetup) {
+    let settings = drawn(&keeper, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitors = lobby_visitors(&fixture, 3).await;
+    let drawn: Vec<SessionId> = visitors.iter().map(|(_, session)| *session).collect();
+    visitors.reverse();
+    advance(&fixture, STARTS).await;
+    for (mode, state, present) in [("scheduled", "lobby", 1), ("closed", "closed", 2), ("paused", "paused", 3)] {
+        fixture.change(&json!({ "mode": mode })).await;
+        let states = states(&fixture, &mut visitors[..present]).await;
+        assert!(states.iter().all(|shown| shown == state), "{mode}: {states:?}");
+        assert_eq!(line(&fixture).await, drawn[3 - present..], "{mode}");
+    }
+    fixture.change(&json!({ "mode": "scheduled" })).await;
+    let status = visitors[0].0.fetch(&fixture.own("status")).await.json();
+    assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("lobby"), &json!("draw")), "{status}");
+    fixture.change(&json!({ "mode": "open", "quota": 1 })).await;
+    assert_eq!(states(&fixture, &mut visitors).await, ["waiting", "waiting", "admitted"], "the first one in the order");
+}
+
+/// After the draw, tickets of the lobby are converted in every mode.
+async fn lobby_tickets_are_drawn_in_every_mode(keeper: StoreSetup) {
+    let settings = drawn(&keeper, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitors = lobby_visitors(&fixture, 4).await;
+    let drawn: Vec<SessionId> = visitors.iter().map(|(_, session)| *session).collect();
+    visitors.reverse();
+    advance(&fixture, STARTS + DRAW).await;
+    let modes = [("closed", "closed"), ("draining", "waiting"), ("paused", "paused"), ("open", "waiting")];
+    for (index, (mode, state)) in modes.into_iter().enumerate() {
+        fixture.change(&json!({ "mode": mode })).await;
+        assert_eq!(states(&fixture, &mut visitors[index..=index]).await, [state], "{mode}");
+        assert_eq!(line(&fixture).await, drawn[3 - index..], "{mode}");
+    }
 }
 
 async fn lobby_tickets_are_void_without_their_event(keeper: StoreSetup) {

@@ -2,22 +2,24 @@
 
 use serde_json::{Value, json};
 use vestibule_core::{Micros, Timestamp};
-use vestibule_tests::TestResponse;
+use vestibule_tests::{TestResponse, wait_until};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, over_own_redis};
+use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, on_each_store, over_own_redis};
 
 on_each_store! {
     lobby_page_counts_down_to_the_start,
     closed_page_shows_the_next_start,
     idle_queue_forwards_and_says_why,
     a_set_mode_overrides_the_events_at_once,
+    first_request_after_the_opening_sees_the_lobby,
 }
 
 mod own_redis {
-    use super::{an_idle_queue_asks_the_store_only_once, over_own_redis};
+    use super::{an_idle_queue_asks_the_store_only_once, idle_queue_forwards_while_the_store_is_down, over_own_redis};
 
     over_own_redis! {
         an_idle_queue_asks_the_store_only_once,
+        idle_queue_forwards_while_the_store_is_down,
     }
 }
 
@@ -114,4 +116,37 @@ async fn an_idle_queue_asks_the_store_only_once(keeper: StoreSetup) {
         assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
     }
     assert_eq!(fixture.keeper.own().calls("fcall").await, before);
+}
+
+/// Nobody notices between events that the store is down: an hour before the lobby requests do not need it, and half a minute
+/// before they ask in vain.
+async fn idle_queue_forwards_while_the_store_is_down(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, 3_600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings).await;
+    for (seconds, requests) in [(0, 3), (3_572, 1)] {
+        fixture.advance_seconds(seconds);
+        wait_until("the gate asks the store", TIMEOUT, async || {
+            fixture.visitor().fetch(&fixture.own("status")).await.json()["event"]["phase"] == "idle"
+        })
+        .await;
+        fixture.keeper.own().kill();
+        for _ in 0..requests {
+            let answer = fixture.visitor().navigate("/shop").await;
+            assert!(answer.text().contains("origin /shop"), "{}", answer.text());
+            assert_eq!(fixture.origin.requests().last().unwrap().headers["x-vestibule-bypass"], "mode");
+        }
+        fixture.keeper.own().restart_empty().await;
+    }
+}
+
+async fn first_request_after_the_opening_sees_the_lobby(keeper: StoreSetup) {
+    let settings = scheduled(&keeper, 3_600, &json!({}));
+    let fixture = GateFixture::open(keeper, settings).await;
+    fixture.advance_seconds(3_571);
+    // A request that asks the store tells this gate the time.
+    fixture.visitor().fetch(&fixture.own("status")).await;
+    assert!(fixture.visitor().navigate("/shop").await.text().contains("origin /shop"));
+    fixture.advance_seconds(30);
+    let answer = fixture.visitor().navigate("/shop").await;
+    assert!(heading(&answer).starts_with("Spring &lt;sale&gt; starts at "), "{}", answer.text());
 }

@@ -26,13 +26,21 @@ pub(crate) struct VerifyDrawOptions {
     #[arg(long, value_name = "DOCUMENT")]
     pub(crate) committed: Option<String>,
 
-    /// Session whose number is shown: an ID or a support code of 23 characters; can be repeated
-    #[arg(long = "session", value_parser = parse_session, value_name = "SESSION")]
-    pub(crate) sessions_shown: Vec<SessionId>,
+    /// Session whose number is shown: an ID or a support code of 23 characters; with =0.855761 also checks that this is its
+    /// number; can be repeated
+    #[arg(long = "session", value_parser = parse_session_shown, value_name = "SESSION[=NUMBER]")]
+    pub(crate) sessions_shown: Vec<SessionShown>,
 
     /// File with one drawn session a line, in the order of admission: checks that they follow their numbers
     #[arg(long, value_name = "FILE")]
     pub(crate) sessions: Option<PathBuf>,
+}
+
+/// A session, and the number that its visitor was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionShown {
+    session: SessionId,
+    number: Option<String>,
 }
 
 /// Timeout of a request.
@@ -116,8 +124,12 @@ pub(crate) async fn verify_draw(options: VerifyDrawOptions) -> anyhow::Result<Ex
     if let Some(committed) = &options.committed {
         verifiable.check_commitment(&read(committed).await?, &mut findings)?;
     }
-    for session in &options.sessions_shown {
-        println!("{}", verifiable.describe(*session));
+    for shown in &options.sessions_shown {
+        println!("{}", verifiable.describe(shown.session));
+        if let Some(number) = &shown.number {
+            let is_own = verifiable.draw.number(shown.session).to_string() == *number;
+            findings.add(&format!("session {} has number {number}", shown.session.support_code()), is_own);
+        }
     }
     if let Some(file) = &options.sessions {
         verifiable.check_order(file, &mut findings)?;
@@ -323,6 +335,19 @@ pub(crate) fn parse_session(text: &str) -> Result<SessionId, String> {
     }
 }
 
+/// A session, and after `=` the number that its visitor was shown.
+fn parse_session_shown(text: &str) -> Result<SessionShown, String> {
+    let (session, number) = text.split_once('=').map_or((text, None), |(session, number)| (session, Some(number)));
+    let is_number = |number: &str| {
+        let digits = number.strip_prefix("0.").unwrap_or_default();
+        digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if !number.is_none_or(is_number) {
+        return Err("the number after = must be as the page shows it, such as 0.855761".to_owned());
+    }
+    Ok(SessionShown { session: parse_session(session)?, number: number.map(str::to_owned) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,5 +370,15 @@ mod tests {
             assert_eq!(parse_session(&text), Ok(session));
         }
         assert!(parse_session("7QK2-M0XV").is_err() && parse_session("?").is_err());
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_page_shows_them() {
+        let session = SessionId::from_bytes([3; 14]);
+        let parsed = |number: &str| parse_session_shown(&format!("{session}{number}")).map(|shown| shown.number);
+        assert_eq!([parsed(""), parsed("=0.855761")], [Ok(None), Ok(Some("0.855761".to_owned()))]);
+        for number in ["=", "=0.8557", "=0.8557611", "=1.855761", "=0.85576x", "=0.855761=0.855761"] {
+            assert!(parsed(number).is_err_and(|error| error.contains("such as 0.855761")), "{number}");
+        }
     }
 }

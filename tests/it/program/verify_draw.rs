@@ -115,6 +115,12 @@ async fn published_draw_can_be_verified_by_anybody() {
     let (code, output) = draw.verify(&changed, &["--committed", &before]).await;
     assert!(code == 1 && output.contains("commitment matches the secret: NO"), "{output}");
 
+    let [own, other] = [&draw.sessions[0], &draw.sessions[1]].map(|(number, session)| (number.as_str(), session));
+    let (code, output) = draw.verify(&draw.after, &["--session", &format!("{}={}", own.1, own.0)]).await;
+    assert!(code == 0 && output.contains(&format!("has number {}: yes", own.0)), "{output}");
+    let (code, output) = draw.verify(&draw.after, &["--session", &format!("{}={}", own.1, other.0)]).await;
+    assert!(code == 1 && output.contains(&format!("has number {}: NO", other.0)), "{output}");
+
     let mut swapped = draw.sessions.clone();
     swapped.swap(1, 2);
     draw.write_order(&swapped);

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { connect } from 'node:net'
 
 import { test as base } from './server.ts'
-import { end, freePort } from './server.ts'
+import { end, freePort, untilListening } from './server.ts'
 
 /** The test's own Redis, which can be stopped and restarted empty. */
 export interface Redis {
@@ -27,7 +26,7 @@ export const test = base.extend<{ redis: Redis }>({
           stdio: 'ignore',
         })
         running.once('error', () => (missing = true))
-        while (!missing && !(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
+        await untilListening(port, () => missing)
       },
       async stop() {
         if (running) await end(running)
@@ -42,14 +41,3 @@ export const test = base.extend<{ redis: Redis }>({
 })
 
 export { expect } from './server.ts'
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      done(true)
-    })
-    socket.once('error', () => done(false))
-  })
-}

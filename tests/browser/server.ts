@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -144,4 +144,20 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise((closed) => server.close(closed))
   return port
+}
+
+/** Waits until a program listens at this port of 127.0.0.1, or `isGone` says that it never will. */
+export async function untilListening(port: number, isGone: () => boolean): Promise<void> {
+  while (!isGone() && !(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.once('error', () => done(false))
+  })
 }

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 
 import type { Page, Request } from '@playwright/test'
 
-import { activeVisitor, addVisitors, HOST, overrideStatus, part, pollTimes, queue, type Visitor } from './queue.ts'
+import { startNginx } from './nginx.ts'
+import { activeVisitor, addVisitors, HOST, overrideStatus, part, pollTimes, queue, Visitor } from './queue.ts'
 import { expect, test, type Vestibule } from './server.ts'
 
 const streams = ['--streams-max', '100']
@@ -96,6 +97,28 @@ test('one of two tabs has a stream, and both are current', async ({ serve, conte
   await expect.poll(async () => (await younger.status()).waiting).toBe(2)
 })
 
+test('eight tabs of one visitor share a stream, and all are current', async ({ serve, context }) => {
+  const gate = await serve(queue(), streams)
+  await activeVisitor(gate)
+  const older = await addVisitors(gate, 2)
+  let opened = 0
+  context.on('request', (request) => isStream(request) && (opened += 1))
+  const tabs: Page[] = []
+  // A browser has six connections to a server over HTTP/1.1: with a stream each, the last tabs would not load.
+  for (let tab = 0; tab < 8; tab += 1) {
+    const page = await context.newPage()
+    await page.goto(gate.at(HOST, '/'))
+    await expect(part(page, 'position')).toHaveText('3')
+    tabs.push(page)
+  }
+  for (const position of ['2', '1']) {
+    await older.pop()?.leave()
+    for (const page of tabs) await expect(part(page, 'position')).toHaveText(position)
+  }
+  expect(opened).toBe(1)
+  expect(await new Visitor(gate).arrive()).toMatchObject({ position: 2, waiting: 2 })
+})
+
 test('leaving the line closes the stream', async ({ serve, page }) => {
   const gate = await serve(queue(), streams)
   await activeVisitor(gate)
@@ -164,6 +187,32 @@ for (const fault of ['buffers', 'cuts', 'fails'] as const) {
     proxy.close()
   })
 }
+
+test('the page continues behind an nginx that closes connections after 5 seconds', async ({ serve, page }) => {
+  const gate = await serve(queue(), streams)
+  const active = await activeVisitor(gate)
+  const [older] = (await addVisitors(gate, 1)) as [Visitor]
+  const nginx = await startNginx(gate.address, 'proxy_read_timeout 5s; send_timeout 5s; keepalive_timeout 5s;')
+  try {
+    let loads = 0
+    page.on('load', () => (loads += 1))
+    const ended: number[] = []
+    page.on('requestfailed', (request) => isStream(request) && ended.push(Date.now()))
+    page.on('requestfinished', (request) => isStream(request) && ended.push(Date.now()))
+    await page.goto(nginx.at(HOST, '/'))
+    await expect(part(page, 'position')).toHaveText('2')
+    await expect.poll(() => ended.length, { timeout: 30_000 }).toBeGreaterThan(1)
+    await expect(part(page, 'offline')).toBeHidden()
+    await older.leave()
+    await expect(part(page, 'position')).toHaveText('1')
+    expect(loads).toBe(1)
+    await active.status()
+    await active.leave()
+    await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  } finally {
+    await nginx.stop()
+  }
+})
 
 test('the page polls if there are no more streams', async ({ serve, page, browser }) => {
   const gate = await serve(queue(), ['--streams-max', '1'])

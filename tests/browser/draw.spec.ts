@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test'
 
 import { expectAccessible } from './axe.ts'
 import { filterCookies } from './cookie-filter.ts'
-import { eventIn, part, pollTimes, queue, QUEUE, Visitor } from './queue.ts'
+import { eventIn, part, pollTimes, queue, QUEUE, tabTo, Visitor } from './queue.ts'
 import { expect, test, type Settings } from './server.ts'
 import { controlVisibility } from './visibility.ts'
 
@@ -149,6 +149,44 @@ test('a hidden tab takes part in the draw', async ({ serve, page }) => {
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(page.getByRole('heading', { name: /^Spring sale starts at / })).toBeVisible()
   await expect(page).toHaveTitle('● It’s your turn · Acme', { timeout: 40_000 })
+})
+
+test('the lobby is used by keyboard, and its end does not move the focus', async ({ serve, page }) => {
+  const gate = await serve(draw(eventIn(10), { quota: 0 }), saleKeys)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const link = page.getByRole('link', { name: 'How is this fair?' })
+  await expect(link).toBeVisible()
+  await tabTo(page, link)
+  await expect(page.getByRole('heading', { name: 'Assigning positions' })).toBeVisible({ timeout: 20_000 })
+  await expect(link).toBeFocused()
+  const [published] = await Promise.all([page.context().waitForEvent('page'), page.keyboard.press('Enter')])
+  await expect(published.locator('body')).toContainText(commitmentOf(secretOf(QUEUE, 'sale', 'b7f3a1')))
+  await published.close()
+  await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible({ timeout: 20_000 })
+  page.on('dialog', (dialog) => dialog.accept())
+  await tabTo(page, page.getByRole('button', { name: 'Leave the line' }))
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
+})
+
+test('the back button leads back to the lobby, and to the same number', async ({ serve, shop, page }) => {
+  const gate = await serve(draw(eventIn(10), { quota: 0 }), saleKeys)
+  const observer = new Visitor(gate)
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  await expect(page.getByRole('heading', { name: /^Spring sale starts at / })).toBeVisible()
+  await page.goto(`${shop.url}/elsewhere`)
+  await page.goBack()
+  await expect(page.getByRole('heading', { name: /^Spring sale starts at / })).toBeVisible()
+  await expect(part(page, 'countdown')).toHaveText(/^0:\d\d$/)
+  expect((await observer.line()).event.lobby_tickets).toBe(1)
+  const number = /^Your number in the draw: 0\.\d{6}$/
+  await expect(part(page, 'number')).toHaveText(number, { timeout: 20_000 })
+  const shown = await part(page, 'number').textContent()
+  await page.goto(`${shop.url}/elsewhere`)
+  await page.goBack()
+  await expect(part(page, 'number')).toHaveText(shown ?? '', { timeout: 20_000 })
+  await expect(part(page, 'position')).toHaveText('1', { timeout: 20_000 })
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
 test('the lobby asks for the line document until something changes', async ({ serve, page }) => {

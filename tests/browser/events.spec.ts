@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
-import { eventIn, part, queue } from './queue.ts'
+import { eventIn, part, queue, tabTo, Visitor } from './queue.ts'
 import { expect, test } from './server.ts'
 
 const quick = { waiting_ttl: 6, mode: 'scheduled' }
@@ -32,6 +32,28 @@ test('the countdown ends in the shop, whatever the clock says', async ({ serve, 
   await expect(page.getByRole('status')).toHaveText(/^Starts in 10 seconds/)
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 30_000 })
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
+})
+
+test('the countdown is used by keyboard and survives the back button', async ({ serve, shop, page }) => {
+  const gate = await serve(queue({ ...quick, quota: 0, events: [event(900)] }))
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  const younger = new Visitor(gate)
+  await younger.arrive()
+  await page.goto(`${shop.url}/elsewhere`)
+  await page.goBack()
+  await expect(page.getByRole('heading', { name: /^Spring sale starts at / })).toBeVisible()
+  await expect(part(page, 'position')).toHaveText('1')
+  await expect(part(page, 'countdown')).toHaveText(/^1[45]:\d\d$/)
+  expect(await younger.status()).toMatchObject({ position: 2, waiting: 2 })
+  const leave = page.getByRole('button', { name: 'Leave the line' })
+  await tabTo(page, leave)
+  const counted = await part(page, 'countdown').textContent()
+  await expect(part(page, 'countdown')).not.toHaveText(counted ?? '')
+  await expect(leave).toBeFocused()
+  page.on('dialog', (dialog) => dialog.accept())
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
+  expect(await younger.status()).toMatchObject({ position: 1, waiting: 1 })
 })
 
 test('the closed page counts down to the next event', async ({ serve, page }) => {

@@ -1,6 +1,6 @@
 import { request as ask } from 'node:http'
 
-import type { Locator, Page } from '@playwright/test'
+import { expect, type Locator, type Page } from '@playwright/test'
 
 import type { Settings, Vestibule } from './server.ts'
 
@@ -175,6 +175,13 @@ export async function activeVisitor(gate: Vestibule): Promise<Visitor> {
 /** An element of the queue page by its `data-vestibule` name. */
 export function part(page: Page, name: string): Locator {
   return page.locator(`[data-vestibule~="${name}"]`)
+}
+
+/** Presses Tab until the element has the focus. */
+export async function tabTo(page: Page, element: Locator): Promise<void> {
+  const isFocused = () => element.evaluate((node) => node === document.activeElement)
+  for (let pressed = 0; pressed < 20 && !(await isFocused()); pressed += 1) await page.keyboard.press('Tab')
+  await expect(element).toBeFocused()
 }
 
 /** URLs of status requests. */

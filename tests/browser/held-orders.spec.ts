@@ -2,7 +2,8 @@ import type { Page } from '@playwright/test'
 
 import { expectAccessible } from './axe.ts'
 import { HOST, QUEUE, queue } from './queue.ts'
-import { expect, test, type Settings, type Vestibule } from './server.ts'
+import { expect, test } from './redis.ts'
+import { type Settings, type Vestibule } from './server.ts'
 import type { Shop } from './shop.ts'
 
 /** A queue whose orders at `/checkout` are held. */
@@ -77,6 +78,20 @@ test('a closed tab and a new one find the same order', async ({ serve, shop, pag
   const tab = await context.newPage()
   await tab.goto(url)
   await expect(tab.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+  expect(ordersOf(shop)).toBe(1)
+})
+
+test('a page gets its response after a restart of the gate', async ({ serve, redis, shop, page }) => {
+  sell(shop, 6000)
+  const gate = await serve(held, ['--store', redis.url])
+  await checkout(gate, shop, page)
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  // The gate waits for the order that it has sent, and answers nobody meanwhile.
+  await gate.stop()
+  expect(ordersOf(shop)).toBe(1)
+  await gate.start()
+  await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 20_000 })
   expect(ordersOf(shop)).toBe(1)
 })
 

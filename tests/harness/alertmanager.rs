@@ -32,6 +32,8 @@ pub struct ReceivedAlert {
     pub alert: String,
     /// Label `queue`, empty without one.
     pub queue: String,
+    /// Label `job_queue`, empty without one.
+    pub job_queue: String,
     /// Label `instance`, empty without one.
     pub instance: String,
     /// Whether it fires; it resolved if not.
@@ -94,6 +96,7 @@ async fn take(State(delivered): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news
         ReceivedAlert {
             alert: label("alertname"),
             queue: label("queue"),
+            job_queue: label("job_queue"),
             instance: label("instance"),
             fires: alert["status"] == "firing",
             summary: alert["annotations"]["summary"].as_str().unwrap_or_default().to_owned(),

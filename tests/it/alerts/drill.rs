@@ -3,6 +3,10 @@
 //!
 //! Only time is shortened: a minute of the rules is a second here.
 
+mod events;
+mod jobs;
+mod newcomers;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +23,7 @@ use vestibule_tests::{
 
 use super::{RULES, read};
 use crate::line_fixture::settings_of;
+use jobs::Jobs;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
@@ -29,8 +34,16 @@ const HASTE: u64 = 60;
 /// No `for` is longer than this, in milliseconds.
 const FOR_MAX: u64 = 10_000;
 /// Times that stand in the rules as bare seconds, and what is there in their place.
-const BARE: [(&str, &str); 3] =
-    [("vestibule_purge_timestamp_seconds > 300", "> 5"), ("[10m]))) > 3600", "> 6"), ("_wait_seconds > 5400", "> 9")];
+const BARE: [(&str, &str); 6] = [
+    ("vestibule_purge_timestamp_seconds > 300", "vestibule_purge_timestamp_seconds > 5"),
+    ("[10m]))) > 3600", "[10m]))) > 6"),
+    ("_wait_seconds > 5400", "_wait_seconds > 9"),
+    ("_oldest_age_seconds) > 300", "_oldest_age_seconds) > 5"),
+    ("_blocked_group_age_seconds) > 900", "_blocked_group_age_seconds) > 15"),
+    ("_missed_timestamp_seconds) < time() - 60", "_missed_timestamp_seconds) < time() - 1"),
+];
+/// The most streams that the site may have.
+const STREAMS_MAX: usize = 4;
 /// Takes everybody out of places, as no operation does: it would let the next in.
 const EMPTY: &str = "
     for _, session in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -48,34 +61,60 @@ const BUSY: &str = "
 /// The rules with their times shortened.
 fn hastened(rules: &str) -> String {
     let mut rules = rules.to_owned();
-    for (delivered, number) in BARE {
+    for (delivered, shortened) in BARE {
         assert_eq!(rules.matches(delivered).count(), 1, "{delivered}");
-        let kept = delivered.rsplit_once(" > ").unwrap().0;
-        rules = rules.replace(delivered, &format!("{kept} {number}"));
+        rules = rules.replace(delivered, shortened);
     }
     let lines = rules.lines().map(|line| match line.trim().split_once(": ") {
         Some((key @ ("for" | "interval"), time)) => {
-            line.replace(&format!("{key}: {time}"), &format!("{key}: {}", shorter(time)))
+            line.replace(&format!("{key}: {time}"), &format!("{key}: {}", limited(time)))
         }
         _ => windows_shortened(line),
     });
     lines.map(|line| line + "\n").collect()
 }
 
-/// `[5m]` becomes `[5000ms]`.
+/// `[5m]` becomes `[5000ms]`, `[1h:15s]` `[60000ms:250ms]`, and `offset 5m` `offset 5000ms`.
 fn windows_shortened(line: &str) -> String {
     let mut parts = line.split('[');
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| match part.split_once(']') {
-        Some((time, rest)) => format!("{text}[{}]{rest}", shorter(time)),
-        None => format!("{text}[{part}"),
+    parts.fold(first, |text, part| {
+        let Some((window, rest)) = part.split_once(']') else { return format!("{text}[{part}") };
+        let window: Vec<String> = window.split(':').map(shorter).collect();
+        format!("{text}[{}]{}", window.join(":"), offset_shortened(rest))
     })
 }
 
+fn offset_shortened(rest: &str) -> String {
+    let Some(offset) = rest.strip_prefix(" offset ") else { return rest.to_owned() };
+    let end = offset.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(offset.len());
+    let (time, rest) = offset.split_at(end);
+    format!(" offset {}{rest}", shorter(time))
+}
+
+/// Time before an alert fires.
+fn limited(time: &str) -> String {
+    format!("{}ms", shortened_ms(time).min(FOR_MAX))
+}
+
 fn shorter(time: &str) -> String {
+    format!("{}ms", shortened_ms(time))
+}
+
+fn shortened_ms(time: &str) -> u64 {
     let (number, unit) = time.split_at(time.len() - 1);
-    let seconds = number.parse::<u64>().unwrap() * if unit == "m" { 60 } else { 1 };
-    format!("{}ms", (seconds * 1000 / HASTE).min(FOR_MAX))
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => panic!("a time in s, m or h: {time}"),
+    };
+    number.parse::<u64>().unwrap() * unit * 1000 / HASTE
+}
+
+/// Options of the test's own connections: a busy machine answers late, and one store does not answer for a while.
+fn patient() -> RedisOptions {
+    RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() }
 }
 
 /// The alerts that were received, and the Prometheus that sends them.
@@ -105,7 +144,8 @@ impl Watch {
     /// Waits until the last message about an alert at this place says that it fires or has resolved.
     async fn until(&self, fires: bool, alert: &str, place: &str) {
         let here = |delivered: &ReceivedAlert| {
-            delivered.alert == alert && [&delivered.queue, &delivered.instance].contains(&&place.to_owned())
+            let places = [&delivered.queue, &delivered.job_queue, &delivered.instance];
+            delivered.alert == alert && places.into_iter().any(|it| it == place)
         };
         let what = if fires { "fires" } else { "resolves" };
         wait_until(&format!("{alert} {what} at {place}"), TIMEOUT, async || {
@@ -143,7 +183,7 @@ impl Measured {
         let metrics = deployed("metrics").env("VESTIBULE_METRICS_TOKEN", TOKEN).instances(2).await;
         let metrics = Balancer::before(metrics, BalancerOptions::default()).await;
         let purge = deployed("purge").instances(1).await;
-        let store = RedisStore::connect(&url, RedisOptions::default()).unwrap();
+        let store = RedisStore::connect(&url, patient()).unwrap();
         Self { redis, store, metrics, purge }
     }
 
@@ -154,7 +194,8 @@ impl Measured {
 
 async fn put(store: &RedisStore, queue: &str, changes: serde_json::Value) -> QueueId {
     let id: QueueId = queue.parse().unwrap();
-    let mut settings = json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } });
+    let handover = json!({ "kind": "redirect", "origin": "https://www.example.com" });
+    let mut settings = json!({ "hosts": [format!("{queue}.example.com")], "handover": handover });
     settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     store.put_settings(&settings_of(&id, &settings), PutMode::Always).await.unwrap();
     id
@@ -218,23 +259,32 @@ struct Site {
     gate: String,
     admin: String,
     program: Program,
+    jobs: Jobs,
 }
 
 impl Site {
     async fn start() -> Self {
         let redis = Arc::new(Redis::start().await);
+        let jobs = Jobs::create(&redis.url()).await;
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
         let url = redis.url();
         let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--metrics-token", TOKEN];
-        let arguments = [&arguments[..], &["--store", &url, "--store-timeout-ms", "100", "--state", "state"]].concat();
+        let streams = STREAMS_MAX.to_string();
+        let more = ["--store", &url, "--store-timeout-ms", "100", "--state", "state", "--streams-max", &streams];
+        let arguments = [&arguments[..], &more].concat();
         let mut program = Program::vestibule(&arguments).start();
         program.until_healthy(&gate).await;
-        let store = RedisStore::connect(&url, RedisOptions::default()).unwrap();
-        Self { redis, store, gate, admin, program }
+        let store = RedisStore::connect(&url, patient()).unwrap();
+        Self { redis, store, gate, admin, program, jobs }
     }
 
     fn visitor(&self) -> Visitor {
-        Visitor::new(&self.gate, "tickets.example.com")
+        Visitor::new(&self.gate, "rush.example.com")
+    }
+
+    /// Waits until a visitor sees the queue of the host.
+    async fn until_queued(&self, visitor: &mut Visitor) {
+        wait_until("the gate knows the host", TIMEOUT, async || visitor.navigate("/").await.status == 200).await;
     }
 
     /// Asks every few milliseconds, for ever.
@@ -299,7 +349,7 @@ async fn the_site_fails(watch: &Watch, site: &mut Site) {
 
     let down = format!("http://127.0.0.1:{}", free_port());
     let handover = json!({ "kind": "proxy", "origin": down });
-    put(&site.store, "down", json!({ "hosts": ["down.example.com"], "quota": 100, "handover": handover })).await;
+    put(&site.store, "down", json!({ "quota": 100, "handover": handover })).await;
     let mut visitor = Visitor::new(&site.gate, "down.example.com");
     wait_until("the gate knows the host", TIMEOUT, async || visitor.navigate("/").await.status == 502).await;
     during(site.keep_asking("down.example.com"), watch.fires("VestibuleGateFailing", &place)).await;
@@ -310,17 +360,19 @@ async fn the_site_fails(watch: &Watch, site: &mut Site) {
             site.redis.try_command(&["EVAL", BUSY, "0", "150"]).await.ok();
         }
     };
-    during(site.keep_asking("tickets.example.com"), during(busy, watch.fires("VestibuleStoreSlow", &place))).await;
+    during(site.keep_asking("rush.example.com"), during(busy, watch.fires("VestibuleStoreSlow", &place))).await;
     watch.resolves("VestibuleStoreSlow", &place).await;
 
     site.redis.freeze();
-    during(site.keep_asking("tickets.example.com"), async {
+    during(site.keep_asking("rush.example.com"), async {
         watch.fires("VestibuleStoreAway", &place).await;
+        watch.fires("VestibuleEventSoonStoreDown", "soon").await;
         watch.fires("VestibuleGateErrors", &place).await;
     })
     .await;
     site.redis.thaw();
     watch.resolves("VestibuleStoreAway", &place).await;
+    watch.resolves("VestibuleEventSoonStoreDown", "soon").await;
     watch.resolves("VestibuleGateErrors", &place).await;
 
     site.program.kill();
@@ -337,11 +389,25 @@ async fn every_alert_fires_and_resolves() {
     let targets = [neglected.metrics.address().to_owned(), still.metrics.address().to_owned(), site.admin.clone()];
     let watch = Watch::over(&targets).await;
     let on_site = async {
-        a_line_is_full(&watch, &site).await;
-        a_rush(&watch, &site).await;
+        events::event_is_soon(&site).await;
+        tokio::join!(
+            a_line_is_full(&watch, &site),
+            a_rush(&watch, &site),
+            events::sale_key_is_missing(&watch, &site),
+            events::beacon_is_missing(&watch, &site),
+            events::streams_are_at_their_limit(&watch, &site),
+            jobs::job_queue_is_full(&watch, &site.jobs, &site.store),
+            jobs::group_is_blocked(&watch, &site.jobs),
+            jobs::jobs_fail_for_good(&watch, &site.jobs),
+        );
         the_site_fails(&watch, &mut site).await;
     };
-    tokio::join!(purge_is_neglected(&watch, &neglected), lines_stand_still(&watch, &still), on_site);
+    tokio::join!(
+        purge_is_neglected(&watch, &neglected),
+        lines_stand_still(&watch, &still),
+        newcomers::newcomers_are_suspicious(&watch, &still),
+        on_site,
+    );
 
     let delivered = watch.manager.delivered();
     let named = |fires: bool| {

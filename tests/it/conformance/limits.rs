@@ -5,7 +5,9 @@ use vestibule_core::line::{
     ADDRESS_LIMITS_FROM, BLOCKED_RETRY, ClientAddressState, ClientDigests, JoinClient, JoinRejection, LimitStats,
     RejectionReason, Visit, VisitAnswer, VisitKind,
 };
-use vestibule_core::{ClientNetworks, JOIN_WINDOW, NetworkClass, NetworkPrefix, PrefixKind, SessionId};
+use vestibule_core::{
+    ClientNetworks, JOIN_WINDOW, NetworkClass, NetworkPrefix, PrefixKind, QueueId, SessionId, TicketSigner,
+};
 
 use crate::line_fixture::{LineFixture, StoreFixture, keys_of};
 
@@ -21,8 +23,13 @@ pub(super) fn rejecting(per_address: u64, per_network: u64) -> Value {
 
 /// The client with this address.
 pub(crate) fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
+    client_of(&fixture.bench.signer, &fixture.queue, address)
+}
+
+/// The client with this address, as a gate with this signer knows it.
+pub(crate) fn client_of(signer: &TicketSigner, queue: &QueueId, address: &str) -> JoinClient {
     let networks = ClientNetworks::of(address.parse().unwrap()).unwrap();
-    let digest = |kind, prefix: String| fixture.bench.signer.prefix_digest(kind, &fixture.queue, 1, &prefix).unwrap();
+    let digest = |kind, prefix: String| signer.prefix_digest(kind, queue, 1, &prefix).unwrap();
     let prefixes = ClientDigests {
         address: digest(PrefixKind::Address, networks.address.to_string()),
         network: digest(PrefixKind::Network, networks.network.to_string()),

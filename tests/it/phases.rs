@@ -7,9 +7,10 @@ use std::ops::Range;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
-use vestibule_core::line::{Mode, VisitKind};
+use vestibule_core::line::{Mode, Visit, VisitKind};
 use vestibule_core::settings::{Beacon, beacon_randomness};
 use vestibule_core::{Clock as _, MICROS_PER_SECOND, PutMode, SessionId, Timestamp};
+use vestibule_tests::Redis;
 
 use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture, random_queue_id, settings_of};
@@ -149,4 +150,30 @@ async fn schedule_is_removed_with_the_mode() {
     open.line.mode = Mode::Open;
     bench.store.put_settings(&open, PutMode::Always).await.unwrap();
     assert_eq!(bench.redis_script(stored, &open.id), "0");
+}
+
+/// Visits to a lobby while the memory of Redis is observed, and what may change meanwhile for other reasons.
+const LOBBY_VISITS: u64 = 2_000;
+const MEMORY_NOISE: u64 = 65_536;
+
+#[tokio::test]
+async fn lobby_visits_take_no_memory() {
+    let redis = Redis::start().await;
+    let bench = StoreFixture::at(&redis.url());
+    let mut sale = event("sale", 0, 3_600, 7_200);
+    (sale["order"], sale["key"], sale["salt"]) = ("draw".into(), "s1".into(), "a".into());
+    let fixture = bench.open(json!({ "mode": "scheduled", "quota": 10, "events": [sale] })).await;
+    let visits = async |count: u64| {
+        for _ in 0..count {
+            let visit = Visit::joining(SessionId::random());
+            assert_eq!(bench.store.visit(&fixture.queue, visit).await.unwrap().kind, VisitKind::Lobby);
+        }
+        let used = redis.info("memory", "used_memory").await.unwrap();
+        used.parse::<u64>().unwrap()
+    };
+    let before = visits(100).await;
+    let after = visits(LOBBY_VISITS).await;
+    assert_eq!(fixture.stats().await.lobby_tickets, LOBBY_VISITS + 100);
+    let grown = after.saturating_sub(before);
+    assert!(grown < MEMORY_NOISE, "{grown} bytes for {LOBBY_VISITS} visits");
 }

@@ -131,7 +131,10 @@ pub(crate) async fn rows(bench: &StoreFixture, waiting: usize, tickets: &[Ticket
     row(waiting, "line document", &document, "64 polls", poll.cpu_us * IN_FLIGHT as f64);
 
     let line = DrawnLine::open(bench, STARTS_IN).await;
+    let before = bench.used_memory().await;
     let (lobby, tickets) = bench.work(line.enter_lobby(waiting + SAMPLE), waiting + SAMPLE).await;
+    let memory = (bench.used_memory().await - before) / (waiting + SAMPLE) as f64;
+    println!("| {waiting} | memory of a lobby visit | {memory:.2} bytes | | | |");
     let line = DrawnLine::open(bench, 1).await;
     line.until_the_start().await;
     line.convert(&tickets[..waiting]).await;

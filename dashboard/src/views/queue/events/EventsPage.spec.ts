@@ -58,8 +58,6 @@ async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'o
 const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => line.startsWith('PATCH') && !line.includes('validate')).map(({ body }) => body)
 
 async function press(text: string, within = ''): Promise<void> {
-  // Vue can ignore a click in the millisecond in which a button was rendered.
-  await new Promise((resolve) => setTimeout(resolve, 2))
   getElement<HTMLButtonElement>(`${within} button`, text).click()
   await flushPromises()
 }

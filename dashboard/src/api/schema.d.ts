@@ -2368,7 +2368,7 @@ export interface components {
             producers?: "api" | "active" | "visitors" | null;
             /**
              * Format: int64
-             * @description Seconds for which the result of a completed job is kept. Default: 3600.
+             * @description Seconds for which the result of a completed job is kept. For the target `origin` at least `deduplication_interval`. Default: 3600.
              */
             result_ttl?: number | null;
             /**
@@ -2463,7 +2463,7 @@ export interface components {
             producers?: "api" | "active" | "visitors" | null;
             /**
              * Format: int64
-             * @description Seconds for which the result of a completed job is kept. Default: 3600.
+             * @description Seconds for which the result of a completed job is kept. For the target `origin` at least `deduplication_interval`. Default: 3600.
              */
             result_ttl?: number | null;
             /**
@@ -2563,7 +2563,7 @@ export interface components {
             producers: "api" | "active" | "visitors";
             /**
              * Format: int64
-             * @description Seconds for which the result of a completed job is kept.
+             * @description Seconds for which the result of a completed job is kept. For the target `origin` at least `deduplication_interval`.
              */
             result_ttl: number;
             /**

@@ -108,7 +108,7 @@ crate::fields! {
         pub retention: Bounded<RETENTION_MIN, RETENTION_MAX> = 4 * DAY,
         /// Seconds for which dead letters are kept.
         pub dead_letter_retention: Bounded<DAY, DEAD_RETENTION_MAX> = DEAD_RETENTION_MAX,
-        /// Seconds for which the result of a completed job is kept.
+        /// Seconds for which the result of a completed job is kept. For the target `origin` at least `deduplication_interval`.
         pub result_ttl: Bounded<60, DAY> = 3_600,
         /// Maximum number of jobs, dead letters included.
         pub max_jobs: Bounded<1, JOBS_MAX> = 1_000_000,
@@ -264,6 +264,13 @@ impl JobQueueSettings {
     pub fn duplicate_seconds(&self) -> u64 {
         let interval = self.deduplication_interval;
         if self.holds_orders() && interval > 0 { interval.max(self.retention + self.timeout) } else { interval }
+    }
+
+    /// J18: seconds after its end for which the result of a completed job is kept. That of an order is kept at least as long as an
+    /// equal order is a duplicate, whose visitor gets that result (H8).
+    #[must_use]
+    pub fn result_seconds(&self) -> u64 {
+        if self.holds_orders() { self.result_ttl.max(self.deduplication_interval) } else { self.result_ttl }
     }
 
     /// Whether visitors can enqueue content of this type.

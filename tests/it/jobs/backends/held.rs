@@ -114,6 +114,18 @@ pub(super) async fn h08_order_that_waits_has_no_second_one(fixture: &JobsFixture
     assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "another one, after deduplication_interval");
 }
 
+pub(super) async fn h08_result_is_kept_for_duplicates(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&origin(&json!({ "deduplication_interval": 600, "result_ttl": 60 })));
+    let lease = send(&queue).await;
+    assert_eq!(queue.settle(lease, response(303)).await, Settled::Now(JobState::Completed));
+    queue.advance_micros(600_000_000 - 1);
+    assert_eq!(queue.enqueue(again(2)).await, FIRST());
+    assert_eq!(queue.view(1).await.map(|view| view.state), Some(JobState::Completed), "the visitor reads its outcome");
+    queue.advance_micros(1);
+    assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted);
+    assert_eq!(queue.view(1).await, None);
+}
+
 pub(super) async fn h08_unprocessed_order_is_sent_again(fixture: &JobsFixture) {
     let queue = fixture.fifo(&origin(&json!({ "max_attempts": 2 })));
     let lease = send(&queue).await;

@@ -271,7 +271,7 @@ impl JobQueue {
             self.leave(now, sequence);
             self.dead_letter(now, settings, sequence, FailureReason::Expired, false);
         }
-        let completed = older(&self.completed, now, settings.result_ttl).take(JOB_REAP_BATCH);
+        let completed = older(&self.completed, now, settings.result_seconds()).take(JOB_REAP_BATCH);
         let dead = older(&self.dead, now, settings.dead_letter_retention).take(JOB_REAP_BATCH);
         for sequence in completed.chain(dead).collect::<Vec<_>>() {
             self.forget(sequence);

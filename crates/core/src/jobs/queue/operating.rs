@@ -156,12 +156,12 @@ impl JobQueue {
         }
     }
 
-    /// H8: an equal order is a duplicate for `result_ttl` at least.
+    /// H8: an equal order is a duplicate for as long as a result is kept, at least.
     pub(super) fn keep_key(&mut self, now: Micros, settings: &JobQueueSettings, sequence: u64) {
         let Some((id, key)) = self.key_of(sequence).filter(|_| settings.deduplication_interval > 0) else { return };
         let current = self.duplicates.get(&key).filter(|(_, until)| now < *until).copied();
         if current.is_none_or(|(first, _)| first == id) {
-            let until = now.add_seconds(settings.result_ttl).max(current.map_or(now, |(_, until)| until));
+            let until = now.add_seconds(settings.result_seconds()).max(current.map_or(now, |(_, until)| until));
             self.remember(key, id, until);
         }
     }

@@ -148,12 +148,12 @@ do
     if record.key and first_with(record.key) == id then call('DEL', EXPIRING .. 'dedup:' .. record.key) end
   end
 
-  -- H8: an equal order is a duplicate for `result_ttl` at least.
+  -- H8: an equal order is a duplicate for as long as a result is kept, at least.
   local function keep_key(id, record)
     if not record.key or settings.deduplication_interval == 0 then return end
     local first, until_time = first_with(record.key)
     if not first or first == id then
-      remember(record.key, id, math.max(now + settings.result_ttl * SECOND, until_time or 0))
+      remember(record.key, id, math.max(now + settings.result_seconds * SECOND, until_time or 0))
     end
   end
 
@@ -384,7 +384,7 @@ do
       dead_letter(id, record, turn, 'expired')
     end
     flush()
-    local completed = older(COMPLETED, settings.result_ttl, jobs.REAP_BATCH)
+    local completed = older(COMPLETED, settings.result_seconds, jobs.REAP_BATCH)
     local dead = older(DEAD, settings.dead_letter_retention, jobs.REAP_BATCH)
     for _, turn in ipairs(completed) do forget(COMPLETED, turn) end
     for _, turn in ipairs(dead) do forget(DEAD, turn) end

@@ -1,5 +1,6 @@
 //! The body, the query and the path of a request.
 
+use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::request::Parts;
@@ -26,16 +27,25 @@ impl<S: Send + Sync, const MAX: usize> FromRequest<S> for JsonBody<MAX> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
-            return Err(Problem::WrongContentType(CONTENT_TYPE));
-        }
-        let bytes = axum::body::to_bytes(request.into_body(), MAX).await.map_err(|_| Problem::TooLarge(MAX))?;
-        match serde_json::from_slice(&bytes) {
-            Ok(Value::Object(map)) => Ok(Self(map)),
-            Ok(_) => Err(Problem::InvalidBody(Code::NotAnObject.into())),
-            Err(error) => Err(Problem::InvalidBody(Code::NotJson.with("cause", error.to_string()))),
+        let bytes = read_json(request, MAX).await?;
+        match serde_json::from_slice(&bytes).map_err(|error| not_json(&error))? {
+            Value::Object(map) => Ok(Self(map)),
+            _ => Err(Problem::InvalidBody(Code::NotAnObject.into())),
         }
     }
+}
+
+/// The bytes of a body whose content type is JSON.
+pub(crate) async fn read_json(request: Request, max: usize) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        return Err(Problem::WrongContentType(CONTENT_TYPE));
+    }
+    axum::body::to_bytes(request.into_body(), max).await.map_err(|_| Problem::TooLarge(max))
+}
+
+/// The problem that a body is not JSON.
+pub(crate) fn not_json(error: &serde_json::Error) -> Problem {
+    Problem::InvalidBody(Code::NotJson.with("cause", error.to_string()))
 }
 
 /// A JSON object with the fields of `T`.

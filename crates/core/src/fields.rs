@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub use field::{Field, FieldError, Member, Object, ObjectReader, ObjectSchema, Reader, Reading, Usage};
 pub use kinds::{
-    AnyJson, Bounded, Flag, Flatten, List, NeverIgnored, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped,
+    Bounded, Flag, Flatten, JsonText, List, NeverIgnored, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped,
     StringMap, Text,
 };
 pub use wording::FieldWording;

@@ -8,15 +8,18 @@ use tokio::time::{sleep, timeout};
 use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::job_queues;
 
 on_memory_and_redis! {
     jobs_are_received_and_settled_one_by_one,
     receive_waits_for_a_job,
     jobs_of_a_lost_request_return_at_once,
+    payloads_stay_as_they_were_written,
     only_jobs_to_pull_can_be_received,
 }
 
 const QUEUE: &str = "/job-queues/updates.fifo";
+const JSON: &str = "application/json";
 
 async fn open(backoffice: &Backoffice) -> AdminClient {
     let mut root = backoffice.root();
@@ -132,6 +135,26 @@ async fn jobs_of_a_lost_request_return_at_once(backoffice: Backoffice) {
     enqueue(&mut root, "a", 1).await;
     let jobs = receive(&mut root, 5).await;
     assert_eq!(jobs.len(), 1, "the lost request took nothing with it");
+}
+
+async fn payloads_stay_as_they_were_written(backoffice: Backoffice) {
+    let mut root = open(&backoffice).await;
+    let payload = r#"{ "id": 9007199254740993, "size": [1e400, 0.10000000000000000001], "twice": 1, "twice": 2 }"#;
+    let single = job_queues::enqueue(&mut root, "updates.fifo/jobs?group_id=a", JSON, payload.as_bytes()).await;
+    assert_eq!(single.status, 202, "{}", single.text());
+    let jobs = format!(r#"{{"jobs":[{{"payload":{payload},"group_id":"b"}},{{"payload":null,"group_id":"c"}}]}}"#);
+    let batch = job_queues::enqueue(&mut root, "updates.fifo/jobs/batch", JSON, jobs.as_bytes()).await;
+    assert_eq!(batch.status, 202, "{}", batch.text());
+    let received = root.post(&format!("{QUEUE}/receive"), json!({})).await;
+    assert_eq!(received.text().matches(payload).count(), 2, "{}", received.text());
+    assert!(received.text().contains(r#""payload":null,"#), "{}", received.text());
+    let id = single.json()["job_id"].as_str().unwrap().to_owned();
+    let shown = root.get(&format!("{QUEUE}/jobs/{id}")).await;
+    assert!(shown.text().contains(payload), "{}", shown.text());
+    for (body, code) in [("{", "invalid_body"), ("[]", "invalid_body"), (r#"{"jobs":[1]}"#, "validation_failed")] {
+        let refused = job_queues::enqueue(&mut root, "updates.fifo/jobs/batch", JSON, body.as_bytes()).await;
+        assert_eq!(refused.json()["code"], code, "{body}");
+    }
 }
 
 async fn only_jobs_to_pull_can_be_received(backoffice: Backoffice) {

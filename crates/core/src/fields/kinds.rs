@@ -81,11 +81,12 @@ impl<const MAX: usize> Field for Text<MAX> {
     }
 }
 
-/// Any JSON value, `null` included.
-pub struct AnyJson;
+/// Any JSON value, `null` included, as it was written. Its document has the text of the value in its place, since a parsed number
+/// may not be the one that was written.
+pub struct JsonText;
 
-impl Field for AnyJson {
-    type Value = Value;
+impl Field for JsonText {
+    type Value = String;
 
     fn expected() -> Message {
         W::AnyJson.into()
@@ -95,12 +96,12 @@ impl Field for AnyJson {
         json!({ "type": ["object", "array", "string", "number", "boolean", "null"] })
     }
 
-    fn parse(value: &Value, _: &mut Reader) -> Option<Value> {
-        Some(value.clone())
+    fn parse(value: &Value, reader: &mut Reader) -> Option<String> {
+        reader.accept::<Self>(value, value.as_str().map(str::to_owned))
     }
 
-    fn to_json(value: &Value) -> Value {
-        value.clone()
+    fn to_json(value: &String) -> Value {
+        json!(value)
     }
 }
 

@@ -16,7 +16,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use http::{Extensions, HeaderName, header};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vestibule_core::jobs::{JobId, JobState, JobView};
@@ -128,19 +129,24 @@ struct Event {
     name: &'static str,
     /// The number of a progress message.
     id: Option<u64>,
-    data: Value,
+    data: Box<RawValue>,
 }
 
 impl Event {
-    /// As a server-sent event. JSON has no line breaks.
+    /// An event with this data; `None` if that is not JSON.
+    fn new(name: &'static str, id: Option<u64>, data: &impl Serialize) -> Option<Self> {
+        Some(Self { name, id, data: to_raw_value(data).ok()? })
+    }
+
+    /// As a server-sent event. In JSON, line breaks are white space; those of its texts are escaped.
     fn as_sent(&self) -> String {
         let id = self.id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-        format!("event: {}\n{id}data: {}\n\n", self.name, self.data)
+        format!("event: {}\n{id}data: {}\n\n", self.name, self.data.get().replace(['\n', '\r'], " "))
     }
 
     /// As a message of a WebSocket.
     fn as_message(&self) -> Message {
-        Message::text(json!({ "event": self.name, "data": self.data }).to_string())
+        Message::text(format!(r#"{{"event":"{}","data":{}}}"#, self.name, self.data))
     }
 }
 
@@ -226,13 +232,11 @@ impl JobStream {
         self.is_over = is_final(state);
         let status = JobStatus::of(&self.job_queue.settings.id, view);
         let new = status.progress.iter().filter(|progress| progress.id > self.last_progress);
-        let event =
-            |name, id, data: Result<Value, serde_json::Error>| Event { name, id, data: data.unwrap_or_default() };
         let mut events: Vec<_> =
-            new.map(|progress| event("progress", Some(progress.id), serde_json::to_value(progress))).collect();
+            new.filter_map(|progress| Event::new("progress", Some(progress.id), progress)).collect();
         self.last_progress = status.progress.last().map_or(self.last_progress, |last| last.id.max(self.last_progress));
         if self.last_state.replace(state) != Some(state) {
-            events.push(event("state", None, serde_json::to_value(status.without_progress())));
+            events.extend(Event::new("state", None, &status.without_progress()));
         }
         events
     }
@@ -240,6 +244,7 @@ impl JobStream {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
     use vestibule_core::SystemClock;
     use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::{JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement};
@@ -294,8 +299,27 @@ mod tests {
         while let Some(more) = stream.next().await {
             events.extend(more);
         }
-        let last = &events.last().unwrap().data;
+        let last: Value = serde_json::from_str(events.last().unwrap().data.get()).unwrap();
         assert_eq!((&last["state"], &last["response"]["body"]), (&json!("completed"), &json!("done")));
+    }
+
+    #[tokio::test]
+    async fn progress_stays_as_it_was_written() {
+        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let mut stream = events_of_new_job(&streams, None).await;
+        let (backend, settings) = (stream.job_queues.backend().clone(), stream.job_queue.settings.clone());
+        let lease = backend.receive(&settings, 1).await.unwrap().jobs[0].lease;
+        backend.add_progress(&settings, lease, "{\"size\":\n1e400}".parse().unwrap()).await.unwrap();
+        let mut events = Vec::new();
+        while events.is_empty() {
+            events = stream.next().await.unwrap();
+        }
+        let sent = events[0].as_sent();
+        let lines: Vec<_> = sent.lines().collect();
+        assert_eq!(lines[..2], ["event: progress", "id: 1"]);
+        assert!(lines[2].starts_with("data: ") && lines[2].ends_with(r#""message":{"size": 1e400}}"#), "{sent}");
+        let Message::Text(text) = events[0].as_message() else { panic!("not a text") };
+        assert!(text.contains("{\"size\":\n1e400}"), "{text}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobState, JobView};
@@ -127,7 +127,7 @@ pub(super) struct JobStatus {
 pub(super) struct JobProgress {
     pub(super) id: u64,
     at: u64,
-    message: Value,
+    message: Option<Box<RawValue>>,
 }
 
 /// The response that completed a job.
@@ -145,7 +145,8 @@ impl JobStatus {
         let progress = view.progress.into_iter().map(|progress| JobProgress {
             id: progress.id,
             at: progress.at.seconds(),
-            message: serde_json::from_str(progress.message.as_str()).unwrap_or_default(),
+            // As it was written: as values of Rust, some numbers would change.
+            message: serde_json::from_str(progress.message.as_str()).ok(),
         });
         let response = view.result.map(|result| JobStatusResponse {
             status: result.status,

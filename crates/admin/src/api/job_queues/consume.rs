@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
@@ -94,7 +95,8 @@ pub(crate) struct ReceivedJob {
     /// Media type of the payload.
     content_type: String,
     /// The payload: JSON, or text.
-    payload: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    payload: Option<Box<RawValue>>,
     /// The payload in base64 if it is neither JSON nor text.
     payload_base64: Option<String>,
 }

@@ -1,16 +1,20 @@
 //! The jobs of a job queue: enqueuing them, and what became of one.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields;
-use vestibule_core::fields::{AnyJson, Bounded, List, Omissible, Text};
+use vestibule_core::fields::{Bounded, JsonText, List, Object as _, Omissible, Text};
 use vestibule_core::jobs::{
     Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobBackendError, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
@@ -21,7 +25,8 @@ use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
-use crate::body::{Body, DOCUMENT_MAX, Query, Segments};
+use crate::body::{DOCUMENT_MAX, Query, Segments, not_json, read_json};
+use crate::codes::Code;
 use crate::describe::describe;
 use crate::idempotency::IDEMPOTENCY_HEADER;
 use crate::job_refusal::JobRefusal;
@@ -214,7 +219,7 @@ fields! {
     /// A job to enqueue.
     pub(crate) struct JobDraft {
         /// The payload, any JSON value. It reaches the handler as JSON.
-        payload: AnyJson,
+        payload: JsonText,
         /// The group; required in a FIFO job queue.
         group_id: Omissible<Text<JOB_KEY_MAX>>,
         /// A job with the ID of an earlier one is a duplicate and is not queued.
@@ -235,6 +240,49 @@ fields! {
 }
 
 describe!(request JobsDraft);
+
+/// Jobs to enqueue, with the text of each payload in its place.
+pub(crate) struct JobsBody(JobsDraft);
+
+impl<S: Send + Sync> FromRequest<S> for JobsBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let bytes = read_json(request, DOCUMENT_MAX).await?;
+        let document = serde_json::from_slice::<&RawValue>(&bytes).and_then(with_payload_texts);
+        let document = document.map_err(|error| not_json(&error))?;
+        if !document.is_object() {
+            return Err(Problem::InvalidBody(Code::NotAnObject.into()));
+        }
+        JobsDraft::from_json(&document).map(Self).map_err(Problem::ValidationFailed)
+    }
+}
+
+/// A document of jobs, whose payloads are replaced by their texts.
+fn with_payload_texts(document: &RawValue) -> Result<Value, serde_json::Error> {
+    let in_job = |name: &str, value: &RawValue| if name == "payload" { Ok(value.get().into()) } else { parsed(value) };
+    with_members(document, |name, value| {
+        if name == "jobs"
+            && let Ok(jobs) = serde_json::from_str::<Vec<&RawValue>>(value.get())
+        {
+            return jobs.into_iter().map(|job| with_members(job, in_job)).collect();
+        }
+        parsed(value)
+    })
+}
+
+/// A value, with what a function makes of each member if it is an object.
+fn with_members(
+    value: &RawValue,
+    member: impl Fn(&str, &RawValue) -> Result<Value, serde_json::Error>,
+) -> Result<Value, serde_json::Error> {
+    let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(value.get()) else { return parsed(value) };
+    members.into_iter().map(|(name, value)| member(&name, value).map(|value| (name, value))).collect()
+}
+
+fn parsed(value: &RawValue) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(value.get())
+}
 
 /// What became of one job of several.
 #[derive(Serialize, ToSchema)]
@@ -268,7 +316,7 @@ pub(crate) async fn enqueue_jobs(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(JobsDraft { jobs }): Body<JobsDraft, DOCUMENT_MAX>,
+    JobsBody(JobsDraft { jobs }): JobsBody,
 ) -> Result<(StatusCode, Json<JobResults>), Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let checked: Vec<Result<NewJob, JobRefusal>> = jobs.into_iter().map(|job| job.checked(&cached.settings)).collect();
@@ -291,7 +339,7 @@ pub(crate) async fn enqueue_jobs(
 impl JobDraft {
     fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
         let Self { payload: content, group_id, deduplication_id, user_id, delay } = self;
-        let payload = checked_payload(JSON.to_owned(), content.to_string().into_bytes())?;
+        let payload = checked_payload(JSON.to_owned(), content.into_bytes())?;
         Ok(job_request(group_id, deduplication_id, user_id, delay, payload).checked(settings)?)
     }
 }

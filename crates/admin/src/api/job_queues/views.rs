@@ -7,6 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use http::header;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
@@ -193,7 +194,8 @@ pub(crate) struct Job {
     /// Media type of the payload; `null` once the job is completed.
     content_type: Option<String>,
     /// The payload: JSON, or text.
-    payload: Option<Value>,
+    #[schema(value_type = Option<Value>)]
+    payload: Option<Box<RawValue>>,
     /// The payload in base64 if it is neither JSON nor text.
     payload_base64: Option<String>,
 }
@@ -248,15 +250,15 @@ impl Job {
     }
 }
 
-/// A payload as JSON or text, otherwise in base64.
-pub(super) fn shown(payload: &Payload) -> (Option<Value>, Option<String>) {
+/// A payload as JSON or text, otherwise in base64. JSON stays as it was written: as values of Rust, some numbers would change.
+pub(super) fn shown(payload: &Payload) -> (Option<Box<RawValue>>, Option<String>) {
     if payload.is_json()
-        && let Ok(value) = serde_json::from_slice(&payload.bytes)
+        && let Ok(json) = serde_json::from_slice(&payload.bytes)
     {
-        return (Some(value), None);
+        return (Some(json), None);
     }
-    match std::str::from_utf8(&payload.bytes) {
-        Ok(text) => (Some(text.into()), None),
-        Err(_) => (None, Some(BASE64_STANDARD.encode(&payload.bytes))),
+    match std::str::from_utf8(&payload.bytes).ok().and_then(|text| to_raw_value(text).ok()) {
+        Some(text) => (Some(text), None),
+        None => (None, Some(BASE64_STANDARD.encode(&payload.bytes))),
     }
 }

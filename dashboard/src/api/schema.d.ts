@@ -2346,7 +2346,7 @@ export interface components {
             max_backoff?: number | null;
             /**
              * Format: int64
-             * @description Maximum size of all payloads together in bytes, dead letters included. Default: 67108864.
+             * @description Maximum size of all payloads together in bytes, with their content types and parameters, dead letters included. Default: 67108864.
              */
             max_bytes?: number | null;
             /**
@@ -2441,7 +2441,7 @@ export interface components {
             max_backoff?: number | null;
             /**
              * Format: int64
-             * @description Maximum size of all payloads together in bytes, dead letters included. Default: 67108864.
+             * @description Maximum size of all payloads together in bytes, with their content types and parameters, dead letters included. Default: 67108864.
              */
             max_bytes?: number | null;
             /**
@@ -2541,7 +2541,7 @@ export interface components {
             max_backoff: number;
             /**
              * Format: int64
-             * @description Maximum size of all payloads together in bytes, dead letters included.
+             * @description Maximum size of all payloads together in bytes, with their content types and parameters, dead letters included.
              */
             max_bytes: number;
             /**
@@ -2600,7 +2600,7 @@ export interface components {
             blocked_group?: components["schemas"]["BlockedGroupView"] | null;
             /**
              * Format: int64
-             * @description Size of all payloads together, in bytes.
+             * @description Size of all payloads together in bytes, with their content types and parameters.
              */
             bytes: number;
             /**

@@ -56,9 +56,11 @@ struct Job {
     progress: VecDeque<Progress>,
     user_id: Option<String>,
     session: Option<SessionId>,
+    /// `None` once the job is completed, as is the payload.
     params: Option<JobParams>,
-    /// `None` once the job is completed.
     payload: Option<Payload>,
+    /// Size of payload and parameters.
+    size: u64,
     /// The start of the last response that reported a failure.
     response: Vec<u8>,
     /// The response that completed it.
@@ -96,7 +98,7 @@ pub struct JobQueue {
     /// The sessions of `enqueues` by the start of their window.
     windows: BTreeSet<(Micros, SessionId)>,
     last_sequence: u64,
-    /// Size of all payloads.
+    /// Size of all payloads with their parameters.
     bytes: u64,
     /// Size of all progress messages and results.
     kept_bytes: u64,
@@ -131,7 +133,7 @@ impl JobQueue {
             return Enqueued::TooMany;
         }
         let stored = self.unfinished.len() + self.dead.len();
-        let size = job.payload.bytes.len() as u64;
+        let size = job.size();
         if stored as u64 >= settings.max_jobs || self.bytes + size > settings.max_bytes {
             return Enqueued::Full;
         }
@@ -162,6 +164,7 @@ impl JobQueue {
             session,
             params,
             payload: Some(payload),
+            size,
             response: Vec::new(),
             result: None,
             delivered_at: None,

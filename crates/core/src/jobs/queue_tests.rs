@@ -300,7 +300,7 @@ fn full_job_queue_refuses() {
     let lease = bench.start().1[0];
     bench.acknowledge(lease);
     assert_eq!(bench.enqueue(job(3, Some("a"))), Enqueued::Accepted, "a refused job leaves no key behind");
-    let mut bench = Bench::new(standard(&json!({ "max_bytes": 10 })));
+    let mut bench = Bench::new(standard(&json!({ "max_bytes": 30 })));
     assert_eq!(bench.enqueue(job(1, None)), Enqueued::Accepted);
     assert_eq!(bench.enqueue(job(2, None)), Enqueued::Accepted);
     assert_eq!(bench.enqueue(job(3, None)), Enqueued::Full);
@@ -368,7 +368,7 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
         assert!(*sequence <= queue.last_sequence);
         assert!(job.failed_attempts <= job.receive_count && job.attempts.len() <= ATTEMPTS_KEPT);
         expected.kept_bytes += job.kept_bytes();
-        expected.bytes += job.payload.as_ref().map_or(0, |payload| payload.bytes.len() as u64);
+        expected.bytes += job.payload.as_ref().map_or(0, |it| (it.bytes.len() + it.content_type.len()) as u64);
         let (set, at) = match job.phase {
             Phase::Waiting { due } => (None, due),
             Phase::Leased { until, .. } => (Some(&mut expected.leased), until),

@@ -112,7 +112,7 @@ crate::fields! {
         pub result_ttl: Bounded<60, DAY> = 3_600,
         /// Maximum number of jobs, dead letters included.
         pub max_jobs: Bounded<1, JOBS_MAX> = 1_000_000,
-        /// Maximum size of all payloads together in bytes, dead letters included.
+        /// Maximum size of all payloads together in bytes, with their content types and parameters, dead letters included.
         pub max_bytes: Bounded<1, BYTES_MAX> = BYTES,
         /// Which held orders are sent again: `safe`, those that the origin has certainly not processed; `always`, also those that
         /// it may have processed, for origins that honor `Idempotency-Key`. For the target `origin` only.

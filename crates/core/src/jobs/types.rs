@@ -78,6 +78,13 @@ impl NewJob {
         Some(Self { group, deduplication_id, ..Self::new(id, event.payload()) })
     }
 
+    /// Size of what it carries in bytes, which `max_bytes` limits: payload, content type and parameters (J15).
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        let params = self.params.as_ref().map_or(0, |params| params.as_str().len());
+        (self.payload.bytes.len() + self.payload.content_type.len() + params) as u64
+    }
+
     /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).
     #[must_use]
     pub fn deduplication_key(&self) -> Option<DeduplicationKey> {
@@ -349,7 +356,7 @@ pub struct JobView {
     pub user_id: Option<String>,
     /// The session that may follow it.
     pub session: Option<SessionId>,
-    /// What the request that enqueued it has beside its body.
+    /// What the request that enqueued it has beside its body; `None` once it is completed.
     pub params: Option<JobParams>,
     /// Its content; `None` once it is completed.
     pub payload: Option<Payload>,

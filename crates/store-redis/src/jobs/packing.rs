@@ -153,7 +153,7 @@ fn fields(job: &NewJob, content: Option<String>) -> Result<Value, JobBackendErro
         by_visitor: job.by_visitor,
         params: job.params.as_ref(),
         delay_seconds: job.delay_seconds,
-        size: job.payload.bytes.len() as u64,
+        size: job.size(),
         key,
         content,
     })

@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     RETRY_AFTER_MAX, Settled,
 };
 
-use super::fixture::{JobsFixture, START, failure, job, response};
+use super::fixture::{JOB_BYTES, JobsFixture, START, failure, job, response};
 
 pub(super) async fn j09_expired_lease_is_a_failed_attempt(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({}));
@@ -191,7 +191,7 @@ pub(super) async fn j14_dead_letter_keeps_payload_and_response(fixture: &JobsFix
     assert_eq!((view.payload, view.response), (Some(job(1, None).payload), kept));
     assert_eq!(view.attempts[0].status, Some(500));
     let stats = queue.stats().await;
-    assert_eq!((stats.dead, stats.waiting, stats.bytes), (1, 0, 5));
+    assert_eq!((stats.dead, stats.waiting, stats.bytes), (1, 0, JOB_BYTES));
     queue.advance_seconds(queue.settings.dead_letter_retention);
     assert_eq!(queue.view(1).await, None);
     assert_eq!((queue.stats().await.dead, queue.stats().await.bytes), (0, 0));

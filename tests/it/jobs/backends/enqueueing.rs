@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     ENQUEUES_WINDOW, Enqueued, JOB_BATCH, JobCounters, JobParams, JobQueueId, JobState, JobView, NewJob, Payload,
 };
 
-use super::fixture::{JobsFixture, job};
+use super::fixture::{JOB_BYTES, JobsFixture, job};
 
 pub(super) async fn j01_name_decides_type(fixture: &JobsFixture) {
     assert!("orders.fifo".parse::<JobQueueId>().unwrap().is_fifo());
@@ -135,10 +135,17 @@ pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {
     let lease = queue.start_one().await;
     queue.acknowledge(lease).await;
     assert_eq!(queue.enqueue(job(3, Some("a"))).await, Enqueued::Accepted, "a refused job leaves no key behind");
-    let queue = fixture.standard(&json!({ "max_bytes": 10 }));
-    let answers = queue.enqueue_all((1..=3).map(|number| job(number, None)).collect()).await;
+    let params = JobParams::of(json!({ "query": { "a": "b" } }).as_object().unwrap()).unwrap();
+    let max_bytes = 2 * JOB_BYTES + params.as_str().len() as u64;
+    let queue = fixture.standard(&json!({ "max_bytes": max_bytes }));
+    let with_params = NewJob { params: Some(params), ..job(1, None) };
+    let answers = queue.enqueue_all(vec![with_params, job(2, None), job(3, None)]).await;
     assert_eq!(answers, [Enqueued::Accepted, Enqueued::Accepted, Enqueued::Full]);
-    assert_eq!(queue.stats().await.bytes, 10);
+    assert_eq!(queue.stats().await.bytes, max_bytes);
+    for lease in queue.start().await.1 {
+        queue.acknowledge(lease).await;
+    }
+    assert_eq!((queue.view(1).await.unwrap().params, queue.stats().await.bytes), (None, 0), "completed jobs drop both");
     let queue = fixture.standard(&json!({}));
     let answers = queue.enqueue_all((0..=JOB_BATCH as u64).map(|number| job(number, None)).collect()).await;
     assert_eq!(answers.iter().position(|answer| *answer == Enqueued::Full), Some(JOB_BATCH));
@@ -170,5 +177,8 @@ pub(super) async fn j17_job_queues_are_separate(fixture: &JobsFixture) {
     assert_eq!(other.enqueue(job(1, None)).await, Enqueued::Accepted);
     one.advance_seconds(7);
     let stats = one.stats().await;
-    assert_eq!((stats.waiting, stats.running, stats.dead, stats.bytes, stats.oldest_age), (2, 0, 0, 10, Some(7)));
+    assert_eq!(
+        (stats.waiting, stats.running, stats.dead, stats.bytes, stats.oldest_age),
+        (2, 0, 0, 2 * JOB_BYTES, Some(7))
+    );
 }

@@ -23,6 +23,9 @@ pub(crate) const START: Micros = Micros(1_700_000_000_000_000);
 /// More jobs than a byte can number.
 const MANY: u64 = 300;
 
+/// What `max_bytes` counts of each of the first nine jobs: five bytes, and their content type.
+pub(crate) const JOB_BYTES: u64 = 5 + 10;
+
 /// How long a backend may take: these tests are about what it answers, not how soon.
 const TIMEOUT: Duration = Duration::from_secs(10);
 

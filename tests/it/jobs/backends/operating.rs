@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     JobView, NewJob, REPLAY_BATCH, ReplayedAll,
 };
 
-use super::fixture::{JobQueueFixture, JobsFixture, job, number_of};
+use super::fixture::{JOB_BYTES, JobQueueFixture, JobsFixture, job, number_of};
 
 /// Enqueues jobs that become dead letters, one per second.
 async fn fail_all(queue: &JobQueueFixture<'_>, numbers: std::ops::RangeInclusive<u64>) {
@@ -35,7 +35,7 @@ pub(super) async fn j13_canceled_job_is_deleted(fixture: &JobsFixture) {
         queue.cancel(&[1, 2, 2, 9]).await,
         [Canceled::Leased, Canceled::Canceled, Canceled::Unknown, Canceled::Unknown]
     );
-    assert_eq!((queue.view(2).await, queue.stats().await.bytes), (None, 10));
+    assert_eq!((queue.view(2).await, queue.stats().await.bytes), (None, 2 * JOB_BYTES));
     assert_eq!(queue.enqueue(job(2, Some("a"))).await, Enqueued::Accepted, "no duplicate of a job that never runs");
     queue.acknowledge(lease).await;
     assert_eq!(queue.start().await.0, ["job 3"]);
@@ -120,7 +120,7 @@ pub(super) async fn j14_dead_letters_are_listed(fixture: &JobsFixture) {
     assert_eq!(numbers(&queue.dead_letters(Some(position(&all[1])), 2).await), [3, 2], "the position need not exist");
     assert_eq!(numbers(&queue.dead_letters(Some(position(&all[5])), 2).await), [0_u64; 0]);
     assert!(queue.dead_letters(None, 0).await.is_empty());
-    assert_eq!((queue.view(4).await, queue.stats().await.dead, queue.stats().await.bytes), (None, 4, 20));
+    assert_eq!((queue.view(4).await, queue.stats().await.dead, queue.stats().await.bytes), (None, 4, 4 * JOB_BYTES));
 }
 
 pub(super) async fn j14_deleted_dead_letter_has_no_duplicates(fixture: &JobsFixture) {

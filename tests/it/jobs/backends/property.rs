@@ -111,7 +111,7 @@ impl Run {
             "min_backoff": min_backoff, "max_backoff": self.pick(&[20, 40, 3600]),
             "retention": self.pick(&[60, 90, 86_400]), "dead_letter_retention": 86_400,
             "deduplication_interval": self.deduplication_interval, "result_ttl": self.pick(&[60, 120]),
-            "max_jobs": self.pick(&[15, 1000, 1000]), "max_bytes": self.pick(&[60, 10_000, 10_000]),
+            "max_jobs": self.pick(&[15, 1000, 1000]), "max_bytes": self.pick(&[180, 10_000, 10_000]),
             "retry": if self.holds_orders && self.rng.random_bool(0.2) { "always" } else { "safe" },
             "enqueues_per_minute": self.pick(&[1, 3, 100]), "paused": self.rng.random_bool(0.1),
         });

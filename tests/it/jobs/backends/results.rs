@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     RESULT_KEPT, Settled,
 };
 
-use super::fixture::{JobQueueFixture, JobsFixture, job, response};
+use super::fixture::{JOB_BYTES, JobQueueFixture, JobsFixture, job, response};
 
 /// A redirect with headers and a body of this size.
 fn redirect(size: usize) -> JobResponse {
@@ -45,23 +45,23 @@ pub(super) async fn j18_start_of_the_response_is_kept(fixture: &JobsFixture) {
 }
 
 pub(super) async fn j18_responses_have_room_of_their_own(fixture: &JobsFixture) {
-    let queue = fixture.standard(&json!({ "max_bytes": 10, "result_ttl": 60 }));
+    let queue = fixture.standard(&json!({ "max_bytes": 2 * JOB_BYTES, "result_ttl": 60 }));
     let body = |result: Option<JobResponse>| result.unwrap().body.len();
-    assert_eq!(body(complete(&queue, 1, response(b"123456")).await), 6);
+    assert_eq!(body(complete(&queue, 1, response(&[b'x'; 16])).await), 16);
     queue.advance_seconds(1);
-    assert_eq!(body(complete(&queue, 2, response(b"12345")).await), 0, "no room: only the status is kept");
-    assert_eq!(body(complete(&queue, 3, response(b"1234")).await), 4);
+    assert_eq!(body(complete(&queue, 2, response(&[b'x'; 15])).await), 0, "no room: only the status is kept");
+    assert_eq!(body(complete(&queue, 3, response(&[b'x'; 14])).await), 14);
     queue.enqueue_numbers(4..=5, None).await;
-    assert_eq!(queue.stats().await.bytes, 10, "payloads have their own room");
+    assert_eq!(queue.stats().await.bytes, 2 * JOB_BYTES, "payloads have their own room");
     let leases = queue.start().await.1;
     assert_eq!(queue.add_progress(leases[0], "1").await, ProgressAdded::Full);
     queue.advance_seconds(59);
     assert_eq!(queue.view(1).await, None);
     queue.extend(&leases).await;
-    assert_eq!(queue.add_progress(leases[0], "123456").await, ProgressAdded::NotLeased, "its lease has ended");
+    assert_eq!(queue.add_progress(leases[0], "1").await, ProgressAdded::NotLeased, "its lease has ended");
     queue.advance_seconds(900);
     let lease = queue.start().await.1[0];
-    assert_eq!(queue.add_progress(lease, "1234567890").await, ProgressAdded::Added);
+    assert_eq!(queue.add_progress(lease, &"1".repeat(30)).await, ProgressAdded::Added);
     assert_eq!(queue.add_progress(lease, "1").await, ProgressAdded::Full);
 }
 

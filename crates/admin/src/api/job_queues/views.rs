@@ -85,7 +85,7 @@ pub(crate) struct JobQueueStats {
     running: u64,
     /// Dead letters.
     dead: u64,
-    /// Size of all payloads together, in bytes.
+    /// Size of all payloads together in bytes, with their content types and parameters.
     bytes: u64,
     /// Seconds since the oldest job that is not finished was accepted; `null` if there is none.
     oldest_age: Option<u64>,

@@ -9,8 +9,16 @@ use super::super::types::{Attempt, Failure, FailureReason, JobState, Lease, Outc
 use super::super::{
     ATTEMPTS_KEPT, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_REAP_BATCH, ORDER_REJECTED, RESPONSE_KEPT, RETRY_AFTER_MAX,
 };
-use super::{JobQueue, Phase, Turn};
+use super::{Job, JobQueue, Phase, Turn};
 use crate::time::Micros;
+
+impl Job {
+    /// Drops payload and parameters of a job that does not run any more. Returns their size.
+    fn drop_payload(&mut self) -> u64 {
+        (self.payload, self.params) = (None, None);
+        std::mem::take(&mut self.size)
+    }
+}
 
 impl JobQueue {
     /// Ends leases (J9, J10, J12).
@@ -220,7 +228,7 @@ impl JobQueue {
         }
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.phase = Phase::Completed { at: now };
-            self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
+            self.bytes -= job.drop_payload();
             job.response = Vec::new();
             self.completed.insert((now, sequence));
         }
@@ -244,7 +252,7 @@ impl JobQueue {
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.phase = Phase::Dead { at: now, reason, is_unknown };
             if settings.holds_orders() {
-                self.bytes -= job.payload.take().map_or(0, |payload| payload.bytes.len() as u64);
+                self.bytes -= job.drop_payload();
             }
             self.dead.insert((now, sequence));
         }
@@ -313,7 +321,7 @@ impl JobQueue {
             Phase::Waiting { .. } | Phase::Leased { .. } => false,
         };
         self.kept_bytes -= job.kept_bytes();
-        self.bytes -= job.payload.map_or(0, |payload| payload.bytes.len() as u64);
+        self.bytes -= job.size;
         self.sequences.remove(&job.id);
     }
 }

@@ -179,7 +179,7 @@ do
 
   local function drop_payload(id, record)
     bytes = bytes - (record.size or 0)
-    record.size, record.content_type = nil, nil
+    record.size, record.content_type, record.params = nil, nil, nil
     defer('HDEL', PAYLOADS, id)
   end
 
@@ -202,7 +202,7 @@ do
     if has_contents then
       kept_bytes = kept_bytes + details.size
       bytes = bytes - (record.size or 0)
-      record.size, record.content_type = nil, nil
+      record.size, record.content_type, record.params = nil, nil, nil
       defer('HSET', PAYLOADS, id, response)
     else
       drop_payload(id, record)

@@ -115,6 +115,10 @@ metrics! {
         "Seconds for which the first job of a group has failed while others of the group wait; of the group blocked longest, 0 without one.";
     JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
         "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, canceled, replayed or refused.";
+    HELD_ORDERS = COUNTER "vestibule_held_orders_total" &["job_queue", "outcome"],
+        "Held orders by outcome: completed, failed or unknown. A late result of an unknown order counts, too.";
+    ORDERS_NOT_HELD = COUNTER "vestibule_orders_not_held_total" &["job_queue", "action"],
+        "Orders that this process could not store, by what it did with them: forwarded or refused.";
     SCHEDULE_LAST_SUCCESS = GAUGE "vestibule_schedule_last_success_timestamp_seconds" &["job_queue", "schedule"],
         "When a job of the schedule was last enqueued at its time, or its times were set, in seconds since 1970.";
     SCHEDULE_MISSED = GAUGE "vestibule_schedule_missed_timestamp_seconds" &["job_queue", "schedule"],

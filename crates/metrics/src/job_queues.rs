@@ -11,11 +11,11 @@ use prometheus::{HistogramOpts, HistogramVec};
 use tracing::warn;
 use vestibule_core::jobs::{JobQueueId, JobSchedule, JobStats};
 use vestibule_core::{Micros, ScheduleId, StoreError};
-use vestibule_runtime::{CachedJobQueue, JobQueues, last_run, schedule_key};
+use vestibule_runtime::{CachedJobQueue, JobQueues, OrdersNotHeld, last_run, schedule_key};
 
 use crate::catalog::{
-    JOB_DURATION, JOB_QUEUE_BLOCKED_GROUP_AGE, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS, SCHEDULE_LAST_SUCCESS,
-    SCHEDULE_MISSED, WEBHOOK_EVENTS_DROPPED,
+    HELD_ORDERS, JOB_DURATION, JOB_QUEUE_BLOCKED_GROUP_AGE, JOB_QUEUE_JOBS, JOB_QUEUE_OLDEST_AGE, JOBS,
+    ORDERS_NOT_HELD, SCHEDULE_LAST_SUCCESS, SCHEDULE_MISSED, WEBHOOK_EVENTS_DROPPED,
 };
 use crate::family::MetricFamilyBuilder;
 
@@ -52,11 +52,13 @@ impl ScrapedSchedule {
 /// The job queues of one scrape.
 pub(crate) struct ScrapedJobQueues {
     /// Those that could be read.
-    stats: Vec<(JobQueueId, JobStats)>,
+    stats: Vec<(Arc<CachedJobQueue>, JobStats)>,
     /// The schedules that the store knows.
     schedules: Vec<ScrapedSchedule>,
     /// Webhook events that this process has dropped.
     dropped_events: BTreeMap<JobQueueId, u64>,
+    /// Orders that this process could not store.
+    orders_not_held: BTreeMap<JobQueueId, OrdersNotHeld>,
     /// Whether all could be read.
     pub(crate) is_complete: bool,
 }
@@ -72,6 +74,7 @@ impl ScrapedJobQueues {
                     stats: Vec::new(),
                     schedules: Vec::new(),
                     dropped_events: BTreeMap::new(),
+                    orders_not_held: BTreeMap::new(),
                     is_complete: false,
                 };
             }
@@ -83,29 +86,30 @@ impl ScrapedJobQueues {
         let count = all.len();
         let reads = all.into_iter().map(|it| async move {
             let stats = job_queues.backend().stats(&it.settings).await;
-            (it.settings.id.clone(), stats)
+            (it, stats)
         });
         let read: Vec<_> = stream::iter(reads).buffered(parallel).collect().await;
-        let known = |(id, stats): (JobQueueId, Result<JobStats, _>)| match stats {
-            Ok(stats) => Some((id, stats)),
+        let known = |(it, stats): (Arc<CachedJobQueue>, Result<JobStats, _>)| match stats {
+            Ok(stats) => Some((it, stats)),
             Err(error) => {
-                warn!(job_queue = %id, %error, "the job queue cannot be read");
+                warn!(job_queue = %it.settings.id, %error, "the job queue cannot be read");
                 None
             }
         };
         let stats: Vec<_> = read.into_iter().filter_map(known).collect();
         let is_complete = stats.len() == count && schedules.is_some();
         let schedules = schedules.into_iter().flatten().flatten().collect();
-        Self { is_complete, stats, schedules, dropped_events: job_queues.dropped_events() }
+        let (dropped_events, orders_not_held) = (job_queues.dropped_events(), job_queues.orders_not_held());
+        Self { is_complete, stats, schedules, dropped_events, orders_not_held }
     }
 
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {
         let (mut jobs, mut ages) =
             (MetricFamilyBuilder::new(&JOB_QUEUE_JOBS), MetricFamilyBuilder::new(&JOB_QUEUE_OLDEST_AGE));
         let mut blocked = MetricFamilyBuilder::new(&JOB_QUEUE_BLOCKED_GROUP_AGE);
-        let mut events = MetricFamilyBuilder::new(&JOBS);
-        for (id, stats) in &self.stats {
-            let id = id.as_str();
+        let (mut events, mut orders) = (MetricFamilyBuilder::new(&JOBS), MetricFamilyBuilder::new(&HELD_ORDERS));
+        for (job_queue, stats) in &self.stats {
+            let id = job_queue.settings.id.as_str();
             for (state, count) in [
                 ("ready", stats.ready),
                 ("delayed", stats.waiting.saturating_sub(stats.ready)),
@@ -118,6 +122,14 @@ impl ScrapedJobQueues {
             blocked.add(&[id], stats.blocked_group.map_or(0, |group| group.age) as f64);
             for (event, count) in stats.counters.named() {
                 events.add(&[id, event], count as f64);
+            }
+            if job_queue.settings.holds_orders() {
+                let counters = stats.counters;
+                for (outcome, count) in
+                    [("completed", counters.acknowledged), ("failed", counters.dead), ("unknown", counters.unknown)]
+                {
+                    orders.add(&[id, outcome], count as f64);
+                }
             }
         }
         let (mut successes, mut missed) =
@@ -133,7 +145,14 @@ impl ScrapedJobQueues {
         for (id, count) in &self.dropped_events {
             dropped.add(&[id.as_str()], *count as f64);
         }
-        [jobs, ages, blocked, events, successes, missed, dropped].into_iter().filter_map(MetricFamilyBuilder::finish)
+        let mut not_held = MetricFamilyBuilder::new(&ORDERS_NOT_HELD);
+        for (id, OrdersNotHeld { forwarded, refused }) in &self.orders_not_held {
+            for (action, count) in [("forwarded", forwarded), ("refused", refused)] {
+                not_held.add(&[id.as_str(), action], *count as f64);
+            }
+        }
+        let families = [jobs, ages, blocked, events, orders, not_held, successes, missed, dropped];
+        families.into_iter().filter_map(MetricFamilyBuilder::finish)
     }
 }
 

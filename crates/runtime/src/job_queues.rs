@@ -95,6 +95,15 @@ impl Snapshot {
     }
 }
 
+/// Orders that could not be stored, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OrdersNotHeld {
+    /// Those that were sent to the site at once.
+    pub forwarded: u64,
+    /// Those that were refused.
+    pub refused: u64,
+}
+
 /// All job queues.
 pub struct JobQueues {
     records: Arc<dyn RecordStore>,
@@ -106,6 +115,7 @@ pub struct JobQueues {
     failed: std::sync::Mutex<Option<(FreezeAwareInstant, StoreError)>>,
     wakes: std::sync::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
     dropped_events: std::sync::Mutex<HashMap<JobQueueId, u64>>,
+    orders_not_held: std::sync::Mutex<BTreeMap<JobQueueId, OrdersNotHeld>>,
 }
 
 impl JobQueues {
@@ -121,6 +131,7 @@ impl JobQueues {
             failed: std::sync::Mutex::default(),
             wakes: std::sync::Mutex::default(),
             dropped_events: std::sync::Mutex::default(),
+            orders_not_held: std::sync::Mutex::default(),
         }
     }
 
@@ -256,6 +267,24 @@ impl JobQueues {
         let snapshot = self.snapshot.load();
         let delivering = snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.webhook.is_some());
         delivering.map(|it| (it.id.clone(), dropped.get(&it.id).copied().unwrap_or_default())).collect()
+    }
+
+    /// Counts an order that could not be stored.
+    pub fn count_not_held(&self, job_queue: &JobQueueId, is_forwarded: bool) {
+        let mut all = self.orders_not_held.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = all.entry(job_queue.clone()).or_default();
+        *(if is_forwarded { &mut counts.forwarded } else { &mut counts.refused }) += 1;
+    }
+
+    /// Orders that this process could not store, by the job queue that a rule names, and of each known job queue of orders.
+    #[must_use]
+    pub fn orders_not_held(&self) -> BTreeMap<JobQueueId, OrdersNotHeld> {
+        let mut counts = self.orders_not_held.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let snapshot = self.snapshot.load();
+        for settings in snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.holds_orders()) {
+            counts.entry(settings.id.clone()).or_default();
+        }
+        counts
     }
 
     /// What wakes the worker of this process when jobs of this job queue are enqueued.

@@ -286,10 +286,20 @@ async fn order_waits_for_a_site_that_is_down() {
 
 #[tokio::test]
 async fn full_job_queue_forwards_or_refuses() {
-    for (more, status, orders) in
-        [("", StatusCode::OK, 1), (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0)]
-    {
-        let shop = Shop::open(10, more, "max_bytes = 1\n").await;
+    const TOKEN: &str = "token-of-prometheus";
+    for (more, status, orders, counted) in [
+        ("", StatusCode::OK, 1, "{job_queue=\"orders.fifo\",action=\"forwarded\"} 1"),
+        (
+            ", on_failure = \"refuse\"",
+            StatusCode::SERVICE_UNAVAILABLE,
+            0,
+            "{job_queue=\"orders.fifo\",action=\"refused\"} 2",
+        ),
+    ] {
+        let (origin, admin) = (Origin::start(), format!("127.0.0.1:{}", free_port()));
+        let options = ["--state", "state", "--admin-listen", &admin, "--metrics-token", TOKEN];
+        let (address, program) = serve(&origin.url(), 10, more, "max_bytes = 1\n", &options).await;
+        let shop = Shop { origin, address, program };
         let mut visitor = shop.visitor().await;
         let page = visitor.request(form("/echo"), "ticket=a").await;
         assert_eq!(page.status, status);
@@ -299,6 +309,9 @@ async fn full_job_queue_forwards_or_refuses() {
             assert_eq!((data.status, &data.json()["code"]), (status, &"order_not_placed".into()));
         }
         assert_eq!(shop.orders().len(), orders, "{more}");
+        let mut scraper = Visitor::new(&admin, &admin).with_header("authorization", &format!("Bearer {TOKEN}"));
+        let metrics = scraper.fetch("/metrics").await.text().to_owned();
+        assert!(metrics.contains(&format!("vestibule_orders_not_held_total{counted}\n")), "{metrics}");
     }
 }
 

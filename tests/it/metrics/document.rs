@@ -49,7 +49,7 @@ async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
     let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(&SaleKeys::default());
     let calls = CallMetrics::new();
     calls.observe(&"mails".parse().unwrap(), Duration::from_secs(1));
-    let job_queues = job_queues(Arc::new(MemoryJobs::new(bench.clock.clone())), &["mails"]).await;
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(bench.clock.clone())), &["mails", "orders.fifo"]).await;
     let metrics = metrics.with_job_queues(job_queues, calls);
     router(metrics, super::TOKEN.parse().unwrap())
 }

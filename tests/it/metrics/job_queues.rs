@@ -21,7 +21,7 @@ use crate::line_fixture::START;
 /// A minute after a full hour, in seconds since 1970.
 const SCHEDULED: u64 = 1_804_237_260;
 
-/// Job queues with these IDs, whose jobs are in `backend`. They have room for six jobs, and "mails" delivers webhook events and
+/// Job queues with these IDs, whose jobs are in `backend`. They have room for six jobs; "orders.fifo" holds orders, and "mails" delivers webhook events and
 /// has a schedule, which ran last at [`SCHEDULED`].
 pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Arc<JobQueues> {
     let records = Arc::new(MemoryRecords::new(SystemClock::new()));
@@ -29,6 +29,9 @@ pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Ar
     let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
     let settings = |id: &&str| {
         let mut value = json!({ "id": id, "tenant": "acme", "target": target, "max_jobs": 6 });
+        if *id == "orders.fifo" {
+            value["target"] = json!({ "kind": "origin" });
+        }
         if *id == "mails" {
             value["schedules"] = json!([{ "id": "hourly", "cron": "@hourly", "payload": "{}" }]);
             value["webhook"] = json!({ "event_types": ["queue.reset"] });
@@ -135,6 +138,37 @@ async fn blocked_group_has_its_age() {
             "{id}"
         );
     }
+}
+
+#[tokio::test]
+async fn orders_are_counted_by_outcome() {
+    let clock = Arc::new(ManualClock::at(START));
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(clock)), &["idle.fifo", "orders.fifo"]).await;
+    let orders = job_queues.get(&"orders.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let backend = job_queues.backend();
+    for session in ["a", "b", "c", "d", "e", "f"] {
+        let order = NewJob { group: Some(session.parse().unwrap()), ..job("order") };
+        backend.enqueue(&orders, vec![order]).await.unwrap();
+    }
+    let failure = Failure { reason: FailureReason::Connection, status: None, response: Vec::new() };
+    let [failed, unknown] = [Outcome::FailedForGood(failure.clone()), Outcome::Unknown(failure)];
+    let done = Outcome::Acknowledged(None);
+    let outcomes = [done.clone(), done.clone(), done, failed.clone(), failed, unknown];
+    for (job, outcome) in backend.receive(&orders, 6).await.unwrap().jobs.into_iter().zip(outcomes) {
+        backend.settle(&orders, vec![Settlement { lease: job.lease, outcome }]).await.unwrap();
+    }
+    job_queues.count_not_held(&orders.id, true);
+    job_queues.count_not_held(&"missing.fifo".parse().unwrap(), false);
+
+    let found = scrape(&metrics_of(job_queues, CallMetrics::new())).await;
+    let outcome = |id, name| found.value("vestibule_held_orders_total", &[("job_queue", id), ("outcome", name)]);
+    let counts = ["completed", "failed", "unknown"].map(|name| outcome("orders.fifo", name));
+    assert_eq!(counts, [Some(3.0), Some(2.0), Some(1.0)]);
+    assert_eq!(outcome("idle.fifo", "completed"), None, "it holds no orders");
+    let not_held = |id, name| found.value("vestibule_orders_not_held_total", &[("job_queue", id), ("action", name)]);
+    assert_eq!(["forwarded", "refused"].map(|name| not_held("orders.fifo", name)), [Some(1.0), Some(0.0)]);
+    assert_eq!(not_held("missing.fifo", "refused"), Some(1.0));
+    assert_eq!(not_held("idle.fifo", "refused"), None);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use axum::extract::Request;
 use futures_util::{StreamExt as _, stream};
 use http::{Method, StatusCode};
 use tokio::time::{Duration, timeout};
-use vestibule_core::jobs::{JobId, PAYLOAD_MAX};
+use vestibule_core::jobs::{JobId, JobQueueId, PAYLOAD_MAX};
 use vestibule_core::line::JoinClient;
 use vestibule_core::settings::{Hold, OnFailure, hold_of};
 use vestibule_proxy::asks_for_upgrade;
@@ -56,7 +56,10 @@ async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: H
     let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
         Ok(OrderBody::Whole(body)) => body,
         // H3: it is forwarded at once.
-        Ok(OrderBody::TooLarge(body)) => return hand_over(gate, info, visit, Request::from_parts(head, body)).await,
+        Ok(OrderBody::TooLarge(body)) => {
+            count_not_held(gate, hold.job_queue, OnFailure::Forward);
+            return hand_over(gate, info, visit, Request::from_parts(head, body)).await;
+        }
         Ok(OrderBody::Broken) => return Answer::new(visit, Reply::Empty(StatusCode::BAD_REQUEST)),
         Err(_) => return Answer::new(visit, Reply::Empty(StatusCode::REQUEST_TIMEOUT)),
     };
@@ -66,11 +69,21 @@ async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: H
             let outcome = wait_for_outcome(gate, &order, limit).await;
             answer_order(info, visit, OrderAnswer { order, outcome, is_submission: true }).await
         }
-        Stored::No if hold.on_failure == OnFailure::Forward => {
-            hand_over(gate, info, visit, Request::from_parts(head, Body::from(body))).await
-        }
         Stored::TooMany => not_placed(info, visit, GateError::TooManyJobs),
-        Stored::No => not_placed(info, visit, GateError::OrderNotPlaced),
+        Stored::No => {
+            count_not_held(gate, hold.job_queue, hold.on_failure);
+            match hold.on_failure {
+                OnFailure::Forward => hand_over(gate, info, visit, Request::from_parts(head, Body::from(body))).await,
+                OnFailure::Refuse => not_placed(info, visit, GateError::OrderNotPlaced),
+            }
+        }
+    }
+}
+
+/// Counts an order that is not stored, and what happens to it.
+fn count_not_held(gate: &Gate, job_queue: &JobQueueId, action: OnFailure) {
+    if let Some(job_queues) = &gate.job_queues {
+        job_queues.count_not_held(job_queue, action == OnFailure::Forward);
     }
 }
 

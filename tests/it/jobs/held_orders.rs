@@ -180,6 +180,33 @@ async fn delivered_order_leaves_a_page_with_its_link() {
     assert_eq!(shop.orders().len(), 1);
 }
 
+/// H6.
+#[tokio::test]
+async fn page_of_an_order_keeps_the_session_active() {
+    const ACTIVE_TTL: u64 = 600;
+    let (time, start) = stopped_clock();
+    let redis = Redis::start_at(time.clone()).await;
+    let shop = Shop::open_over(&redis, "").await;
+    let mut visitor = shop.admitted().await;
+    let page = location(&visitor.request(form("/slow?3000"), "ticket=a").await);
+    let order = script("/slow?3000").header("prefer", "respond-async");
+    let data = location(&visitor.request(order, "ticket=b").await);
+    let mut last = start;
+    for (url, is_page) in [(page, true), (data, false)] {
+        last = last.add_seconds(ACTIVE_TTL - 1);
+        time.set(last);
+        if is_page {
+            visitor.navigate(&url).await
+        } else {
+            visitor.fetch(&url).await
+        };
+    }
+    let mut next = Visitor::new(&shop.address, HOST);
+    assert!(!next.navigate("/").await.text().contains("origin /"), "the slot is not free");
+    time.set(last.add_seconds(ACTIVE_TTL));
+    wait_until("the session has expired", LIMIT, async || next.navigate("/").await.text().contains("origin /")).await;
+}
+
 /// H7.
 #[tokio::test]
 async fn each_order_has_a_connection_of_its_own() {

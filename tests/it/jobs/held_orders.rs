@@ -269,6 +269,22 @@ async fn script_follows_the_location_of_an_order() {
 }
 
 #[tokio::test]
+async fn page_of_the_site_reads_what_became_of_its_order() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let page = format!("http://{HOST}");
+    let allowed = |response: &TestResponse| response.header("access-control-allow-origin").map(str::to_owned);
+    let order = script("/slow?3000").header("prefer", "respond-async").header("origin", &page);
+    let accepted = visitor.request(order, "ticket=a").await;
+    assert_eq!((accepted.status, allowed(&accepted)), (StatusCode::ACCEPTED, Some(page.clone())));
+    let status = Request::get(location(&accepted)).header(ACCEPT, "application/json").header("origin", &page);
+    let status = visitor.request(status, "").await;
+    assert_eq!((status.status, allowed(&status)), (StatusCode::ACCEPTED, Some(page)));
+    let foreign = script("/slow?3000").header("prefer", "respond-async").header("origin", "http://evil.example");
+    assert_eq!(allowed(&visitor.request(foreign, "ticket=a").await), None);
+}
+
+#[tokio::test]
 async fn responses_arrive_as_without_hold() {
     let shop = Shop::open(10, "", "").await;
     let mut visitor = shop.visitor().await;

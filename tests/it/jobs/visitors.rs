@@ -239,6 +239,9 @@ async fn events_tell_what_becomes_of_a_job() {
         last = event;
     }
     assert_eq!(last["state"], "completed", "the stream ends with the job");
+    let status = visitor.fetch(&location).await.json();
+    assert!(status["response"]["body"].as_str().is_some_and(|body| body.contains("hello")), "{status}");
+    assert_eq!(last["response"], status["response"]);
 }
 
 /// The next message of a WebSocket; `None` at its end.
@@ -475,6 +478,7 @@ async fn enqueue_errors() {
         ("updates.fifo/%C3%BC", text, "x", (400, "invalid_id")),
         ("mails", "application/json", "{", (400, "invalid_json")),
         ("mails", text, "", (422, "empty_payload")),
+        ("mails", &format!("{text}; a={}", "x".repeat(255)), "x", (400, "invalid_id")),
         ("mails", FORM, "a=1", (415, "unsupported_content_type")),
         ("updates.fifo/g", "text/html", "x", (415, "unsupported_content_type")),
     ] {

@@ -36,7 +36,8 @@ pub(crate) async fn hand_over(gate: &Gate, info: &RequestInfo, visit: VisitResul
     }
 }
 
-/// 302 to the origin with path and query unchanged. The pass is in a cookie if the origin receives it, else in the query.
+/// 302 to the origin with path and query unchanged. The pass, or the reason why there is none, is in a cookie if the origin receives
+/// it; otherwise the pass is in the query.
 fn redirect(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Origin) -> Answer {
     let in_query = if cookie_reaches_origin(info, &visit) { None } else { pass_of(gate, &visit) };
     let location = match in_query {
@@ -46,7 +47,7 @@ fn redirect(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Origin
     Answer::new(visit, Reply::Redirect(location)).with_pass(PassDelivery::Cookie)
 }
 
-/// Name of the cookie with a queue's pass. It contains the queue, so that two queues of one domain do not overwrite each
+/// Name of the cookie with a queue's pass, or with the reason why there is none. It contains the queue, so that two queues of one domain do not overwrite each
 /// other's, and differs from the names of tickets.
 pub(crate) fn pass_cookie(queue: &QueueId) -> String {
     format!("vestibule-pass_{queue}")

@@ -4,8 +4,8 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use vestibule_core::VisitorStatus;
 use vestibule_core::settings::{HOST_GAP, Settings};
+use vestibule_core::{PASS_TTL, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome};
 use vestibule_themes::ErrorPage;
 
@@ -205,15 +205,22 @@ fn set_pass(gate: &Gate, info: &RequestInfo, visit: &VisitResult, delivery: Pass
     }
 }
 
+/// Sets the pass in its cookie, or the reason why the request passes without one: a load balancer that routes by this cookie would
+/// send the visitor back here otherwise. A pass that the visitor has stays, because it is valid on other paths too.
 fn set_pass_cookie(gate: &Gate, info: &RequestInfo, visit: &VisitResult, headers: &mut HeaderMap) {
     if !cookie_reaches_origin(info, visit) {
         return;
     }
-    let Some(pass) = pass_of(gate, visit) else { return };
-    let (token, max_age) = (pass.token.to_str().unwrap_or_default(), pass.seconds_left(visit.now));
     let name = pass_cookie(&visit.queue.settings.id);
     let domain = visit.queue.settings.cookie_domain.as_deref();
-    cookies::append(headers, &name, token, max_age, domain, info.origin.https);
+    let mut set = |value: &str, max_age| cookies::append(headers, &name, value, max_age, domain, info.origin.https);
+    if let Some(pass) = pass_of(gate, visit) {
+        set(pass.token.to_str().unwrap_or_default(), pass.seconds_left(visit.now));
+    } else if let Some(reason) = bypass_reason(visit)
+        && info.cookie(&name).is_none_or(|sent| sent == reason)
+    {
+        set(reason, PASS_TTL);
+    }
 }
 
 fn set_pass_headers(gate: &Gate, visit: &VisitResult, headers: &mut HeaderMap) {

@@ -15,6 +15,7 @@ direct_and_lambda! {
     redirects_go_to_the_origin_only,
     enter_urls_of_odd_paths_stay_on_the_site,
     bypassed_requests_have_no_pass,
+    the_pass_cookie_says_why_there_is_no_pass,
     ; differing:
     path_and_query_are_redirected_byte_for_byte: Query,
 }
@@ -143,4 +144,29 @@ async fn bypassed_requests_have_no_pass(keeper: StoreSetup) {
     let answer = fixture.visitor().fetch("/static/app.js?v=1").await;
     assert_eq!(location(&answer), format!("{ORIGIN}/static/app.js?v=1"));
     assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn the_pass_cookie_says_why_there_is_no_pass(keeper: StoreSetup) {
+    let rules = json!([{ "action": "bypass", "path": "/static/**" }]);
+    let fixture = redirecting(keeper, json!({ "rules": rules })).await;
+    let origin = format!("http://{}:3000", fixture.host);
+    fixture.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
+    let name = format!("vestibule-pass_{}", fixture.queue);
+    let value = |answer: &TestResponse| Some(set_cookie(answer, &name)?.split(['=', ';']).nth(1)?.to_owned());
+    let mut admitted = fixture.visitor();
+    admitted.navigate("/tour").await;
+    let answer = admitted.fetch("/static/app.js").await;
+    assert_eq!((location(&answer), value(&answer)), (&*format!("{origin}/static/app.js"), None), "the pass stays");
+
+    let mut other = fixture.visitor();
+    let answer = other.fetch("/static/app.js").await;
+    assert_eq!(value(&answer).as_deref(), Some("rule"));
+    assert!(set_cookie(&answer, &name).unwrap().contains("; Max-Age=60;"), "as long as a pass");
+    fixture.change(&json!({ "mode": "bypass" })).await;
+    assert_eq!(value(&fixture.visitor().navigate("/tour").await).as_deref(), Some("mode"));
+    let mut bypassing = fixture.visitor();
+    for _ in 0..2 {
+        let answer = bypassing.keepalive(fixture.queue.as_str()).await;
+        assert_eq!(value(&answer).as_deref(), Some("mode"), "keepalives renew it");
+    }
 }

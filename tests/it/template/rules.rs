@@ -174,4 +174,9 @@ async fn pass_cookie_matches_the_listener_rule() {
     assert_eq!(target(&stack, Request::of("/buy/1").with(pass)), "platform");
     let ticket = set_cookie(&answer, &fixture.cookie_name()).expect("a ticket").split(';').next().unwrap();
     assert_eq!(target(&stack, Request::of("/buy/1").with(ticket)), "gate", "a ticket is no pass");
+    fixture.change(&json!({ "mode": "bypass" })).await;
+    let answer = fixture.visitor().navigate("/buy/1").await;
+    let reason = set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).expect("a reason").split(';').next();
+    let again = Request::of("/buy/1").with(reason.unwrap());
+    assert_eq!(target(&stack, again), "platform", "a request without an admission comes once");
 }

@@ -216,21 +216,15 @@ impl RequestInfo {
         self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// The ticket of this queue in the request or the lobby ticket, whichever is later; otherwise the pre-ticket.
+    /// What the visitor has from earlier visits of this queue: of tickets, lobby tickets and pre-tickets, the one of the highest rank.
     pub(crate) fn credential(&self, queue: &Queue, signer: &TicketSigner) -> Credential {
-        let epoch = queue.settings.line.epoch;
-        match (self.ticket(queue, signer), self.lobby_ticket(queue, signer)) {
-            // A ticket of a session that was in the lobby was signed after it.
-            (Some(ticket), Some(lobby)) if ticket.epoch() == epoch && lobby.came_at() < ticket.signed_at() => {
-                Credential::Ticket(ticket)
-            }
-            (_, Some(lobby)) => Credential::Lobby(lobby),
-            (Some(ticket), None) if ticket.epoch() == epoch => Credential::Ticket(ticket),
-            (ticket, None) => {
-                let other = || ticket.map_or(Credential::None, Credential::Ticket);
-                self.pre_ticket(queue, signer).map_or_else(other, Credential::PreTicket)
-            }
-        }
+        let ranked = [
+            self.pre_ticket(queue, signer).map(|(rank, pre_ticket)| (rank, Credential::PreTicket(pre_ticket))),
+            self.ranked_ticket(queue, signer).map(|(rank, ticket)| (rank, Credential::Ticket(ticket))),
+            self.lobby_ticket(queue, signer).map(|(rank, ticket)| (rank, Credential::Lobby(ticket))),
+        ];
+        let best = ranked.into_iter().flatten().max_by_key(|(rank, _)| *rank);
+        best.map_or(Credential::None, |(_, credential)| credential)
     }
 
     /// The client's network, as pre-tickets have it.
@@ -238,20 +232,17 @@ impl RequestInfo {
         self.origin.address.and_then(ClientNetworks::of).map(|client| client.network.to_string())
     }
 
-    /// The pre-ticket of this queue in the request.
-    fn pre_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<PreTicket> {
-        let network = self.network();
-        let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, network.as_deref());
-        self.best_token(queue, verify, |pre_ticket| (pre_ticket.epoch(), pre_ticket.first_visit()))
-    }
-
     /// The ticket of this queue in the request.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
+        self.ranked_ticket(queue, signer).map(|(_, ticket)| ticket)
+    }
+
+    fn ranked_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, Ticket)> {
         let verify = |token: &[u8]| signer.verify(&queue.settings.id, token);
         self.best_token(queue, verify, |ticket| (ticket.epoch(), ticket.signed_at()))
     }
 
-    fn lobby_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<LobbyTicket> {
+    fn lobby_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, LobbyTicket)> {
         if queue.settings.line.events.is_empty() {
             return None;
         }
@@ -259,33 +250,50 @@ impl RequestInfo {
         self.best_token(queue, verify, |ticket| (ticket.epoch(), ticket.came_at()))
     }
 
-    /// The token of one type in the request. Of several valid ones, prefers the current epoch, then one that no other host of
-    /// the site can have set, then the latest.
+    fn pre_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, PreTicket)> {
+        let network = self.network();
+        let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, network.as_deref());
+        self.best_token(queue, verify, |pre_ticket| (pre_ticket.epoch(), pre_ticket.first_visit()))
+    }
+
+    /// The token of one type in the request that has the highest rank.
     fn best_token<T>(
         &self,
         queue: &Queue,
         verify: impl Fn(&[u8]) -> Result<T, TicketError>,
         epoch_and_time: impl Fn(&T) -> (u64, Micros),
-    ) -> Option<T> {
+    ) -> Option<(TokenRank, T)> {
         let id: &QueueId = &queue.settings.id;
         let [host_only, plain] = ticket_cookies(queue);
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
         let own = in_header.chain(cookie_values(self.cookie_headers(), &host_only)).map(|token| (true, token));
         let tokens = own.chain(cookie_values(self.cookie_headers(), &plain).map(|token| (false, token)));
         let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_VERIFIED_MAX);
-        let verified = verified.filter_map(|(is_own, token)| match verify(token) {
-            Ok(verified) => Some((is_own, verified)),
+        let ranked = verified.filter_map(|(is_own, token)| match verify(token) {
+            Ok(verified) => {
+                let (epoch, at) = epoch_and_time(&verified);
+                let is_current = epoch == queue.settings.line.epoch;
+                let is_own = is_own && queue.settings.cookie_domain.is_none();
+                Some((TokenRank { is_current, is_own, at }, verified))
+            }
             Err(reason) => {
                 tracing::debug!(queue = %id, %reason, "ticket rejected");
                 None
             }
         });
-        let rank = |(is_own, verified): &(bool, T)| {
-            let (epoch, time) = epoch_and_time(verified);
-            (epoch == queue.settings.line.epoch, *is_own, time)
-        };
-        verified.max_by_key(rank).map(|(_, verified)| verified)
+        ranked.max_by_key(|(rank, _)| *rank)
     }
+}
+
+/// How much a token of a request counts, from the first field to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TokenRank {
+    /// Whether it is of the current epoch.
+    is_current: bool,
+    /// Whether no other host of the site can have set it. With a cookie domain, other hosts set it by design.
+    is_own: bool,
+    /// When it was signed, or when its first visit was.
+    at: Micros,
 }
 
 /// What a visitor has from earlier visits.
@@ -344,6 +352,10 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::line::{Line, SessionState, Visit, VisitAnswer, VisitKind};
+    use vestibule_core::settings::Settings;
+    use vestibule_core::{FirstVisit, KeyList, SessionId};
+
     use super::*;
 
     fn info(method: &Method, headers: &[(&str, &str)]) -> RequestInfo {
@@ -381,6 +393,75 @@ mod tests {
             (Method::OPTIONS, vec![html]),
         ] {
             assert!(!info(&method, &headers).is_navigation(), "{method} {headers:?}");
+        }
+    }
+
+    const NOW: Micros = Micros(1_700_000_000_000_000);
+
+    fn queue(changes: serde_json::Value) -> Queue {
+        let mut settings = serde_json::json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 2, "handover": { "kind": "check" },
+            "events": [{ "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
+                "ends_at": "2027-03-04T11:00:00Z" }],
+        });
+        settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let settings = Settings::from_value(&settings).unwrap();
+        Queue { settings, tenant: None, cookie_name: "vestibule_tour".to_owned() }
+    }
+
+    /// Tokens of the three types, each of a session of its own, at this second.
+    struct Tokens {
+        sessions: [SessionId; 3],
+        tokens: [String; 3],
+    }
+
+    impl Tokens {
+        fn at(signer: &TicketSigner, queue: &Queue, second: u64) -> Self {
+            let (id, now) = (&queue.settings.id, NOW.add_seconds(second));
+            let sessions = [SessionId::random(), SessionId::random(), SessionId::random()];
+            let mut line = Line::new(queue.settings.line.clone(), now, false);
+            let visit = Visit::joining(sessions[1]);
+            let answer = VisitAnswer { kind: VisitKind::Lobby, ..line.visit(now, &Visit::default()) };
+            let place = SessionState {
+                session: sessions[0],
+                arrival: now,
+                admitted_at: None,
+                position: 1,
+                expires_at: now.add_seconds(60),
+                confirmed: true,
+            };
+            let first = FirstVisit { epoch: 1, session: sessions[2], at: now, network: None, preserved: false };
+            let tokens = [
+                signer.sign(id, 1, now, &place, None),
+                signer.sign_lobby(id, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap()),
+                signer.sign_first_visit(id, &first),
+            ];
+            Self { sessions, tokens: tokens.map(Option::unwrap) }
+        }
+    }
+
+    fn session_of(queue: &Queue, signer: &TicketSigner, host_only: &str, plain: &str) -> Option<SessionId> {
+        let cookies = format!("__Host-vestibule_tour={host_only}; vestibule_tour={plain}");
+        match info(&Method::GET, &[("cookie", &cookies)]).credential(queue, signer) {
+            Credential::None => None,
+            Credential::Ticket(ticket) => Some(ticket.session()),
+            Credential::Lobby(ticket) => Some(ticket.session()),
+            Credential::PreTicket(pre_ticket) => Some(pre_ticket.session()),
+        }
+    }
+
+    #[test]
+    fn no_token_of_another_host_replaces_the_credential() {
+        let signer = TicketSigner::new(&KeyList::of_bytes("k", [7; 32])).unwrap();
+        let (own_host, shared) =
+            (queue(serde_json::json!({})), queue(serde_json::json!({ "cookie_domain": "example.com" })));
+        let [earlier, later] = [0, 60].map(|second| Tokens::at(&signer, &own_host, second));
+        for (old, own) in earlier.tokens.iter().zip(earlier.sessions) {
+            for (new, other) in later.tokens.iter().zip(later.sessions) {
+                assert_eq!(session_of(&own_host, &signer, old, new), Some(own), "set by another host");
+                assert_eq!(session_of(&shared, &signer, old, new), Some(other), "set before the cookie domain was");
+                assert_eq!(session_of(&own_host, &signer, "", new), Some(other), "nothing else is there");
+            }
         }
     }
 }

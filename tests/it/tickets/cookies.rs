@@ -50,6 +50,22 @@ async fn cookies_of_other_hosts_do_not_replace_the_ticket() {
 }
 
 #[tokio::test]
+async fn void_ticket_of_another_host_keeps_nobody_from_joining() {
+    let fixture = behind_tls(json!({ "protection": { "pre_ticket_from": 0 } })).await;
+    let mut attacker = fixture.visitor();
+    attacker.navigate("/").await;
+    attacker.navigate("/").await;
+    let void = attacker.cookie(&fixture.cookie_name()).unwrap().to_owned();
+    attacker.leave(fixture.queue.as_str()).await;
+    let mut visitor = with_https(&fixture);
+    visitor.set_cookie(&fixture.cookie_name(), &void);
+    let first = visitor.navigate("/").await;
+    assert!(first.header("set-cookie").unwrap().starts_with(&format!("{}=", host_only(&fixture))), "a pre-ticket");
+    assert_eq!(visitor.status(fixture.queue.as_str()).await.json()["position"], 1);
+    assert_eq!(visitor.status(fixture.queue.as_str()).await.json()["position"], 1, "the void ticket is still there");
+}
+
+#[tokio::test]
 async fn many_cookies_of_one_name_hide_no_ticket() {
     let fixture = behind_tls(json!({})).await;
     let mut visitor = fixture.visitor();

@@ -30,6 +30,14 @@ impl FreezeAwareInstant {
         Some(Self { monotonic, wall: self.wall.checked_sub(duration)? })
     }
 
+    /// The instant as it is known after a freeze of this length during which the monotonic clock stood still, if the wall clock can
+    /// represent it.
+    #[cfg(feature = "test-util")]
+    #[must_use]
+    pub fn before_freeze(&self, length: Duration) -> Option<Self> {
+        Some(Self { wall: self.wall.checked_sub(length)?, ..*self })
+    }
+
     /// The time since, by the clock that advanced more.
     #[must_use]
     pub fn elapsed(&self) -> Duration {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,10 +12,11 @@ use bytes::Bytes;
 use ipnet::IpNet;
 use prefix_trie::joint::JointPrefixSet;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tracing::{error, info, warn};
 use vestibule_core::NetworkClass;
 use vestibule_core::settings::Protection;
+use vestibule_freeze::FreezeAwareInstant;
 use vestibule_themes::{
     FileFolder, FileFolderError, FileFolderLimits, FilesVersion, ThemesAddress, ThemesAddressError,
 };
@@ -111,9 +112,8 @@ impl Networks {
 /// The lists of a folder or prefix, and what is known of them.
 struct Lists {
     files: FileFolder,
-    opened: Instant,
-    /// When the lists are checked next, in milliseconds after they were opened.
-    due_ms: AtomicU64,
+    /// When the lists were last checked.
+    checked_at: std::sync::Mutex<Option<FreezeAwareInstant>>,
     is_checking: AtomicBool,
     version: Mutex<FilesVersion>,
     networks: ArcSwap<Networks>,
@@ -146,8 +146,7 @@ impl NetworkLists {
     pub fn of(files: FileFolder) -> Self {
         Self(Some(Arc::new(Lists {
             files,
-            opened: Instant::now(),
-            due_ms: AtomicU64::new(0),
+            checked_at: std::sync::Mutex::default(),
             is_checking: AtomicBool::new(false),
             version: Mutex::default(),
             networks: ArcSwap::default(),
@@ -180,8 +179,7 @@ impl NetworkLists {
     #[must_use]
     pub fn current(&self) -> Arc<Networks> {
         let Some(lists) = &self.0 else { return Arc::default() };
-        let is_due = lists.elapsed_ms() >= lists.due_ms.load(Ordering::Relaxed);
-        if is_due && !lists.is_checking.swap(true, Ordering::AcqRel) {
+        if lists.is_due() && !lists.is_checking.swap(true, Ordering::AcqRel) {
             let lists = Arc::clone(lists);
             tokio::spawn(async move {
                 if let Err(error) = lists.load().await {
@@ -197,12 +195,13 @@ impl NetworkLists {
 impl Lists {
     async fn load(&self) -> Result<(), NetworkListsError> {
         let loaded = self.load_now().await;
-        self.due_ms.store(self.elapsed_ms() + RECHECK.as_millis() as u64, Ordering::Relaxed);
+        *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
         loaded
     }
 
-    fn elapsed_ms(&self) -> u64 {
-        self.opened.elapsed().as_millis() as u64
+    fn is_due(&self) -> bool {
+        let checked_at = *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        checked_at.is_none_or(|at| at.elapsed() >= RECHECK)
     }
 
     async fn load_now(&self) -> Result<(), NetworkListsError> {
@@ -361,5 +360,17 @@ mod tests {
             tokio::task::yield_now().await;
             tokio::time::advance(RECHECK).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn folder_is_read_again_after_a_freeze() {
+        let folder = TestFolder::new("frozen");
+        folder.write("offices", "203.0.113.0/24\n");
+        let lists = opened(&folder).await;
+        let opened = lists.0.as_ref().unwrap();
+        assert!(!opened.is_due());
+        let checked_at = opened.checked_at.lock().unwrap().take();
+        *opened.checked_at.lock().unwrap() = checked_at.and_then(|at| at.before_freeze(RECHECK));
+        assert!(opened.checked_at.lock().unwrap().is_some() && opened.is_due());
     }
 }

@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use tokio::time::Instant;
 use vestibule_core::QueueId;
+use vestibule_freeze::FreezeAwareInstant;
 use vestibule_themes::Language;
 
 use crate::compression::{Compression, gzip};
@@ -40,13 +40,13 @@ pub(crate) struct CachedPage {
     pub(crate) gzipped: Option<Bytes>,
     /// The sources of its styles, for `style-src`.
     pub(crate) style_sources: String,
-    rendered_at: Instant,
+    rendered_at: FreezeAwareInstant,
 }
 
 impl CachedPage {
     fn of(html: String) -> Self {
         let gzipped = gzip(html.as_bytes(), Compression::default()).map(Bytes::from);
-        Self { style_sources: style_sources(&html), gzipped, body: html.into(), rendered_at: Instant::now() }
+        Self { style_sources: style_sources(&html), gzipped, body: html.into(), rendered_at: FreezeAwareInstant::now() }
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
+use vestibule_freeze::FreezeAwareInstant;
 
 use crate::asset::{ASSET_MAX, Asset};
 use crate::files::{ETag, StorageError};
@@ -41,7 +42,8 @@ pub(crate) struct AssetKey {
 pub(crate) struct Assets {
     storage: Arc<Storage>,
     kept: Cache<AssetKey, Asset, ByBytes>,
-    unavailable_until: Mutex<Option<Instant>>,
+    /// When a read last failed.
+    failed_at: Mutex<Option<FreezeAwareInstant>>,
     warnings: Throttle,
 }
 
@@ -64,7 +66,7 @@ impl Weighter<AssetKey, Asset> for ByBytes {
 impl Assets {
     pub(crate) fn new(storage: Arc<Storage>) -> Self {
         let kept = Cache::with_weighter(EXPECTED, ASSETS_KEPT_MAX, ByBytes);
-        Self { storage, kept, unavailable_until: Mutex::default(), warnings: Throttle::default() }
+        Self { storage, kept, failed_at: Mutex::default(), warnings: Throttle::default() }
     }
 
     /// The asset, from the cache or read once for all concurrent requests. `None` if it is gone, or too large.
@@ -87,7 +89,7 @@ impl Assets {
     }
 
     async fn read(&self, key: &AssetKey) -> Result<Asset, AssetMiss> {
-        if self.unavailable_until().is_some_and(|until| Instant::now() < until) {
+        if self.failed_at().is_some_and(|at| at.elapsed() < RETRY_PAUSE) {
             return Err(AssetMiss::Unavailable);
         }
         match self.storage.read(&key.folder, &key.path, None, ASSET_MAX).await {
@@ -108,8 +110,7 @@ impl Assets {
                         "an asset cannot be read; cached assets are served"
                     );
                 }
-                *self.unavailable_until.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Some(Instant::now() + RETRY_PAUSE);
+                *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
                 Err(AssetMiss::Unavailable)
             }
         }
@@ -121,7 +122,7 @@ impl Assets {
         }
     }
 
-    fn unavailable_until(&self) -> Option<Instant> {
-        *self.unavailable_until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn failed_at(&self) -> Option<FreezeAwareInstant> {
+        *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

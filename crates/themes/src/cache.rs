@@ -163,7 +163,7 @@ impl ThemeCache {
                 }
             }
             Err(error) => {
-                entry.retry_soon(Instant::now());
+                entry.retry_soon();
                 if let Some(suppressed) = self.warnings.pass() {
                     let place = self.storage.place(&name);
                     tracing::warn!(place = %place.display(), %error, suppressed, "a theme cannot be read; the cached one stays");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
+use vestibule_freeze::FreezeAwareInstant;
 
 use crate::ThemeError;
 use crate::compiled::CompiledTheme;
@@ -37,9 +38,26 @@ struct State {
     /// The templates that were last found invalid.
     refused: Option<TemplateSet>,
     /// When the next refresh is due.
-    next: Option<Instant>,
+    next: Option<Due>,
     in_progress: Option<RefreshInProgress>,
     used: Option<Instant>,
+}
+
+/// When something is due: so long after an instant.
+#[derive(Clone, Copy)]
+struct Due {
+    since: FreezeAwareInstant,
+    after: Duration,
+}
+
+impl Due {
+    fn after(after: Duration) -> Self {
+        Self { since: FreezeAwareInstant::now(), after }
+    }
+
+    fn left(&self) -> Duration {
+        self.after.saturating_sub(self.since.elapsed())
+    }
 }
 
 /// A refresh in progress. It ends at its timeout at the latest, and its end closes the channel.
@@ -96,13 +114,13 @@ impl CacheEntry {
         if let Some(in_progress) = state.in_progress.clone().filter(|refresh| !refresh.is_over()) {
             return (Some(in_progress), None);
         }
-        if state.next.is_some_and(|next| now < next) {
+        if state.next.is_some_and(|next| !next.left().is_zero()) {
             return (None, None);
         }
         let (end, ended) = watch::channel(());
         let first = state.next.is_none();
         let patience = if first || is_near { now + FIRST_LOAD_MAX } else { now };
-        state.next = Some(now + recheck);
+        state.next = Some(Due::after(recheck));
         state.in_progress = Some(RefreshInProgress { ended, patience });
         (state.in_progress.clone(), Some(end))
     }
@@ -130,10 +148,10 @@ impl CacheEntry {
     }
 
     /// Retries soon if nothing is cached.
-    pub(crate) fn retry_soon(&self, now: Instant) {
+    pub(crate) fn retry_soon(&self) {
         let mut state = self.state();
         if state.cached.content.is_none() {
-            state.next = state.next.map(|next| next.min(now + RETRY_AFTER));
+            state.next = state.next.map(|next| Due::after(next.left().min(RETRY_AFTER)));
         }
     }
 
@@ -156,5 +174,20 @@ impl State {
         if self.cached.content.is_none() || !(is_version || cut_off) {
             self.cached.content = Some(Arc::new(content));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_theme_is_refreshed_after_a_freeze() {
+        let (entry, recheck) = (CacheEntry::default(), Duration::from_secs(10));
+        let begins = || entry.begin(Instant::now(), recheck, false).1.is_some();
+        assert!(begins() && !begins());
+        let next = entry.state().next.unwrap();
+        entry.state().next = Some(Due { since: next.since.before_freeze(recheck).unwrap(), ..next });
+        assert!(begins() && !begins(), "the monotonic clock stood still");
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use minijinja::{Environment, Error};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use vestibule_freeze::FreezeAwareInstant;
 
 use crate::ThemeError;
 use crate::bounds;
@@ -38,8 +38,8 @@ pub(crate) struct CompiledTheme {
     failed: Mutex<HashSet<String>>,
     /// Pages of this theme that may be rendered at the same time: half of all, so that one theme never holds up another.
     renders: Arc<Semaphore>,
-    /// Until when the built-in pages are used because a page took too long.
-    slow_until: Mutex<Option<Instant>>,
+    /// When a page took too long.
+    slow_at: Mutex<Option<FreezeAwareInstant>>,
 }
 
 fn renders_at_once() -> usize {
@@ -80,7 +80,7 @@ impl CompiledTheme {
             environment,
             failed: Mutex::default(),
             renders: Arc::new(Semaphore::new(renders_at_once() / 2)),
-            slow_until: Mutex::default(),
+            slow_at: Mutex::default(),
         })
     }
 
@@ -133,12 +133,12 @@ impl CompiledTheme {
     }
 
     fn is_slow(&self) -> bool {
-        let until = *self.slow_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
+        let slow_at = *self.slow_at.lock().unwrap_or_else(PoisonError::into_inner);
+        slow_at.is_some_and(|at| at.elapsed() < SLOW_PAUSE)
     }
 
     fn pause(&self) {
-        *self.slow_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SLOW_PAUSE);
+        *self.slow_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
     }
 
     /// For validation: an undefined variable is an error.

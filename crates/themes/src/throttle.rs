@@ -3,14 +3,14 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use vestibule_freeze::FreezeAwareInstant;
 
 /// Time between two messages of one kind.
 const INTERVAL: Duration = Duration::from_mins(1);
 
 /// Passes one message a minute and counts the others.
 #[derive(Default)]
-pub(crate) struct Throttle(Mutex<(Option<Instant>, u64)>);
+pub(crate) struct Throttle(Mutex<(Option<FreezeAwareInstant>, u64)>);
 
 impl Throttle {
     /// `Some` if a message may be logged: how many were suppressed since the last one.
@@ -20,7 +20,7 @@ impl Throttle {
             last.1 += 1;
             return None;
         }
-        let (_, suppressed) = std::mem::replace(&mut *last, (Some(Instant::now()), 0));
+        let (_, suppressed) = std::mem::replace(&mut *last, (Some(FreezeAwareInstant::now()), 0));
         Some(suppressed)
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
-use tokio::time::Instant;
 use vestibule_core::identity::{AccountCode, IdentityError};
 use vestibule_core::{Micros, QueueId, SessionId, TokenDigest};
+use vestibule_freeze::FreezeAwareInstant;
 
 use super::key_sets::KeySets;
 use crate::counts::IdentityCounts;
@@ -24,7 +24,7 @@ pub(super) struct VerifiedToken {
     pub(super) result: Result<(Arc<[SessionId]>, AccountCode), IdentityError>,
     /// When the token expires, by the store's clock.
     pub(super) expires_at: Micros,
-    pub(super) until: Instant,
+    pub(super) verified_at: FreezeAwareInstant,
 }
 
 /// Keys of identities, and tokens that were verified.

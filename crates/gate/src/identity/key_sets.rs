@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tracing::warn;
 use vestibule_core::QueueId;
 use vestibule_core::identity::KeySet;
 use vestibule_core::settings::{HttpsUrl, Identity, Reach};
+use vestibule_freeze::FreezeAwareInstant;
 use vestibule_http_client::{AddressCheck, HttpClient, Options};
 use vestibule_runtime::Queue;
 
@@ -40,7 +41,7 @@ const UNKNOWN_KEY_INTERVAL: Duration = FETCH_INTERVAL;
 pub(crate) struct KeySets {
     sets: Mutex<HashMap<String, Arc<Entry>>>,
     /// When each queue last asked for a key that is not known.
-    unknown_asked: Mutex<HashMap<QueueId, Instant>>,
+    unknown_asked: Mutex<HashMap<QueueId, FreezeAwareInstant>>,
 }
 
 /// What is known of one address.
@@ -52,8 +53,8 @@ struct Entry {
 
 #[derive(Default)]
 struct State {
-    keys: Option<(Arc<KeySet>, Instant)>,
-    fetched_at: Option<Instant>,
+    keys: Option<(Arc<KeySet>, FreezeAwareInstant)>,
+    fetched_at: Option<FreezeAwareInstant>,
     is_fetching: bool,
 }
 
@@ -81,7 +82,7 @@ impl Entry {
             return false;
         }
         state.is_fetching = true;
-        state.fetched_at = Some(Instant::now());
+        state.fetched_at = Some(FreezeAwareInstant::now());
         true
     }
 
@@ -89,7 +90,7 @@ impl Entry {
         let mut state = self.state();
         state.is_fetching = false;
         if let Some(keys) = keys {
-            state.keys = Some((Arc::new(keys), Instant::now()));
+            state.keys = Some((Arc::new(keys), FreezeAwareInstant::now()));
         }
         drop(state);
         self.ended.send_modify(|ended| *ended += 1);
@@ -138,7 +139,7 @@ impl KeySets {
         if asked.contains_key(queue) {
             return false;
         }
-        asked.insert(queue.clone(), Instant::now());
+        asked.insert(queue.clone(), FreezeAwareInstant::now());
         true
     }
 
@@ -213,6 +214,7 @@ async fn fetch_keys(client: &HttpClient, address: &str) -> Result<KeySet, String
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -230,5 +232,41 @@ mod tests {
             }
             assert_eq!(connections > 0, is_connected, "{reach:?}");
         }
+    }
+
+    /// What is known after a freeze of this length during which the monotonic clock stood still.
+    fn freeze(sets: &KeySets, address: &str, length: Duration) {
+        let entry = sets.entry(address).unwrap();
+        let mut state = entry.state();
+        state.fetched_at = state.fetched_at.and_then(|at| at.before_freeze(length));
+        state.keys = state.keys.take().and_then(|(keys, at)| Some((keys, at.before_freeze(length)?)));
+        drop(state);
+        for asked in sets.unknown_asked.lock().unwrap().values_mut() {
+            *asked = asked.before_freeze(length).unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_age_while_the_process_is_frozen() {
+        let (sets, address, queue) = (KeySets::default(), "https://www.example.com/jwks.json", "tour".parse().unwrap());
+        let entry = sets.entry(address).unwrap();
+        let x = "11qYAycoxSzvJ5ubBIZJYFQcyf8tJOrKbGSxCVQCxhk";
+        let set = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k", "alg": "EdDSA", "x": x }] });
+        let fetch = || {
+            let begins = entry.begins_fetch();
+            if begins {
+                entry.end_fetch(Some(KeySet::from_fetched(&set).unwrap()));
+            }
+            begins
+        };
+        let is_fresh = || entry.keys().map(|(_, is_fresh)| is_fresh);
+        assert!(fetch() && !fetch() && sets.begins_unknown(&queue) && !sets.begins_unknown(&queue));
+        freeze(&sets, address, FETCH_INTERVAL);
+        assert!(fetch() && sets.begins_unknown(&queue), "a minute has passed");
+        assert_eq!(is_fresh(), Some(true));
+        freeze(&sets, address, FRESH_FOR);
+        assert_eq!(is_fresh(), Some(false), "ten minutes have passed");
+        freeze(&sets, address, KEPT_FOR);
+        assert_eq!(is_fresh(), None, "a day has passed");
     }
 }

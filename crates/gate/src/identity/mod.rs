@@ -5,13 +5,14 @@ mod key_sets;
 mod sign_in;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::time::{Duration, Instant};
 use tracing::{debug, warn};
 use vestibule_core::identity::{Account, AccountCode, IdentityError, IdentityToken, KeySet, LEEWAY};
 use vestibule_core::line::Identities;
 use vestibule_core::settings::{Identity, IdentityKind, IdentitySource};
 use vestibule_core::{Micros, QueueId, SessionId, Ticket, TicketAccount, TokenDigest};
+use vestibule_freeze::FreezeAwareInstant;
 use vestibule_runtime::Queue;
 
 use self::check::VerifiedToken;
@@ -122,7 +123,8 @@ async fn verify(
     let (id, line) = (&queue.settings.id, &queue.settings.line);
     let now = gate.clock.now();
     let key = (id.clone(), line.revision, digest);
-    let remembered = check.verified.get(&key).filter(|it| Instant::now() < it.until && now < it.expires_at);
+    let remembered =
+        check.verified.get(&key).filter(|it| it.verified_at.elapsed() < VERIFIED_FOR && now < it.expires_at);
     let is_new = remembered.is_none();
     let result = match remembered {
         Some(remembered) => Ok(remembered.result),
@@ -187,10 +189,9 @@ async fn verify_token(
     if result != Err(IdentityError::UnknownKey)
         && let Some(digest) = gate.tickets.token_digest(kid, bytes)
     {
-        let (expires_at, until) = (account.expires_at.add_seconds(LEEWAY), Instant::now() + VERIFIED_FOR);
-        gate.identities
-            .verified
-            .insert((id.clone(), line.revision, digest), VerifiedToken { result: result.clone(), expires_at, until });
+        let (expires_at, verified_at) = (account.expires_at.add_seconds(LEEWAY), FreezeAwareInstant::now());
+        let verified = VerifiedToken { result: result.clone(), expires_at, verified_at };
+        gate.identities.verified.insert((id.clone(), line.revision, digest), verified);
     }
     Ok(result)
 }

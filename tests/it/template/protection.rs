@@ -1,6 +1,6 @@
 //! What keeps others out: who reads secrets, who reaches what, and how many requests one address may make.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::environment::FUNCTIONS;
 use super::resources::{attribute, number};
@@ -59,6 +59,42 @@ fn the_load_balancer_can_be_restricted_to_a_cdn() {
         assert_eq!(rule["SourcePrefixListId"], "pl-4fa04526");
         assert_eq!(rule["CidrIp"], Value::Null, "nobody else");
     }
+}
+
+/// What a security group lets in: the port, and the network.
+fn ingress(stack: &Stack, group: &str) -> Vec<(u64, String)> {
+    let rules = stack.properties(group)["SecurityGroupIngress"].clone();
+    let rules = rules.as_array().unwrap().iter();
+    rules.map(|rule| (number(&rule["FromPort"]), rule["CidrIp"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn operators_and_prometheus_reach_the_load_balancer_past_a_cdn() {
+    let operators = "192.0.2.0/24,198.51.100.7/32";
+    let scrapers = "10.1.0.0/16,10.2.0.0/16,10.3.0.0/16,192.0.2.0/24";
+    let networks = [("VisitorPrefixList", "pl-4fa04526"), ("AdminCidr", operators), ("MetricsNetworks", scrapers)];
+    let stack = Stack::deploy_all(&networks);
+    let groups = stack.properties("LoadBalancer")["SecurityGroups"].clone();
+    let [metrics, admin] = ["MetricsAccessSecurityGroup", "AdminAccessSecurityGroup"];
+    assert_eq!(groups, json!(["loadbalancersecuritygroup", metrics.to_lowercase(), admin.to_lowercase()]));
+    for (group, networks) in [(metrics, scrapers), (admin, operators)] {
+        let expected: Vec<_> = networks.split(',').map(|network| (443, network.to_owned())).collect();
+        assert_eq!(ingress(&stack, group), expected);
+    }
+    let plain = Stack::deploy(&[]);
+    assert_eq!(ingress(&plain, metrics), [(80, "10.0.0.0/8".to_owned())]);
+    let groups = plain.properties("LoadBalancer")["SecurityGroups"].clone();
+    assert_eq!(groups, json!(["loadbalancersecuritygroup", metrics.to_lowercase()]));
+}
+
+#[test]
+fn addresses_of_operators_do_not_depend_on_a_cdn_for_visitors() {
+    let proxies = |parameters: &[(&str, &str)]| {
+        let stack = Stack::deploy_all(parameters);
+        ["Gate", "Admin"].map(|function| stack.environment(function)["VESTIBULE_TRUSTED_PROXIES"].clone())
+    };
+    assert_eq!(proxies(&[("TrustedProxies", "2")]), ["2", "1"]);
+    assert_eq!(proxies(&[("AdminTrustedProxies", "3")]), ["1", "3"]);
 }
 
 #[test]

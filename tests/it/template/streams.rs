@@ -92,6 +92,17 @@ fn stream_containers_have_the_keys_of_the_gate() {
 }
 
 #[test]
+fn stream_containers_know_clients_as_the_gate_does() {
+    let stack = stack(&[("TrustedProxies", "2"), ("ClientAddress", "cf-connecting-ip")]);
+    let (container, gate) = (container(&stack), stack.environment("Gate"));
+    for name in ["VESTIBULE_TRUSTED_PROXIES", "VESTIBULE_CLIENT_ADDRESS"] {
+        let variables = container["Environment"].as_array().unwrap();
+        let variable = variables.iter().find(|variable| variable["Name"] == name).unwrap_or(&Value::Null);
+        assert_eq!(variable["Value"], gate[name], "{name}");
+    }
+}
+
+#[test]
 fn stream_role_reads_only_the_secrets_of_its_containers() {
     for set in ["A", "B+A"] {
         let stack = stack(&[("KeysInUse", set)]);

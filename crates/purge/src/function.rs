@@ -17,7 +17,7 @@ use crate::{PurgeRound, queue_metrics, run};
 /// The part of a call's time that is reserved for the last batch, the record and the response.
 pub const RESERVE: Duration = Duration::from_secs(2);
 /// The divisor of a call's time for the history: a quarter.
-const HISTORY_SHARE: u32 = 4;
+pub const HISTORY_SHARE: u32 = 4;
 /// Bounds of `VESTIBULE_PURGE_BUDGET_MS`.
 pub const BUDGET_MS: std::ops::RangeInclusive<u64> = 100..=890_000;
 

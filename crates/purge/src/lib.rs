@@ -32,7 +32,7 @@ use tracing::{debug, info, warn};
 use vestibule_core::line::PURGE_BATCH;
 use vestibule_core::{Clock as _, QueueId, Store, StoreError, SystemClock};
 
-pub use function::{BUDGET_MS, Function, QueueIndexUnavailable, RESERVE};
+pub use function::{BUDGET_MS, Function, HISTORY_SHARE, QueueIndexUnavailable, RESERVE};
 pub use round::{PurgeRound, QueuePurge, REPORTED_QUEUES_MAX};
 
 /// A round ends after this many consecutive calls that the store did not answer.

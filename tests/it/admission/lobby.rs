@@ -169,13 +169,13 @@ async fn lobby_visitors(fixture: &GateFixture, count: usize) -> Vec<(Visitor, Se
 
 /// The state that each visitor is shown, who present their tickets in this order.
 async fn states(fixture: &GateFixture, visitors: &mut [(Visitor, SessionId)]) -> Vec<String> {
-    let mut states = Vec::new();
+    let mut shown = Vec::new();
     for (visitor, session) in visitors {
         let status = visitor.fetch(&fixture.own("status")).await.json();
         assert_eq!(status["session"], session.to_string(), "{status}");
-        states.push(status["state"].as_str().unwrap().to_owned());
+        shown.push(status["state"].as_str().unwrap().to_owned());
     }
-    states
+    shown
 }
 
 /// Who waits, from the front of the line.

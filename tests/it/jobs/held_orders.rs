@@ -195,11 +195,8 @@ async fn page_of_an_order_keeps_the_session_active() {
     for (url, is_page) in [(page, true), (data, false)] {
         last = last.add_seconds(ACTIVE_TTL - 1);
         time.set(last);
-        if is_page {
-            visitor.navigate(&url).await
-        } else {
-            visitor.fetch(&url).await
-        };
+        let answer = if is_page { visitor.navigate(&url).await } else { visitor.fetch(&url).await };
+        assert_ne!(answer.status, StatusCode::TOO_MANY_REQUESTS, "it does not wait");
     }
     let mut next = Visitor::new(&shop.address, HOST);
     assert!(!next.navigate("/").await.text().contains("origin /"), "the slot is not free");

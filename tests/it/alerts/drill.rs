@@ -399,6 +399,7 @@ async fn every_alert_fires_and_resolves() {
             jobs::job_queue_is_full(&watch, &site.jobs, &site.store),
             jobs::group_is_blocked(&watch, &site.jobs),
             jobs::jobs_fail_for_good(&watch, &site.jobs),
+            jobs::outcome_of_orders_is_unknown(&watch, &site.jobs),
         );
         the_site_fails(&watch, &mut site).await;
     };

@@ -40,6 +40,8 @@ impl Jobs {
             }),
             json!({ "id": "blocked.fifo", "target": pull }),
             json!({ "id": "failing", "target": pull }),
+            // Paused for the worker: the drill sends its orders.
+            json!({ "id": "orders.fifo", "target": { "kind": "origin" }, "paused": true }),
         ];
         let changed = settings.into_iter().map(change_of).collect();
         queues.execute(&JobQueuePlan { changed, ..JobQueuePlan::default() }).await.unwrap();
@@ -120,4 +122,19 @@ pub(super) async fn jobs_fail_for_good(watch: &Watch, jobs: &Jobs) {
     };
     during(failures, watch.fires("VestibuleDeadLetters", "failing")).await;
     watch.resolves("VestibuleDeadLetters", "failing").await;
+}
+
+/// Nobody knows what became of orders; then none is sent any more.
+pub(super) async fn outcome_of_orders_is_unknown(watch: &Watch, jobs: &Jobs) {
+    let orders = JobQueueSettings { paused: false, ..jobs.settings("orders.fifo").await };
+    let losses = async {
+        loop {
+            let session = JobId::random().to_string().parse().unwrap();
+            jobs.backend.enqueue(&orders, vec![NewJob { group: Some(session), ..job("one") }]).await.unwrap();
+            jobs.fail_next(&orders, Outcome::Unknown).await;
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    during(losses, watch.fires("VestibuleOrderOutcomeUnknown", "orders.fifo")).await;
+    watch.resolves("VestibuleOrderOutcomeUnknown", "orders.fifo").await;
 }

@@ -112,7 +112,9 @@ pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &St
     assert_eq!(fixture.position(&early).await, Some(1), "they are ahead of everyone who was drawn");
 }
 
+/// Whatever the mode of the queue is when the operator ends the session.
 pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &StoreFixture) {
+    let mut queues = Vec::new();
     for mode in [Mode::Scheduled, Mode::Paused, Mode::Closed] {
         let mut settings = drawn();
         (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
@@ -121,39 +123,49 @@ pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &Stor
         fixture.change(|settings| settings.line.mode = mode).await;
         fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
         fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
-        fixture.advance_seconds(STARTS);
-        fixture.purge().await;
-        for wait in [0, 150, 49] {
-            fixture.advance_seconds(wait);
-            let (answer, visitor) = visit_drawn(&fixture, &ended).await;
+        queues.push((mode, fixture, ended, other));
+    }
+    for wait in [STARTS, 150, 49] {
+        bench.clock.advance(wait * MICROS_PER_SECOND);
+        for (mode, fixture, ended, _) in &queues {
+            fixture.purge().await;
+            let (answer, visitor) = visit_drawn(fixture, ended).await;
             assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{mode:?}: {:?}", answer.kind);
         }
-        assert_eq!(visit_drawn(&fixture, &other).await.1.map(|it| it.session), Some(other.session()));
+    }
+    for (_, fixture, _, other) in &queues {
+        assert_eq!(visit_drawn(fixture, other).await.1.map(|it| it.session), Some(other.session()));
     }
 }
 
 /// Its session has the same ID as before, whose tombstone lasts beyond the start.
 pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(bench: &StoreFixture) {
-    for leaves_in_lobby in [false, true] {
-        let (fixture, account) = (account_before_lobby(bench).await, SessionId::random());
-        let ticket = fixture.account_ticket(&fixture.visit_as_account(account, None).await);
-        if leaves_in_lobby {
-            fixture.advance_seconds(61);
-            fixture.purge().await;
-            fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
-        }
-        fixture.store().leave(&fixture.queue, ticket).await.unwrap();
-        fixture.advance_seconds(1);
+    let queues = [account_before_lobby(bench).await, account_before_lobby(bench).await];
+    let account = SessionId::random();
+    let mut tickets = Vec::new();
+    for fixture in &queues {
+        tickets.push(fixture.account_ticket(&fixture.visit_as_account(account, None).await));
+    }
+    // One account leaves before the queue is scheduled. The session of the other one has expired when it leaves, in the lobby.
+    let [before, in_lobby] = &queues;
+    before.store().leave(&before.queue, tickets[0].clone()).await.unwrap();
+    before.advance_seconds(61);
+    for fixture in &queues {
+        fixture.purge().await;
         fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
-        let lobby = enter_lobby_as(&fixture, Visit::of_account(account)).await;
-        assert_eq!(lobby.session(), account);
-        fixture.advance_seconds(STARTS);
-        let (answer, _) = visit_drawn(&fixture, &lobby).await;
+    }
+    in_lobby.store().leave(&in_lobby.queue, tickets[1].clone()).await.unwrap();
+    before.advance_seconds(1);
+    let lobby = [
+        enter_lobby_as(before, Visit::of_account(account)).await,
+        enter_lobby_as(in_lobby, Visit::of_account(account)).await,
+    ];
+    before.advance_seconds(STARTS);
+    for (fixture, lobby) in queues.iter().zip(lobby) {
+        let (answer, _) = visit_drawn(fixture, &lobby).await;
         let place = answer.place.unwrap();
-        assert_eq!(
-            (answer.kind, place.session, place.arrival),
-            (VisitKind::Restored, account, draw_of(&fixture).await.arrival(account))
-        );
+        let drawn = draw_of(fixture).await.arrival(account);
+        assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Restored, account, drawn));
         fixture.advance_seconds(1);
         let renewed = fixture.ask(Some(fixture.account_ticket(&answer)), None).await;
         assert_eq!(renewed.kind, VisitKind::Renewed);
@@ -352,17 +364,24 @@ pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(bench: &S
 
 /// However late the value is recorded.
 pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(bench: &StoreFixture) {
-    for ended_after in [10, STARTS + 10] {
+    let mut queues = Vec::new();
+    for _ in 0..2 {
         let mut settings = drawn_with_beacon();
         (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
         let fixture = bench.open(settings).await;
         let ended = enter_lobby(&fixture).await;
-        fixture.advance_seconds(ended_after);
+        queues.push((fixture, ended));
+    }
+    // One in the lobby, one after the start.
+    for (fixture, ended) in &queues {
         fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
-        fixture.advance_seconds(STARTS + 500);
+        fixture.advance_seconds(STARTS);
+    }
+    bench.clock.advance(500 * MICROS_PER_SECOND);
+    for (fixture, ended) in &queues {
         fixture.purge().await;
-        record_beacon(&fixture).await;
-        let (answer, visitor) = visit_drawn(&fixture, &ended).await;
+        record_beacon(fixture).await;
+        let (answer, visitor) = visit_drawn(fixture, ended).await;
         assert_ne!(visitor.map(|it| it.session), Some(ended.session()), "{:?}", answer.kind);
     }
 }

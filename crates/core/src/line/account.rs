@@ -46,7 +46,7 @@ impl Line {
         account: Option<SessionId>,
     ) -> RecognizedSession {
         let Some(account) = account.filter(|account| *account != found.session) else { return found };
-        // It may not join before then; the visitor stays who they are.
+        // An account that may not join yet leaves the visitor who they are.
         if self.ended_at(now, account).is_some_and(|ended_at| ended_at > now) {
             return found;
         }

@@ -2,8 +2,8 @@
 //! contain secrets.
 //!
 //! Several capped logs keep operators from displacing each other's events: one for superusers and for changes outside the
-//! API, one for each tenant, one for sign-ins. The changes of an operator in a day are limited as well. The log of the process
-//! has every event, too, for an append-only log store.
+//! API, one for each tenant, one for sign-ins. The changes of an operator in a day are limited as well, and of repeated events
+//! of an account only some are stored. The log of the process has every event, too, for an append-only log store.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use vestibule_records::{LogName, RecordStore};
 use vestibule_runtime::JobQueuesWritten;
 
 use crate::access::{Principal, count_change};
+use crate::audit_repeats::Repeats;
 use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -66,6 +67,13 @@ pub(crate) struct AuditEvent {
     /// How the change was made.
     #[serde(default)]
     pub(crate) via: Via,
+}
+
+impl AuditEvent {
+    /// Adds a number or word that goes with it: how many were released.
+    pub(crate) fn add(&mut self, field: &str, value: impl Into<Value>) {
+        self.changes.push(FieldChange { field: field.to_owned(), from: Value::Null, to: value.into() });
+    }
 }
 
 /// How a change was made.
@@ -166,7 +174,7 @@ impl AuditEventBuilder {
 
     /// One number or word that goes with it: how many were released.
     pub(crate) fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
-        self.event.changes.push(FieldChange { field: field.to_owned(), from: Value::Null, to: value.into() });
+        self.event.add(field, value);
         self
     }
 
@@ -232,8 +240,18 @@ impl AuditEventBuilder {
     /// process has the event.
     pub(crate) async fn log(self, admin: &Admin) {
         let webhook_type = self.webhook_type();
-        let Self { event: entry, log_name: stream, .. } = self;
-        if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
+        let Self { event: mut entry, log_name: stream, .. } = self;
+        if entry.action.starts_with(OF_ACCOUNTS) {
+            let (operator, subject) = (entry.operator.as_deref(), entry.subject.as_deref());
+            let repeats = Repeats::count(&*admin.records, &entry.action, operator, subject).await;
+            if let Some((field, count)) = repeats.total {
+                entry.add(field, count);
+            }
+            if !repeats.is_stored {
+                report(&entry);
+                return;
+            }
+        } else if let Some(operator) = &entry.operator {
             count_change(&*admin.records, operator).await;
         }
         append(&*admin.records, &stream, &entry).await;
@@ -266,11 +284,17 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
     Micros(now.0.saturating_sub(days * 86_400 * MICROS_PER_SECOND))
 }
 
-async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {
+/// Writes an event to the log of the process. Returns its text.
+fn report(entry: &AuditEvent) -> String {
     let text = json!(entry).to_string();
     let AuditEvent { operator, action, request, queue, subject, outcome, via, .. } = entry;
     let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
     info!(operator, action, request, queue, subject, ?outcome, ?via, entry = text, "audit event");
+    text
+}
+
+async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {
+    let text = report(entry);
     if let Err(error) = records.append(stream, &text).await {
         error!(%error, entry = text, "the audit log could not be written");
     }

@@ -21,6 +21,7 @@ mod access;
 mod api;
 mod audit;
 mod audit_reader;
+mod audit_repeats;
 mod body;
 mod bootstrap;
 mod codes;

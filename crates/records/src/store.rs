@@ -186,8 +186,8 @@ pub enum EphemeralKind {
     Idempotency,
     /// Number of recent audited changes of an operator.
     Changes,
-    /// Number of recent failed sign-ins under a name.
-    FailedSignIns,
+    /// Number of recent events of an action of an account, such as failed sign-ins under a name.
+    AccountEvents,
     /// The TOTP secret of an operator who has not confirmed it yet.
     TotpSetup,
     /// The last occurrence of a schedule of a job queue, in seconds since 1970.
@@ -216,7 +216,7 @@ impl EphemeralKind {
             Self::Creation => "creation",
             Self::Idempotency => "idempotency",
             Self::Changes => "changes",
-            Self::FailedSignIns => "failed-sign-ins",
+            Self::AccountEvents => "account-events",
             Self::TotpSetup => "totp-setup",
             Self::Schedule => "schedule",
             Self::Comparison => "comparison",

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use http::Method;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use vestibule_records::{EphemeralKey, EphemeralKind, LogName};
 
 use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
@@ -15,6 +17,7 @@ on_memory_and_redis! {
     operator_cannot_displace_events_of_others,
     daily_changes_of_an_operator_are_limited,
     failed_sign_ins_are_audited_without_filling_the_log,
+    sign_ins_are_audited_without_filling_the_log,
     events_are_kept_for_a_year,
 }
 
@@ -153,7 +156,6 @@ async fn audit_log_is_exported_as_lines(backoffice: Backoffice) {
 }
 
 async fn operator_cannot_displace_events_of_others(backoffice: Backoffice) {
-    use vestibule_records::LogName;
     for tenant in ["acme", "blue"] {
         backoffice.tenant(tenant).await;
         backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
@@ -179,19 +181,20 @@ async fn operator_cannot_displace_events_of_others(backoffice: Backoffice) {
     assert_eq!(lines, 302, "with the sign-in");
 }
 
+/// SHA-256 in hexadecimal digits, as in the keys of counters.
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {
-    use sha2::{Digest as _, Sha256};
-    use vestibule_records::{EphemeralKey, EphemeralKind};
     backoffice.tenant("acme").await;
     backoffice.queue("tour", "acme", json!({})).await;
     let mut acme_operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     assert_eq!(acme_operator.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
-    let hex = |name: &mut String, byte: &u8| {
-        let _ = write!(name, "{byte:02x}");
-    };
-    let mut name = String::new();
-    Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
-    let key = EphemeralKey::new(EphemeralKind::Changes, name);
+    let key = EphemeralKey::new(EphemeralKind::Changes, hash("zoe"));
     assert_eq!(backoffice.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
     backoffice.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
     let refused = acme_operator.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
@@ -218,6 +221,39 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoff
     let expected = [(unknown.clone(), json!(10)), (known.clone(), json!(10)), (unknown, json!(1)), (known, json!(1))];
     assert_eq!(listed, expected);
     assert!(!log.text().contains("my-password"), "{}", log.text());
+}
+
+async fn sign_ins_are_audited_without_filling_the_log(backoffice: Backoffice) {
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let mut root = backoffice.root();
+    let mut listed = async || {
+        let log = root.get("/audit?operator=zoe&limit=200").await.json();
+        let events = log["events"].as_array().unwrap().clone();
+        let of = |action: &str| events.iter().filter(|it| it["action"] == action).cloned().collect::<Vec<Value>>();
+        (of("account.sign_in"), of("account.sign_out").len())
+    };
+    for _ in 0..14 {
+        zoe.send(Method::DELETE, "/sign-in", &[], None).await;
+        zoe.sign_in("zoe", PASSWORD).await;
+    }
+    let (sign_ins, sign_outs) = listed().await;
+    assert_eq!((sign_ins.len(), sign_outs), (10, 10));
+    assert!(sign_ins.iter().all(|it| it["changes"] == json!([])), "{sign_ins:?}");
+
+    let counter = EphemeralKey::new(EphemeralKind::AccountEvents, hash("account.sign_in zoe "));
+    assert_eq!(backoffice.admin.records().get_ephemeral(&counter).await.unwrap().as_deref(), Some("15"));
+    backoffice.admin.records().set_ephemeral(&counter, "98", 86_400).await.unwrap();
+    for _ in 0..3 {
+        zoe.sign_in("zoe", PASSWORD).await;
+    }
+    let (sign_ins, _) = listed().await;
+    assert_eq!(sign_ins.len(), 11);
+    assert_eq!(sign_ins[0]["changes"], json!([{ "field": "count", "from": null, "to": 100 }]));
+    backoffice.advance_seconds(86_401);
+    zoe.sign_in("zoe", PASSWORD).await;
+    let mut root = backoffice.admin.root().await;
+    let log = root.get("/audit?operator=zoe&action=account.sign_in&limit=200").await.json();
+    assert_eq!(log["events"].as_array().unwrap().len(), 12, "the first of another day");
 }
 
 async fn events_are_kept_for_a_year(backoffice: Backoffice) {

@@ -61,7 +61,7 @@ mod tests {
             (ephemeral(&EphemeralKey::new(EphemeralKind::Creation, "7")), "vestibule:ephemeral:creation:7"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::Idempotency, "7")), "vestibule:ephemeral:idempotency:7"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::Changes, "7")), "vestibule:ephemeral:changes:7"),
-            (ephemeral(&EphemeralKey::new(EphemeralKind::FailedSignIns, "7")), "vestibule:ephemeral:failed-sign-ins:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::AccountEvents, "7")), "vestibule:ephemeral:account-events:7"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::TotpSetup, "7")), "vestibule:ephemeral:totp-setup:7"),
         ] {
             assert_eq!(name, expected);

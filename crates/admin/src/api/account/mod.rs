@@ -16,7 +16,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Omissible;
 use vestibule_core::{TenantId, fields};
-use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use self::client_info::ClientInfo;
 use crate::access::{
@@ -29,7 +28,6 @@ use crate::codes::Code;
 use crate::describe::describe;
 use crate::prefix::PREFIX;
 use crate::problem::Problem;
-use crate::secret::hash;
 use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
@@ -42,9 +40,6 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(oidc::start_oidc))
         .routes(routes!(oidc::complete_oidc))
 }
-
-/// Seconds within which failed sign-ins are counted.
-const FAILURES_WITHIN: u64 = 3600;
 
 fields! {
     /// Name and password.
@@ -136,17 +131,10 @@ pub(crate) async fn sign_in(
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }
 
-/// Audits failed sign-ins: the first, tenth, hundredth and so on within an hour and for one name, so that strangers cannot
-/// fill the log. Unknown names are counted together and never stored.
+/// Audits a failed sign-in. Names that are not of an operator are never stored.
 async fn audit_failure(admin: &Admin, client: &ClientInfo, name: Option<&OperatorName>) {
-    let id = hash(name.map_or("", OperatorName::as_str));
-    let count = admin.records.increment(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;
-    let Ok(count) = count.inspect_err(|error| warn!(%error, "a failed sign-in could not be counted")) else { return };
-    if 10_u64.pow(count.max(1).ilog10()) == count {
-        let event =
-            AuditEventBuilder::unknown("account.sign_in_failed", client.request(), name.map(ToString::to_string));
-        event.with("failures", count).log(admin).await;
-    }
+    let operator = name.map(ToString::to_string);
+    AuditEventBuilder::unknown("account.sign_in_failed", client.request(), operator).log(admin).await;
 }
 
 /// The current operator or token.

@@ -1,15 +1,16 @@
 //! Reads the audit log: its streams as one, the newest event first.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 
 use futures_util::{StreamExt as _, stream};
-use vestibule_core::{StoreError, TenantId};
+use vestibule_core::{Micros, StoreError, TenantId};
 use vestibule_records::{ENTRIES_MAX, Entry, EntryId, LogName};
 
 use crate::access::{Principal, Tenants};
 use crate::audit::{AuditEvent, before};
+use crate::former_tenants::FormerTenants;
 use crate::state::Admin;
 
 /// Least events of a stream that are read at once.
@@ -84,6 +85,8 @@ impl Source {
 /// The streams that a principal may look into, as one.
 pub(crate) struct AuditReader {
     admin: Admin,
+    principal: Principal,
+    former: FormerTenants,
     sources: Vec<Source>,
     chunk: usize,
     /// Events of an earlier second are kept no longer.
@@ -98,16 +101,30 @@ impl AuditReader {
         tenant: Option<&TenantId>,
         from: Option<&AuditId>,
     ) -> Result<Self, StoreError> {
-        let tenants = match (&principal.tenants, tenant) {
+        let former = FormerTenants::load(&*admin.records).await?;
+        let tenants: BTreeSet<TenantId> = match (&principal.tenants, tenant) {
             (_, Some(tenant)) => Some(tenant.clone()).filter(|tenant| principal.can_view(tenant)).into_iter().collect(),
-            (Tenants::These(these), None) => these.clone(),
-            (Tenants::All, None) => admin.store.tenants().await?.into_iter().map(|tenant| tenant.id).collect(),
+            (Tenants::These(these), None) => these.iter().cloned().collect(),
+            (Tenants::All, None) => {
+                let tenants = admin.store.tenants().await?.into_iter().map(|tenant| tenant.id);
+                tenants.chain(former.ids().cloned()).collect()
+            }
         };
         let streams = tenants.into_iter().map(LogName::TenantAudit).chain([LogName::Audit, LogName::AccountAudit]);
         let sources: Vec<_> = streams.map(|stream| Source::new(stream, from)).collect();
         let chunk = (ENTRIES_MAX / sources.len()).max(CHUNK_MIN);
         let from = before(admin.now().await?, admin.audit_days).seconds();
-        Ok(Self { admin: admin.clone(), sources, chunk, from })
+        Ok(Self { admin: admin.clone(), principal: principal.clone(), former, sources, chunk, from })
+    }
+
+    /// Whether the principal can view an event: their own actions and changes to their tenants, but not to a removed tenant whose
+    /// ID is in use again. Superusers view all.
+    pub(crate) fn can_view(&self, id: &AuditId, event: &AuditEvent) -> bool {
+        let at = Micros(id.entry.at_ms * 1000);
+        let is_of_tenant = |tenant: &TenantId| self.principal.can_view(tenant) && !self.former.include(tenant, at);
+        self.principal.is_superuser()
+            || event.operator.as_deref() == Some(self.principal.operator.as_str())
+            || event.tenant.as_ref().is_some_and(is_of_tenant)
     }
 
     /// Reads on in all streams of which nothing is left.

@@ -31,6 +31,7 @@ mod csv;
 mod dashboard;
 mod describe;
 mod docs;
+mod former_tenants;
 mod idempotency;
 mod job_refusal;
 mod merge_patch;

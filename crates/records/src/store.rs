@@ -28,6 +28,8 @@ pub enum DocumentKind {
     FileJobQueues,
     /// The settings of job queues, by id.
     JobQueues,
+    /// Tenants that were removed, by id.
+    FormerTenants,
 }
 
 impl DocumentKind {
@@ -41,6 +43,7 @@ impl DocumentKind {
             Self::FileTenants => "file-tenants",
             Self::FileJobQueues => "file-job-queues",
             Self::JobQueues => "job-queues",
+            Self::FormerTenants => "former-tenants",
         }
     }
 }

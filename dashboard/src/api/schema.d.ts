@@ -1319,7 +1319,8 @@ export interface paths {
         post?: never;
         /**
          * Remove a tenant
-         * @description Only a tenant without queues can be removed. Needs a confirmation.
+         * @description Only a tenant without queues can be removed. Needs a confirmation. Superusers can still read its audit events; a later tenant
+         *     with the same ID does not see them.
          */
         delete: operations["remove_tenant"];
         options?: never;
@@ -7156,7 +7157,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The tenant has queues */
+            /** @description The tenant has queues, someone else is removing it, or too many tenants were removed within `--audit-days` */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use vestibule_records::{EphemeralKey, EphemeralKind, LogName};
+use vestibule_tests::AdminClient;
 
 use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
@@ -18,6 +19,7 @@ on_memory_and_redis! {
     daily_changes_of_an_operator_are_limited,
     failed_sign_ins_are_audited_without_filling_the_log,
     sign_ins_are_audited_without_filling_the_log,
+    events_of_a_removed_tenant_are_for_superusers,
     events_are_kept_for_a_year,
 }
 
@@ -254,6 +256,50 @@ async fn sign_ins_are_audited_without_filling_the_log(backoffice: Backoffice) {
     let mut root = backoffice.admin.root().await;
     let log = root.get("/audit?operator=zoe&action=account.sign_in&limit=200").await.json();
     assert_eq!(log["events"].as_array().unwrap().len(), 12, "the first of another day");
+}
+
+async fn events_of_a_removed_tenant_are_for_superusers(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    let actions = async |client: &mut AdminClient, query: &str| {
+        let log = client.get(&format!("/audit?limit=200{query}")).await.json();
+        let events = log["events"].as_array().unwrap().clone();
+        events
+            .iter()
+            .filter(|it| it["tenant"] == "acme")
+            .map(|it| it["action"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut ada = backoffice.operator("ada", "operator", &["acme"]).await;
+    // Events of the same instant come log by log.
+    backoffice.advance_seconds(1);
+    ada.patch("/queues/tour/controls", json!({ "quota": 7 })).await;
+    backoffice.advance_seconds(1);
+    root.confirmed(Method::DELETE, "/queues/tour", None).await;
+    root.confirmed(Method::DELETE, "/tenants/acme", None).await;
+    let former = ["tenant.remove", "queue.remove", "queue.controls", "queue.create", "tenant.create"];
+    for query in ["", "&tenant=acme"] {
+        let found = actions(&mut root, query).await;
+        assert_eq!(found, former, "{query}");
+    }
+
+    backoffice.advance_seconds(1);
+    let mut eve = backoffice.operator("eve", "operator", &["acme"]).await;
+    backoffice.tenant("acme").await;
+    backoffice.queue("gig", "acme", json!({})).await;
+    backoffice.advance_seconds(1);
+    eve.patch("/queues/gig/controls", json!({ "quota": 8 })).await;
+    let current = ["queue.controls", "queue.create", "tenant.create"];
+    for query in ["", "&tenant=acme"] {
+        let found = actions(&mut eve, query).await;
+        assert_eq!(found, current, "{query}");
+        let found = actions(&mut root, query).await;
+        assert_eq!(found, [&current[..], &former[..]].concat(), "{query}");
+    }
+    assert_eq!(eve.get("/audit/export?tenant=acme").await.text().lines().count(), current.len());
+    let own = actions(&mut ada, "").await;
+    assert_eq!(own, ["queue.controls", "queue.create", "tenant.create", "queue.controls"], "with what she did herself");
 }
 
 async fn events_are_kept_for_a_year(backoffice: Backoffice) {

@@ -5,6 +5,7 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tracing::warn;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,6 +18,7 @@ use crate::body::{Body, JsonBody, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
+use crate::former_tenants::FormerTenants;
 use crate::merge_patch::merge;
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -164,13 +166,14 @@ async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem
 
 /// Remove a tenant
 ///
-/// Only a tenant without queues can be removed. Needs a confirmation.
+/// Only a tenant without queues can be removed. Needs a confirmation. Superusers can still read its audit events; a later tenant
+/// with the same ID does not see them.
 #[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
     params(("tenant" = String, Path, description = "ID of the tenant"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "The tenant has queues"),
+        (status = 409, description = "The tenant has queues, someone else is removing it, or too many tenants were removed within `--audit-days`"),
         (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_tenant(
@@ -199,7 +202,12 @@ pub(crate) async fn remove_tenant(
     }
     let effect = || Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
     confirmed(&admin, &principal, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
+    // First, so that a later tenant with this ID never sees the events.
+    FormerTenants::add(&admin, &tenant.id).await?;
     let event = AuditEventBuilder::of(&principal, "tenant.remove").tenant(&tenant.id);
     event.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
+    if let Err(error) = FormerTenants::add(&admin, &tenant.id).await {
+        warn!(%error, tenant = %tenant.id, "operators of a later tenant with this ID can see the event of the removal");
+    }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -43,6 +43,7 @@ mod tests {
             (documents(DocumentKind::JobQueues), "vestibule:job-queues"),
             (log(&LogName::Audit), "vestibule:audit"),
             (log(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
+            (documents(DocumentKind::FormerTenants), "vestibule:former-tenants"),
             (log(&LogName::AccountAudit), "vestibule:audit:accounts"),
             (log(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
             (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),

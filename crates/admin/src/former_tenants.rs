@@ -1,0 +1,63 @@
+//! Tenants that were removed. Superusers can still read their audit events; operators of a later tenant with the same ID see
+//! the events of that tenant only.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use vestibule_core::{Micros, StoreError, TenantId};
+use vestibule_records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, LogName, RecordStore};
+
+use crate::audit::before;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// A removed tenant as stored.
+#[derive(Serialize, Deserialize)]
+struct FormerTenant {
+    /// When it was removed last.
+    removed_at: Micros,
+}
+
+/// The removed tenants whose audit events are kept, with the time of their removal.
+pub(crate) struct FormerTenants(BTreeMap<TenantId, Micros>);
+
+impl FormerTenants {
+    /// Reads them from the store.
+    pub(crate) async fn load(records: &dyn RecordStore) -> Result<Self, StoreError> {
+        let mut removed = BTreeMap::new();
+        for (id, document) in records.list_documents(DocumentKind::FormerTenants).await? {
+            let id = id.parse().map_err(|_| StoreError::Corrupt("a former tenant has no ID".to_owned()))?;
+            let former: FormerTenant = serde_json::from_str(&document.text)
+                .map_err(|error| StoreError::Corrupt(format!("a former tenant: {error}")))?;
+            removed.insert(id, former.removed_at);
+        }
+        Ok(Self(removed))
+    }
+
+    /// Records that a tenant is removed now. Forgets the tenants whose audit events are no longer kept.
+    pub(crate) async fn add(admin: &Admin, id: &TenantId) -> Result<(), Problem> {
+        let (records, now) = (&*admin.records, admin.now().await?);
+        let oldest = before(now, admin.audit_days);
+        for (id, _) in Self::load(records).await?.0.iter().filter(|(_, removed_at)| **removed_at < oldest) {
+            records.trim(&LogName::TenantAudit(id.clone()), oldest).await?;
+            records.remove_document(DocumentKind::FormerTenants, id.as_str()).await?;
+        }
+        let over = records.get_document(DocumentKind::FormerTenants, id.as_str()).await?.map_or(0, |it| it.revision);
+        let text = serde_json::json!(FormerTenant { removed_at: now }).to_string();
+        match records.put_document(DocumentKind::FormerTenants, id.as_str(), &text, over).await? {
+            DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
+            DocumentOutcome::Conflict(_) => Err(Problem::ConcurrentChange),
+            DocumentOutcome::Stored(_) | DocumentOutcome::NoOther => Ok(()),
+        }
+    }
+
+    /// The IDs of the tenants.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &TenantId> {
+        self.0.keys()
+    }
+
+    /// Whether an event of a tenant at this time is of a removed one.
+    pub(crate) fn include(&self, id: &TenantId, at: Micros) -> bool {
+        self.0.get(id).is_some_and(|removed_at| at <= *removed_at)
+    }
+}

@@ -56,6 +56,8 @@ pub(crate) struct QueueStats {
     active: u64,
     /// Maximum number of active visitors.
     quota: u64,
+    /// Seconds between two steps of admissions; `null` for a continuous rate.
+    admissions_every: Option<u64>,
     /// Active visitors as a share of the quota; more than 1 after a release, `null` for a quota of 0.
     utilization: Option<f64>,
     /// Recent arrivals per minute; `null` if unknown.
@@ -161,6 +163,7 @@ impl QueueStats {
             waiting: stats.waiting,
             active: stats.active,
             quota: stats.rules.quota,
+            admissions_every: stats.rules.admissions_every,
             utilization: (stats.rules.quota > 0).then(|| stats.active as f64 / stats.rules.quota as f64),
             joined_per_minute: rates.map(|rates| rates.joined),
             admitted_per_minute: rates.map(|rates| rates.admitted),

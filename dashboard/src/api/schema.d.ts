@@ -3702,6 +3702,11 @@ export interface components {
              */
             active: number;
             /**
+            /**
+             * Format: int64
+             * @description Seconds between two steps of admissions; `null` for a continuous rate.
+             */
+            admissions_every?: number | null;
              * Format: double
              * @description Recent admissions per minute; `null` if unknown.
              */

@@ -30,10 +30,10 @@ test('an unknown rate is not a stalled line', () => {
 })
 
 test('a line is not stalled between two long steps', () => {
-  const still = stats({ waiting: 5, admitted_per_minute: 0 })
-  expect(alertFor(still, 60)).toBe('stalled')
-  expect(alertFor(still, 61)).toBeUndefined()
-  expect(alertFor(still, null)).toBe('stalled')
+  const still = (admissions_every: number | null) => stats({ waiting: 5, admitted_per_minute: 0, admissions_every })
+  expect(alertFor(still(60))).toBe('stalled')
+  expect(alertFor(still(61))).toBeUndefined()
+  expect(alertFor(still(null))).toBe('stalled')
 })
 
 test('queues are sorted by alert, then by waiting visitors', () => {

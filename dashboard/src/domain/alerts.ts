@@ -24,14 +24,14 @@ export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
   full: 'plain',
 }
 
-/** The most urgent alert of a queue, if any. `every` is its time between steps of admissions in seconds, where it is known. */
-export function alertFor(stats: QueueStats, every?: number | null): Alert | undefined {
+/** The most urgent alert of a queue, if any. */
+export function alertFor(stats: QueueStats): Alert | undefined {
   const { waiting, active, quota, effective_mode: mode } = stats
   const isOpen = admits(mode)
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
   const isStalled = stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER
-  if (isOpen && waiting > 0 && isStalled && (every ?? 0) <= RATE_SPAN) return 'stalled'
+  if (isOpen && waiting > 0 && isStalled && (stats.admissions_every ?? 0) <= RATE_SPAN) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'
   if (stats.mode === 'paused' && waiting > 0) return 'paused'
   if (longestWait(stats) > LONG_WAIT) return 'long_wait'

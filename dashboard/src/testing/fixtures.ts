@@ -13,6 +13,7 @@ export function stats(changes: Partial<QueueStats> = {}): QueueStats {
     waiting: 0,
     active: 40,
     quota: 100,
+    admissions_every: null,
     utilization: 0.4,
     joined_per_minute: 12,
     admitted_per_minute: 12,

@@ -17,6 +17,7 @@ on_memory_and_redis! {
     stats_of_all_queues_include_recent_samples,
     forecast_answers_for_a_quota,
     history_is_available_as_json_and_csv,
+    stats_tell_the_time_between_steps_of_admissions,
     stats_stream_sends_changes,
 }
 
@@ -65,7 +66,7 @@ async fn queue_stats_summarize_the_line(backoffice: Backoffice) {
     assert!(wait["p50"].as_u64() > Some(0) && wait["p90"].as_u64() >= wait["p50"].as_u64(), "{stats}");
     let mut expected = json!({
         "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": backoffice.now(),
-        "waiting": 3, "active": 4, "quota": 4, "utilization": 1.0, "joined_per_minute": 6.0,
+        "waiting": 3, "active": 4, "quota": 4, "admissions_every": null, "utilization": 1.0, "joined_per_minute": 6.0,
         "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
         "effective_mode": "open", "event": null,
     });
@@ -143,6 +144,14 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted,pre_tickets,rejected", 5));
     assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
     assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
+}
+
+async fn stats_tell_the_time_between_steps_of_admissions(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "admissions_per_minute": 60, "admissions_every": 120 })).await;
+    let mut root = backoffice.root();
+    assert_eq!(root.get("/queues/tour/stats").await.json()["admissions_every"], 120);
+    assert_eq!(root.get("/stats").await.json()["queues"][0]["admissions_every"], 120);
 }
 
 async fn stats_stream_sends_changes(backoffice: Backoffice) {

@@ -10,7 +10,7 @@ use vestibule_core::line::Stats;
 use vestibule_core::settings::{Event, EventOrder, Mode, Settings};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
 use vestibule_estimate::{QuotaForecast, newcomer_wait, quota_forecast, wait_estimate};
-use vestibule_records::history::{Step, rates, samples};
+use vestibule_records::history::{History, Step, rates};
 
 use vestibule_core::Store;
 use vestibule_records::RecordStore;
@@ -239,23 +239,27 @@ pub(crate) fn readable<T>(queue: &QueueId, read: Result<T, StoreError>) -> Resul
     }
 }
 
-/// Waiting visitors in each of the last minutes, for each of these queues.
+/// Waiting visitors in each of the last minutes that were recorded, for each of these queues.
 pub(crate) async fn recent(
     sources: &StatsSources,
     queues: &[QueueStats],
     minutes: u64,
 ) -> Result<Vec<Vec<[u64; 2]>>, StoreError> {
-    if minutes == 0 {
+    let (1.., Some(at)) = (minutes, queues.iter().map(|stats| stats.at).max()) else {
         return Ok(vec![Vec::new(); queues.len()]);
-    }
-    let asked: Vec<_> = queues.iter().map(|stats| waited(sources, stats, minutes)).collect();
+    };
+    let from = Micros(0).add_seconds(at.saturating_sub(minutes * 60));
+    let history = History::since(&*sources.records, Step::Minute, from).await?;
+    let asked: Vec<_> = queues.iter().map(|stats| waited(&history, &stats.queue)).collect();
     stream::iter(asked).buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().collect()
 }
 
-async fn waited(sources: &StatsSources, stats: &QueueStats, minutes: u64) -> Result<Vec<[u64; 2]>, StoreError> {
-    let from = Micros(0).add_seconds(stats.at.saturating_sub(minutes * 60));
-    let samples = samples(&*sources.records, &stats.queue, Step::Minute, from).await?;
-    Ok(samples.iter().map(|sample| [sample.at, sample.waiting]).collect())
+async fn waited(history: &History<'_>, queue: &QueueId) -> Result<Vec<[u64; 2]>, StoreError> {
+    let samples = history.samples(queue).await?;
+    let first = samples.first().map_or(u64::MAX, |(at, _)| *at);
+    let without_visitors = history.recorded().take_while(|at| *at < first).map(|at| [at, 0]);
+    let counts = samples.iter().filter_map(|(at, sample)| sample.map(|sample| [*at, sample.waiting]));
+    Ok(without_visitors.chain(counts).collect())
 }
 
 fn oldest(stats: &Stats) -> Option<u64> {

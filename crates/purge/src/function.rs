@@ -132,7 +132,7 @@ mod tests {
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
     use vestibule_core::{ManualClock, Micros, PutMode, SessionId, SystemClock};
-    use vestibule_records::history::{Step, samples};
+    use vestibule_records::history::{History, Step};
     use vestibule_store_memory::{MemoryRecords, MemoryStore};
 
     use super::*;
@@ -182,7 +182,9 @@ mod tests {
         clock.advance(11_000_000);
         let function = Function::new(store, Arc::clone(&records) as _, Arc::clone(&clock));
         assert_eq!(function.call(1_700_000_091_000).await.unwrap()["admitted"], 1);
-        let samples = samples(&*records, &settings.id, Step::Minute, Micros(0)).await.unwrap();
-        assert_eq!(samples.iter().map(|it| (it.waiting, it.active)).collect::<Vec<_>>(), [(0, 1)]);
+        let history = History::since(&*records, Step::Minute, Micros(0)).await.unwrap();
+        let samples = history.samples(&settings.id).await.unwrap();
+        let counts: Vec<_> = samples.iter().map(|(_, sample)| sample.map(|it| (it.waiting, it.active))).collect();
+        assert_eq!(counts, [Some((0, 1))]);
     }
 }

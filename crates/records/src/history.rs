@@ -2,7 +2,11 @@
 //!
 //! A point holds the counters themselves, not their increments. Writing one needs nothing but the
 //! queue, and a missed minute loses no event. A minute without waiting or active sessions writes no
-//! point. The process that writes a minute also records what the reports of events are made of.
+//! point, but the minute itself is recorded once for all queues, so that a minute without visitors and
+//! one in which nothing was recorded are told apart. The process that writes a minute also records
+//! what the reports of events are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, stream};
 use vestibule_core::line::Stats;
@@ -40,10 +44,26 @@ impl Step {
         }
     }
 
+    /// Seconds for which points are kept.
+    const fn kept(self) -> u64 {
+        match self {
+            Self::Minute => 86_400,
+            Self::FiveMinutes => 30 * 86_400,
+        }
+    }
+
     fn stream(self, queue: &QueueId) -> LogName {
         match self {
             Self::Minute => LogName::Minutes(queue.clone()),
             Self::FiveMinutes => LogName::FiveMinutes(queue.clone()),
+        }
+    }
+
+    /// The log of the steps in which all queues were recorded.
+    const fn recorded(self) -> LogName {
+        match self {
+            Self::Minute => LogName::RecordedMinutes,
+            Self::FiveMinutes => LogName::RecordedFiveMinutes,
         }
     }
 }
@@ -67,6 +87,14 @@ pub struct Sample {
     pub pre_tickets: Option<u64>,
     /// Joins rejected since the previous sample; `None` if unknown.
     pub rejected: Option<u64>,
+}
+
+impl Sample {
+    /// A step without visitors.
+    const fn empty(at: u64, quota: u64) -> Self {
+        let none = Some(0);
+        Self { at, waiting: 0, active: 0, quota, joined: none, admitted: none, pre_tickets: none, rejected: none }
+    }
 }
 
 /// A point as stored, with the counters at that instant.
@@ -158,6 +186,10 @@ pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Res
     while let Some(points) = samples.next().await {
         written += points?;
     }
+    // Last, so that a step in which a process stopped does not look like one without visitors.
+    for (step, at) in due.iter().copied() {
+        records.append(&step.recorded(), &at.to_string()).await?;
+    }
     Ok(written)
 }
 
@@ -187,32 +219,80 @@ async fn sample(
     Ok(due.len())
 }
 
-/// The samples of a queue from `from` on, oldest first.
-///
-/// # Errors
-/// Returns the store's error.
-pub async fn samples(
-    records: &dyn RecordStore,
-    queue: &QueueId,
+/// The history of queues from an instant on.
+pub struct History<'a> {
+    records: &'a dyn RecordStore,
     step: Step,
-    from: Micros,
-) -> Result<Vec<Sample>, StoreError> {
-    let stream = step.stream(queue);
-    let mut points: Vec<Point> = Vec::new();
+    /// In seconds since 1970.
+    from: u64,
+    /// Starts of the steps in which all queues were recorded.
+    recorded: BTreeSet<u64>,
+}
+
+impl<'a> History<'a> {
+    /// Reads which steps were recorded.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn since(records: &'a dyn RecordStore, step: Step, from: Micros) -> Result<Self, StoreError> {
+        let from = from.seconds();
+        let recorded = read(records, &step.recorded(), from, |text| text.parse().ok(), |at| *at).await?;
+        Ok(Self { records, step, from, recorded: recorded.into_iter().filter(|at| *at >= from).collect() })
+    }
+
+    /// The samples of a queue, oldest first, from its first point on. A step without visitors has an empty sample, and a step in
+    /// which nothing was recorded has none.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn samples(&self, queue: &QueueId) -> Result<Vec<(u64, Option<Sample>)>, StoreError> {
+        // One point more than requested, as the base for the increments of the first sample.
+        let points = read(self.records, &self.step.stream(queue), self.from, Point::parse, |point| point.at).await?;
+        let (Some(oldest), Some(newest)) = (points.first(), points.last()) else { return Ok(Vec::new()) };
+        let last = self.recorded.last().map_or(newest.at, |at| newest.at.max(*at));
+        let kept_from = (last + self.step.seconds()).saturating_sub(self.step.kept());
+        let first = self.from.max(oldest.at).max(kept_from).next_multiple_of(self.step.seconds());
+        let mut quota = points.iter().take_while(|point| point.at <= first).last().unwrap_or(oldest).quota;
+        let earlier = std::iter::once(None).chain(points.iter().map(Some));
+        let samples: BTreeMap<u64, Sample> =
+            points.iter().zip(earlier).map(|(point, before)| (point.at, point.since(before, self.step))).collect();
+        let steps = (first..=last).step_by(self.step.seconds() as usize);
+        Ok(steps
+            .map(|at| {
+                let sample = samples.get(&at).copied();
+                // A quota applies until it is changed.
+                quota = sample.map_or(quota, |sample| sample.quota);
+                (at, sample.or_else(|| self.recorded.contains(&at).then(|| Sample::empty(at, quota))))
+            })
+            .collect())
+    }
+
+    /// Starts of the steps in which all queues were recorded, oldest first.
+    pub fn recorded(&self) -> impl Iterator<Item = u64> {
+        self.recorded.iter().copied()
+    }
+}
+
+/// The entries of a log that are at `from` or later, and at least one before if there is one, oldest first.
+async fn read<T>(
+    records: &dyn RecordStore,
+    log: &LogName,
+    from: u64,
+    parse: impl Fn(&str) -> Option<T>,
+    at: impl Fn(&T) -> u64,
+) -> Result<Vec<T>, StoreError> {
+    let mut found: Vec<T> = Vec::new();
     let mut before: Option<EntryId> = None;
-    // One point more than requested, as the base for the increments of the first sample.
-    while points.last().is_none_or(|oldest| oldest.at >= from.seconds()) {
-        let entries = records.entries(&stream, before, ENTRIES_MAX).await?;
+    while found.last().is_none_or(|oldest| at(oldest) >= from) {
+        let entries = records.entries(log, before, ENTRIES_MAX).await?;
         before = entries.last().map(|entry| entry.id);
-        points.extend(entries.iter().filter_map(|entry| Point::parse(&entry.text)));
+        found.extend(entries.iter().filter_map(|entry| parse(&entry.text)));
         if entries.len() < ENTRIES_MAX {
             break;
         }
     }
-    points.reverse();
-    let earlier = std::iter::once(None).chain(points.iter().map(Some));
-    let samples = points.iter().zip(earlier).map(|(point, before)| point.since(before, step));
-    Ok(samples.filter(|sample| sample.at >= from.seconds()).collect())
+    found.reverse();
+    Ok(found)
 }
 
 /// Arrivals and admissions per minute, from the earliest point of the last [`RATES_SPAN`] seconds

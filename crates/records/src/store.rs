@@ -94,6 +94,10 @@ pub enum LogName {
     Minutes(QueueId),
     /// Statistics of a queue, one entry per five minutes, for 30 days.
     FiveMinutes(QueueId),
+    /// The minutes in which the statistics of all queues were recorded, for a day.
+    RecordedMinutes,
+    /// The same for steps of five minutes, for 30 days.
+    RecordedFiveMinutes,
     /// Counters of a queue at the turning points of its events.
     EventSnapshots(QueueId),
 }
@@ -106,8 +110,8 @@ impl LogName {
             Self::Audit => 100_000,
             Self::TenantAudit(_) => 50_000,
             Self::AccountAudit => 20_000,
-            Self::Minutes(_) => 24 * 60,
-            Self::FiveMinutes(_) => 30 * 24 * 12,
+            Self::Minutes(_) | Self::RecordedMinutes => 24 * 60,
+            Self::FiveMinutes(_) | Self::RecordedFiveMinutes => 30 * 24 * 12,
             Self::EventSnapshots(_) => 200,
         }
     }
@@ -117,8 +121,8 @@ impl LogName {
     pub const fn ttl(&self) -> Option<u64> {
         match self {
             Self::Audit | Self::TenantAudit(_) | Self::AccountAudit => None,
-            Self::Minutes(_) => Some(86_400),
-            Self::FiveMinutes(_) => Some(30 * 86_400),
+            Self::Minutes(_) | Self::RecordedMinutes => Some(86_400),
+            Self::FiveMinutes(_) | Self::RecordedFiveMinutes => Some(30 * 86_400),
             Self::EventSnapshots(_) => Some(366 * 86_400),
         }
     }

@@ -814,7 +814,8 @@ export interface paths {
         };
         /**
          * Get queue history
-         * @description Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
+         * @description Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV. Unknown values
+         *     are `null` in JSON and empty in CSV.
          */
         get: operations["get_queue_history"];
         put?: never;
@@ -3355,7 +3356,7 @@ export interface components {
              *     visits, and the `rejected` joins.
              */
             columns: string[];
-            /** @description The samples, oldest first. A step without a sample had no visitors; `null` is unknown. */
+            /** @description The samples, oldest first, one for each step. `null` is unknown: in a step with nothing but `at` nothing was recorded. */
             points: (number | null)[][];
             /**
              * Format: int64
@@ -3702,11 +3703,11 @@ export interface components {
              */
             active: number;
             /**
-            /**
              * Format: int64
              * @description Seconds between two steps of admissions; `null` for a continuous rate.
              */
             admissions_every?: number | null;
+            /**
              * Format: double
              * @description Recent admissions per minute; `null` if unknown.
              */
@@ -3765,8 +3766,8 @@ export interface components {
         /** @description Statistics of a queue with recent waiting counts. */
         QueueStatsEntry: components["schemas"]["QueueStats"] & {
             /**
-             * @description Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. A minute without a sample
-             *     had no visitors.
+             * @description Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. In a minute without a sample nothing
+             *     was recorded.
              */
             recent: number[][];
         };

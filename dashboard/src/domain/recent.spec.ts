@@ -13,7 +13,12 @@ test('a continuous line has no gap at any second', () => {
   }
 })
 
-test('missing minutes count as zero', () => {
-  expect(waitingByMinute([[35_940, 3]], 36_000).slice(-2)).toEqual([0, 3])
-  expect(waitingByMinute([], 36_000)).toHaveLength(RECENT_MINUTES - 1)
+test('minutes in which nothing was recorded are unknown', () => {
+  expect(waitingByMinute([[35_700, 3], [35_820, 4], [35_940, 5]], 36_000).slice(-6)).toEqual([null, 3, null, 4, 4, 5])
+  expect(waitingByMinute([], 36_000)).toEqual(Array.from({ length: RECENT_MINUTES - 1 }, () => null))
+})
+
+test('a minute that was not loaded yet is like the one before', () => {
+  expect(waitingByMinute([[35_760, 2], [35_820, 3]], 36_000).slice(-4)).toEqual([2, 3, 3, 3])
+  expect(waitingByMinute([[35_700, 2], [35_760, 3]], 36_000).slice(-4)).toEqual([3, null, null, null])
 })

@@ -38,4 +38,5 @@ test('peaks are those of the time of the event', () => {
     freeSlots: 0.25,
   })
   expect(peaksOf({ ...history, points: [] }, 0, 1000, 0)).toEqual({})
+  expect(peaksOf({ ...history, points: [[600, null, null, null, null, null]] }, 0, 1000, 0), 'nothing was recorded').toEqual({})
 })

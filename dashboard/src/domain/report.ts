@@ -62,7 +62,8 @@ const COLUMN = { at: 0, waiting: 1, active: 2, quota: 3, joined: 4, admitted: 5 
 /** The peaks of a history from `from` to `to`. Slots are free from `starts` on, when admissions begin. */
 export function peaksOf({ points, step_seconds: step }: QueueHistory, from: number, to: number, starts: number): Peaks {
   const value = (point: (number | null)[], column: keyof typeof COLUMN) => point[COLUMN[column]] ?? 0
-  const within = points.filter((point) => value(point, 'at') + step > from && value(point, 'at') <= to)
+  const isRecorded = (point: (number | null)[]) => typeof point[COLUMN.waiting] === 'number'
+  const within = points.filter((point) => isRecorded(point) && value(point, 'at') + step > from && value(point, 'at') <= to)
   const peak = (column: 'waiting' | 'active' | 'joined' | 'admitted'): Peak | undefined => {
     const highest = within.toSorted((one, other) => value(other, column) - value(one, column))[0]
     if (!highest) return undefined

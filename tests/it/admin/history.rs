@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::line::Visit;
 use vestibule_core::{Clock as _, ManualClock, Micros, PutMode, QueueId, SessionId, Store};
 use vestibule_records::RecordStore;
-use vestibule_records::history::{Sample, Step, rates, record_samples, samples};
+use vestibule_records::history::{History, Sample, Step, rates, record_samples};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
@@ -56,8 +56,13 @@ impl StoreFixture {
         record_samples(&*self.store, &*self.records).await.unwrap()
     }
 
+    /// The steps from this instant on, with what was recorded in them.
+    async fn steps(&self, step: Step, from: Micros) -> Vec<(u64, Option<Sample>)> {
+        History::since(&*self.records, step, from).await.unwrap().samples(&self.queue).await.unwrap()
+    }
+
     async fn samples(&self, step: Step, from: Micros) -> Vec<Sample> {
-        samples(&*self.records, &self.queue, step, from).await.unwrap()
+        self.steps(step, from).await.into_iter().filter_map(|(_, sample)| sample).collect()
     }
 
     fn advance_seconds(&self, seconds: u64) {
@@ -91,7 +96,8 @@ macro_rules! suite {
 suite! {
     concurrent_writers_record_a_minute_once,
     samples_contain_differences,
-    empty_minute_leaves_no_sample,
+    queue_without_visitors_has_no_samples,
+    empty_minutes_and_missing_ones_differ,
     history_keeps_minutes_a_day_and_five_minutes_a_month,
     rates_cover_the_last_minutes,
 }
@@ -133,9 +139,36 @@ async fn samples_contain_differences(bench: &StoreFixture) {
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
-async fn empty_minute_leaves_no_sample(bench: &StoreFixture) {
+async fn queue_without_visitors_has_no_samples(bench: &StoreFixture) {
     assert_eq!(bench.notice().await, 0);
     assert_eq!(bench.samples(Step::Minute, START).await, []);
+}
+
+async fn empty_minutes_and_missing_ones_differ(bench: &StoreFixture) {
+    let session = SessionId::random();
+    bench.store.visit(&bench.queue, Visit::joining(session)).await.unwrap();
+    bench.notice().await;
+    bench.store.end(&bench.queue, session).await.unwrap();
+    // Nothing is recorded in the third and fourth minute.
+    for minutes in [1, 3] {
+        bench.advance_seconds(minutes * 60);
+        bench.notice().await;
+    }
+    bench.advance_seconds(60);
+    bench.join(1).await;
+    bench.notice().await;
+    let shown = async |step: Step, from: Micros| {
+        let steps = bench.steps(step, from).await;
+        steps
+            .iter()
+            .map(|(at, sample)| (at - START.seconds(), sample.map(|it| (it.active, it.quota))))
+            .collect::<Vec<_>>()
+    };
+    let none = Some((0, 2));
+    let expected = [(0, Some((1, 2))), (60, none), (120, None), (180, None), (240, none), (300, Some((1, 2)))];
+    assert_eq!(shown(Step::Minute, START).await, expected);
+    assert_eq!(shown(Step::Minute, START.add_seconds(61)).await, expected[2..], "from the next minute on");
+    assert_eq!(shown(Step::FiveMinutes, START).await, [(0, Some((1, 2))), (300, Some((1, 2)))]);
 }
 
 async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &StoreFixture) {

@@ -103,14 +103,18 @@ async fn stats_of_all_queues_include_recent_samples(backoffice: Backoffice) {
     for id in ["a", "b"] {
         backoffice.queue(id, "acme", json!({ "quota": 0 })).await;
     }
+    let began = backoffice.now();
+    notice(&backoffice).await;
+    backoffice.advance_seconds(60);
     backoffice.join("a", 2).await;
     notice(&backoffice).await;
-    let at = backoffice.now();
+    backoffice.advance_seconds(59);
     let mut root = backoffice.root();
     let overview = root.get("/stats?recent=15").await.json();
     let listed: Vec<_> =
         overview["queues"].as_array().unwrap().iter().map(|it| (&it["queue"], &it["waiting"], &it["recent"])).collect();
-    assert_eq!(listed, [(&json!("a"), &json!(2), &json!([[at, 2]])), (&json!("b"), &json!(0), &json!([]))]);
+    let recent = |second: u64| json!([[began, 0], [began + 60, second]]);
+    assert_eq!(listed, [(&json!("a"), &json!(2), &recent(2)), (&json!("b"), &json!(0), &recent(0))]);
     assert_eq!(root.get("/stats").await.json()["queues"][0]["recent"], json!([]));
     assert_eq!(root.get("/stats?recent=61").await.status, 422);
 }
@@ -144,6 +148,16 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted,pre_tickets,rejected", 5));
     assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
     assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
+
+    // In the next minute nothing is recorded.
+    backoffice.advance_seconds(60);
+    backoffice.join("tour", 1).await;
+    notice(&backoffice).await;
+    let history = root.get("/queues/tour/history").await.json();
+    assert_eq!(history["points"][3], json!([began + 180, null, null, null, null, null, null, null]));
+    assert_eq!(history["points"][4][0], began + 240);
+    let csv = root.get("/queues/tour/history?format=csv").await;
+    assert_eq!(csv.text().split("\r\n").nth(4), Some(format!("{},,,,,,,", began + 180).as_str()));
 }
 
 async fn stats_tell_the_time_between_steps_of_admissions(backoffice: Backoffice) {

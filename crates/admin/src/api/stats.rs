@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, Omissible};
 use vestibule_core::line::QUOTA_MAX;
 use vestibule_core::{Micros, fields};
-use vestibule_records::history::{Sample, Step, samples};
+use vestibule_records::history::{History, Sample, Step};
 
 use crate::access::Principal;
 use crate::api::queues::service::find_visible;
@@ -51,8 +51,8 @@ pub(crate) struct QueueStatsList {
 pub(crate) struct QueueStatsEntry {
     #[serde(flatten)]
     stats: QueueStats,
-    /// Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. A minute without a sample
-    /// had no visitors.
+    /// Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. In a minute without a sample nothing
+    /// was recorded.
     recent: Vec<[u64; 2]>,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct QueueHistory {
     /// `quota`, and since the previous sample the visitors who `joined` and were `admitted`, the `pre_tickets` issued to first
     /// visits, and the `rejected` joins.
     columns: [&'static str; 8],
-    /// The samples, oldest first. A step without a sample had no visitors; `null` is unknown.
+    /// The samples, oldest first, one for each step. `null` is unknown: in a step with nothing but `at` nothing was recorded.
     points: Vec<[Option<u64>; 8]>,
 }
 
@@ -154,7 +154,8 @@ describe!(query HistoryQuery);
 
 /// Get queue history
 ///
-/// Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
+/// Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV. Unknown values
+/// are `null` in JSON and empty in CSV.
 #[utoipa::path(get, path = "/queues/{queue}/history", tag = "stats",
     params(("queue" = String, Path, description = "ID of the queue"), HistoryQuery),
     responses((status = 200, description = "The samples", content((QueueHistory = "application/json"), (String = "text/csv")))))]
@@ -166,8 +167,8 @@ pub(crate) async fn get_queue_history(
 ) -> Result<Response, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
     let HistoryQuery { step, from, format } = query;
-    let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(from)).await?;
-    let points: Vec<_> = samples.iter().map(point).collect();
+    let history = History::since(&*admin.records, step, Micros(0).add_seconds(from)).await?;
+    let points: Vec<_> = history.samples(&settings.id).await?.into_iter().map(point).collect();
     if format == TableFormat::Csv {
         let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
         return Ok(csv_file(settings.id.as_str(), COLUMNS, points.into_iter().map(|point| point.map(text))));
@@ -175,8 +176,10 @@ pub(crate) async fn get_queue_history(
     Ok(Json(QueueHistory { step_seconds: step.seconds(), columns: COLUMNS, points }).into_response())
 }
 
-const fn point(sample: &Sample) -> [Option<u64>; 8] {
-    let Sample { at, waiting, active, quota, joined, admitted, pre_tickets, rejected } = *sample;
+const fn point((at, sample): (u64, Option<Sample>)) -> [Option<u64>; 8] {
+    let Some(Sample { waiting, active, quota, joined, admitted, pre_tickets, rejected, .. }) = sample else {
+        return [Some(at), None, None, None, None, None, None, None];
+    };
     [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted, pre_tickets, rejected]
 }
 

@@ -16,6 +16,8 @@ pub(super) fn log(log: &LogName) -> String {
         LogName::AccountAudit => "vestibule:audit:accounts".to_owned(),
         LogName::Minutes(queue) => format!("vestibule:minutes:{queue}"),
         LogName::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
+        LogName::RecordedMinutes => "vestibule:recorded-minutes".to_owned(),
+        LogName::RecordedFiveMinutes => "vestibule:recorded-five-minutes".to_owned(),
         LogName::EventSnapshots(queue) => format!("vestibule:event-snapshots:{queue}"),
     }
 }
@@ -41,12 +43,14 @@ mod tests {
             (documents(DocumentKind::FileTenants), "vestibule:file-tenants"),
             (documents(DocumentKind::FileJobQueues), "vestibule:file-job-queues"),
             (documents(DocumentKind::JobQueues), "vestibule:job-queues"),
+            (documents(DocumentKind::FormerTenants), "vestibule:former-tenants"),
             (log(&LogName::Audit), "vestibule:audit"),
             (log(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
-            (documents(DocumentKind::FormerTenants), "vestibule:former-tenants"),
             (log(&LogName::AccountAudit), "vestibule:audit:accounts"),
             (log(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
             (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (log(&LogName::RecordedMinutes), "vestibule:recorded-minutes"),
+            (log(&LogName::RecordedFiveMinutes), "vestibule:recorded-five-minutes"),
             (log(&LogName::EventSnapshots(queue())), "vestibule:event-snapshots:acme-tour"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:ephemeral:sign-in:0f"),
             (

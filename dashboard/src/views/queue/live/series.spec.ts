@@ -7,11 +7,20 @@ import { series, withNow } from './series'
 const columns = ['at', 'waiting', 'active', 'quota', 'joined', 'admitted']
 const history = (points: (number | null)[][], step_seconds = 60) => ({ step_seconds, columns, points })
 
-test('missing minutes count as zero', () => {
-  const { at, waiting, quota } = series(history([[600, 5, 2, 10, 5, 2], [780, 7, 2, 20, 1, 1]]), 0, 900)
+test('steps in which nothing was recorded are unknown', () => {
+  const points = [[600, 5, 2, 10, 5, 2], [660, 0, 0, 10, 0, 0], [720, null, null, null, null, null], [780, 7, 2, 20, 1, 1]]
+  const { at, waiting, quota, admitted } = series(history(points), 0, 930)
   expect(at).toEqual([600, 660, 720, 780, 840])
-  expect(waiting).toEqual([5, 0, 0, 7, 0])
-  expect(quota).toEqual([10, 10, 10, 20, 20])
+  expect(waiting).toEqual([5, 0, null, 7, null])
+  expect(quota).toEqual([10, 10, null, 20, null])
+  expect(admitted).toEqual([2, 0, null, 1, null])
+})
+
+test('the current step is shown once it was recorded', () => {
+  const points = [[600, 5, 2, 10, 5, 2], [660, 6, 2, 10, 1, 0]]
+  expect(series(history(points), 0, 719).at).toEqual([600, 660])
+  expect(series(history(points), 0, 720).at).toEqual([600, 660])
+  expect(series(history(points), 0, 661).at).toEqual([600, 660])
 })
 
 test('the series starts at its first point', () => {

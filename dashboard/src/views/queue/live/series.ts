@@ -12,18 +12,16 @@ export interface Series {
   step: number
 }
 
-/** A history as columns. Steps without a point had no visitors and become zeros. */
+/** A history as columns. A step in which nothing was recorded has unknown values. */
 export function series({ points, step_seconds: step }: QueueHistory, from: number, now: number): Series {
   const byStep = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
   const first = points[0]?.[0]
   const rows: (readonly (number | null)[])[] = []
   // The series starts at the first point: the queue may not have existed before.
   const firstStep = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
-  let quota: number | null = null
-  for (let index = firstStep; index * step < now; index += 1) {
-    const point = byStep.get(index)
-    quota = point?.[3] ?? quota
-    rows.push(point ?? [index * step, 0, 0, quota, 0, 0])
+  // The current step may not have been recorded yet.
+  for (let index = firstStep; byStep.has(index) || (index + 1) * step <= now; index += 1) {
+    rows.push(byStep.get(index) ?? [index * step])
   }
   const column = (index: number) => rows.map((row) => row[index] ?? null)
   return {

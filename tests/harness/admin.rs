@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
+use vestibule_core::jobs::JobBackend;
 use vestibule_core::{SaleKeys, Store, SystemClock};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{Directory, JobQueues};
@@ -29,7 +30,16 @@ pub struct AdminUnderTest {
 impl AdminUnderTest {
     /// Starts one with a superuser in it.
     pub async fn start(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
-        Self::start_with(store, records, |_| None, None, RequireTotp::Nobody).await
+        Self::start_with(store, records, |_| None, None, RequireTotp::Nobody, memory_jobs()).await
+    }
+
+    /// Starts one with jobs in this backend.
+    pub async fn start_with_jobs(
+        store: Arc<dyn Store>,
+        records: Arc<dyn RecordStore>,
+        backend: Arc<dyn JobBackend>,
+    ) -> Self {
+        Self::start_with(store, records, |_| None, None, RequireTotp::Nobody, backend).await
     }
 
     /// Starts one whose operators may sign in through an identity provider.
@@ -51,7 +61,15 @@ impl AdminUnderTest {
             admin_url: format!("http://{own}"),
             ..ProviderTexts::default()
         };
-        Self::start_with(store, records, |own| ProviderConfig::of(&texts(own)).unwrap(), None, require_totp).await
+        Self::start_with(
+            store,
+            records,
+            |own| ProviderConfig::of(&texts(own)).unwrap(),
+            None,
+            require_totp,
+            memory_jobs(),
+        )
+        .await
     }
 
     /// Starts one where these operators need TOTP to sign in with a password.
@@ -60,7 +78,7 @@ impl AdminUnderTest {
         records: Arc<dyn RecordStore>,
         require_totp: RequireTotp,
     ) -> Self {
-        Self::start_with(store, records, |_| None, None, require_totp).await
+        Self::start_with(store, records, |_| None, None, require_totp, memory_jobs()).await
     }
 
     /// Starts one that publishes themes.
@@ -69,7 +87,7 @@ impl AdminUnderTest {
         records: Arc<dyn RecordStore>,
         themes: ThemeVersions,
     ) -> Self {
-        Self::start_with(store, records, |_| None, Some(themes), RequireTotp::Nobody).await
+        Self::start_with(store, records, |_| None, Some(themes), RequireTotp::Nobody, memory_jobs()).await
     }
 
     async fn start_with(
@@ -78,13 +96,13 @@ impl AdminUnderTest {
         provider: impl FnOnce(&str) -> Option<ProviderConfig>,
         themes: Option<ThemeVersions>,
         require_totp: RequireTotp,
+        backend: Arc<dyn JobBackend>,
     ) -> Self {
         let (name, password) = ROOT;
         bootstrap(&*records, &NewOperator::superuser(name, password).unwrap()).await.unwrap();
         let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let backend = Arc::new(MemoryJobs::new(SystemClock::new()));
         let jobs = Arc::new(JobQueues::new(Arc::clone(&records), store.clone(), backend));
         let parts = AdminParts {
             store,
@@ -117,7 +135,7 @@ impl AdminUnderTest {
         &self.records
     }
 
-    /// The job queues, with their jobs in memory.
+    /// The job queues, with their jobs in memory unless the test gave a backend.
     #[must_use]
     pub fn jobs(&self) -> &Arc<JobQueues> {
         &self.jobs
@@ -135,6 +153,10 @@ impl AdminUnderTest {
         client.sign_in(ROOT.0, ROOT.1).await;
         client
     }
+}
+
+fn memory_jobs() -> Arc<dyn JobBackend> {
+    Arc::new(MemoryJobs::new(SystemClock::new()))
 }
 
 impl Drop for AdminUnderTest {

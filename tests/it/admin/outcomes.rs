@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use vestibule_core::jobs::{DRAIN_BATCH, JobId, NewJob, Payload};
 use vestibule_core::line::Visit;
 use vestibule_core::store::{OperationsStore as _, VisitStore as _};
 use vestibule_core::{Clock, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryRecords;
-use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_store_redis::{RedisJobs, RedisOptions, RedisStore};
 use vestibule_tests::{AdminClient, AdminUnderTest, Redis, TestResponse};
 
 use super::backoffice::{Backoffice, START, on_memory_and_redis, queue};
+use super::job_queues::job_queue;
 
 on_memory_and_redis! {
     repeated_release_with_same_key_admits_once,
@@ -36,9 +38,9 @@ impl Clock for Tripwire {
     }
 }
 
-/// A backoffice whose lines are in a Redis that freezes, and whose records are elsewhere.
+/// A backoffice whose lines and jobs are in a Redis that freezes, and whose records are elsewhere.
 struct Breaking {
-    _admin: AdminUnderTest,
+    admin: AdminUnderTest,
     root: AdminClient,
     tcp_proxy: Arc<Tripwire>,
     store: Arc<RedisStore>,
@@ -50,13 +52,15 @@ impl Breaking {
         let tcp_proxy = Arc::new(Tripwire { clock: ManualClock::at(START), redis, left: AtomicI64::new(-1) });
         let options =
             RedisOptions { timeout: Duration::from_secs(2), clock: Some(tcp_proxy.clone()), ..RedisOptions::default() };
-        let store = Arc::new(RedisStore::connect(&tcp_proxy.redis.url(), options).unwrap());
+        let url = tcp_proxy.redis.url();
+        let store = Arc::new(RedisStore::connect(&url, options.clone()).unwrap());
+        let jobs = Arc::new(RedisJobs::connect(&url, options).unwrap());
         let records = Arc::new(MemoryRecords::new(ManualClock::at(START)));
-        let admin = AdminUnderTest::start(store.clone(), records).await;
+        let admin = AdminUnderTest::start_with_jobs(store.clone(), records, jobs).await;
         let mut root = admin.root().await;
         root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
         root.create("/queues", queue("tour", "acme", json!({ "quota": 0 }))).await;
-        Self { _admin: admin, root, tcp_proxy, store }
+        Self { admin, root, tcp_proxy, store }
     }
 
     async fn join(&self, count: usize) {
@@ -64,6 +68,25 @@ impl Breaking {
             let visit = Visit::joining(SessionId::random());
             self.store.visit(&"tour".parse().unwrap(), visit).await.unwrap();
         }
+    }
+
+    async fn enqueue(&mut self, count: usize) {
+        self.root.create("/job-queues", job_queue("mails", &json!({}))).await;
+        let jobs = self.admin.jobs();
+        let settings = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+        for _ in 0..count {
+            let job =
+                NewJob::new(JobId::random(), Payload { content_type: "text/plain".to_owned(), bytes: Vec::new() });
+            jobs.enqueue(&settings, vec![job]).await.unwrap();
+        }
+    }
+
+    /// Sends a request with the confirmation that it asks for. The server freezes at the script `nth` of the second one.
+    async fn confirm_and_freeze_at(&mut self, nth: i64, path: &str, body: Option<Value>) -> TestResponse {
+        let asked = self.root.send(Method::POST, path, &[], body.clone()).await;
+        self.freeze_at(nth);
+        let confirmed = asked.confirmation();
+        self.root.send(Method::POST, path, &[("x-vestibule-confirm", confirmed.as_str())], body).await
     }
 
     /// Freezes the server at the script `nth` from here on, the first being 1.
@@ -93,17 +116,33 @@ fn assert_unknown(answer: &TestResponse) {
 async fn interrupted_release_is_audited() {
     let mut breaking = Breaking::start().await;
     breaking.join(1100).await;
-    let body = || Some(json!({ "count": 1100 }));
-    let asked = breaking.root.send(Method::POST, "/queues/tour/release", &[], body()).await;
     // The numbers for the confirmation, the first batch, the second.
-    breaking.freeze_at(3);
-    let confirmed = [("x-vestibule-confirm", asked.confirmation())];
-    let confirmed = confirmed.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let released = breaking.root.send(Method::POST, "/queues/tour/release", &confirmed, body()).await;
+    let body = Some(json!({ "count": 1100 }));
+    let released = breaking.confirm_and_freeze_at(3, "/queues/tour/release", body).await;
     assert_eq!((released.status.as_u16(), released.json()), (200, json!({ "released": 500, "complete": false })));
     let event = breaking.newest_event().await;
     assert_eq!((&event["action"], &event["outcome"]), (&json!("queue.release"), &json!("incomplete")), "{event}");
     assert_eq!(event["changes"][1], json!({ "field": "released", "from": null, "to": 500 }));
+}
+
+#[tokio::test]
+async fn interrupted_drain_reports_canceled_jobs() {
+    let mut breaking = Breaking::start().await;
+    breaking.enqueue(DRAIN_BATCH + 50).await;
+    // The numbers for the confirmation, the first batch, the second.
+    let drained = breaking.confirm_and_freeze_at(3, "/job-queues/mails/drain", None).await;
+    let expected = json!({ "canceled": DRAIN_BATCH, "complete": false });
+    assert_eq!((drained.status.as_u16(), drained.json()), (200, expected), "{}", drained.text());
+    let event = breaking.newest_event().await;
+    assert_eq!((&event["action"], &event["outcome"]), (&json!("job_queue.drain"), &json!("incomplete")), "{event}");
+    assert_eq!(event["changes"][0], json!({ "field": "canceled", "from": null, "to": DRAIN_BATCH }));
+    while breaking.root.get("/job-queues/mails/stats").await.json()["waiting"].is_null() {}
+    let drained = breaking.root.confirmed(Method::POST, "/job-queues/mails/drain", None).await.json();
+    assert_eq!(drained["complete"], true, "{drained}");
+    assert!(
+        drained["canceled"] == 50 || drained["canceled"] == 0,
+        "the second batch may have been canceled: {drained}"
+    );
 }
 
 #[tokio::test]

@@ -66,3 +66,5 @@ mod theme_versions;
 mod themes_s3;
 #[cfg(test)]
 mod tickets;
+#[cfg(test)]
+mod versions;

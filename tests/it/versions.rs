@@ -132,10 +132,10 @@ impl SideBySide {
             let found = self.fixture.gate.store().find(&self.fixture.queue, guest.session).await.unwrap();
             match found.expect("nobody loses the position").state {
                 SessionLocation::Active { .. } => {
-                    assert!(!is_someone_waiting, "{} was admitted too early", guest.session)
+                    assert!(!is_someone_waiting, "{} was admitted too early", guest.session);
                 }
                 SessionLocation::Waiting { .. } => is_someone_waiting = true,
-                other => panic!("{}: {other:?}", guest.session),
+                SessionLocation::Ended => panic!("{} has ended", guest.session),
             }
         }
     }

@@ -100,7 +100,7 @@ impl ScrapedJobQueues {
         let is_complete = stats.len() == count && schedules.is_some();
         let schedules = schedules.into_iter().flatten().flatten().collect();
         let (dropped_events, orders_not_held) = (job_queues.dropped_events(), job_queues.orders_not_held());
-        Self { is_complete, stats, schedules, dropped_events, orders_not_held }
+        Self { stats, schedules, dropped_events, orders_not_held, is_complete }
     }
 
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {

@@ -200,7 +200,10 @@ fn alarms_notify_early_enough() {
     let budget = variable_of(&stack, "Purge", "VESTIBULE_PURGE_BUDGET_MS");
     let unfinished = budget - budget / u64::from(vestibule_purge::HISTORY_SHARE);
     let threshold = number(&stack.properties("PurgeDurationAlarm")["Threshold"]);
-    assert!((unfinished * 9 / 10..unfinished).contains(&threshold), "a round that does not finish takes {unfinished} ms");
+    assert!(
+        (unfinished * 9 / 10..unfinished).contains(&threshold),
+        "a round that does not finish takes {unfinished} ms"
+    );
     assert!(number(&stack.properties("RedisMemoryAlarm")["Threshold"]) <= 80, "there is time to act");
     let absent = |alarm: &str| stack.properties(alarm)["TreatMissingData"].clone();
     assert_eq!(absent("PurgeNotRunningAlarm"), "breaching", "a purge that is never called says nothing");

@@ -398,9 +398,9 @@ mod tests {
 
     const NOW: Micros = Micros(1_700_000_000_000_000);
 
-    fn queue(changes: serde_json::Value) -> Queue {
+    fn queue(changes: &serde_json::Value) -> Queue {
         let mut settings = serde_json::json!({
-            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 2, "handover": { "kind": "check" },
+            "id": "tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 2, "handover": { "kind": "check" },
             "events": [{ "id": "sale", "name": "Sale", "lobby_at": "2027-03-04T09:30:00Z", "starts_at": "2027-03-04T10:00:00Z",
                 "ends_at": "2027-03-04T11:00:00Z" }],
         });
@@ -454,7 +454,7 @@ mod tests {
     fn no_token_of_another_host_replaces_the_credential() {
         let signer = TicketSigner::new(&KeyList::of_bytes("k", [7; 32])).unwrap();
         let (own_host, shared) =
-            (queue(serde_json::json!({})), queue(serde_json::json!({ "cookie_domain": "example.com" })));
+            (queue(&serde_json::json!({})), queue(&serde_json::json!({ "cookie_domain": "example.com" })));
         let [earlier, later] = [0, 60].map(|second| Tokens::at(&signer, &own_host, second));
         for (old, own) in earlier.tokens.iter().zip(earlier.sessions) {
             for (new, other) in later.tokens.iter().zip(later.sessions) {

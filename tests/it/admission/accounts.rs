@@ -3,7 +3,7 @@
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
-use vestibule_core::{SaleKeys, SessionId, verify_pass};
+use vestibule_core::{Micros, SaleKeys, SessionId, Timestamp, verify_pass};
 use vestibule_tests::{
     AccountKeyServer, GateOptions, GateUnderTest, TestResponse, Visitor, account_keys, account_token,
     forged_account_token, load_balancer_token,
@@ -12,10 +12,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -92,6 +92,35 @@ async fn account_that_left_joins_again(keeper: StoreSetup) {
         assert_eq!((session_in(&again), &again.json()["position"]), (session, &json!(2)), "at the end, once");
     }
     assert_eq!(fixture.counts().await, (2, 0));
+}
+
+async fn account_that_left_is_drawn(keeper: StoreSetup) {
+    let now = keeper.clock.now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
+    let mut settings = identity(&json!({}));
+    settings["events"] = json!([{
+        "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 300), "ends_at": at(now + 3_600), "key": "s1", "salt": "a",
+    }]);
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut visitor).await);
+    visitor.leave(fixture.queue.as_str()).await;
+    fixture.change(&json!({ "mode": "scheduled" })).await;
+    fixture.advance_seconds(1);
+    let mut elsewhere = signed_in(&fixture, "user-1");
+    for device in [&mut visitor, &mut elsewhere] {
+        let shown = status(&fixture, device).await;
+        assert_eq!((session_in(&shown), &shown.json()["state"]), (session, &json!("lobby")));
+    }
+    fixture.advance_seconds(300);
+    // Tells the gate the time, as requests of others do.
+    fixture.visitor().post(&fixture.own("keepalive")).await;
+    for device in [&mut visitor, &mut elsewhere] {
+        let shown = status(&fixture, device).await;
+        assert_eq!(session_in(&shown), session);
+        assert!(shown.json()["event"]["number"].is_string(), "{}", shown.text());
+    }
+    assert_eq!(fixture.counts().await, (1, 0));
 }
 
 async fn forged_tokens_join_nobody(keeper: StoreSetup) {

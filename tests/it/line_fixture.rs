@@ -295,7 +295,7 @@ impl LineFixture<'_> {
         let place = answer.place.unwrap();
         let code = String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
-        let (origin, shown) = (TicketOrigin { account, batch, event: None }, ShownEstimate::default());
+        let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownEstimate::default());
         let signer = &self.bench.signer;
         let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &place, shown, origin).unwrap();
         signer.verify(&self.queue, token.as_bytes()).unwrap()

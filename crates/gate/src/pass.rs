@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use quick_cache::sync::Cache;
 use vestibule_core::identity::AccountCode;
-use vestibule_core::{MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
+use vestibule_core::{FormerSession, MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
 
 /// Maximum number of cached passes.
 const PASSES_KEPT: usize = 10_000;
@@ -18,6 +18,8 @@ pub(crate) struct Slot {
     pub(crate) expires_at: Micros,
     /// The account that it is the session of (rule 24).
     pub(crate) account: Option<AccountCode>,
+    /// The session that its visitor had before signing in.
+    pub(crate) former: Option<FormerSession>,
 }
 
 /// A signed pass.

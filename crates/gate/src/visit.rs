@@ -6,7 +6,8 @@ use tracing::debug;
 use vestibule_core::line::{JoinClient, Mode, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
-    JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
+    FormerSession, JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
+    VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
@@ -43,7 +44,8 @@ pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Opt
 /// The slot that the ticket states.
 fn slot_of(ticket: &Ticket) -> Option<Slot> {
     let account = ticket.account().map(|account| account.code);
-    Some(Slot { session: ticket.session(), expires_at: ticket.slot_expires_at()?, account })
+    let (session, former) = (ticket.session(), ticket.former());
+    Some(Slot { session, expires_at: ticket.slot_expires_at()?, account, former })
 }
 
 fn admit_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros, outcome: Outcome) -> VisitResult {
@@ -266,13 +268,17 @@ fn from_store_answer(
     let account = account.filter(is_own).map(|account| account.ticket);
     let account = account.or(of_session.and_then(Ticket::account));
     let code = account.map(|account| account.code);
-    let slot = |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code };
+    let handed_over = ticket.filter(|ticket| is_handed_over && status.session != Some(ticket.session()));
+    let handed_over = handed_over.map(|it| FormerSession { session: it.session(), handed_over_at: answer.now });
+    let former = handed_over.or_else(|| of_session.and_then(Ticket::former));
+    let slot =
+        |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code, former };
     let admitted = active.map(slot);
     if answer.kind != VisitKind::Renewed {
         debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
     }
     let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
-    let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account };
+    let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account, former };
     let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);
     let signed = answer.place.as_ref().and_then(sign).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.

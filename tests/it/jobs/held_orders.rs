@@ -7,9 +7,11 @@ use std::time::Duration;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Method, Request, StatusCode};
+use serde_json::json;
 use vestibule_core::{Clock as _, Micros, SystemClock, verify_pass};
 use vestibule_tests::{
-    FakeTime, Origin, Program, Recorded, Redis, TcpProxy, TestResponse, Visitor, free_port, wait_until,
+    FakeTime, Origin, Program, Recorded, Redis, TcpProxy, TestResponse, Visitor, account_keys, account_token,
+    free_port, wait_until,
 };
 
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
@@ -161,6 +163,40 @@ async fn slow_order_is_followed_without_javascript() {
     let again = visitor.request(form("/slow?4000"), "ticket=a").await;
     assert_eq!((again.status, again.text()), (StatusCode::OK, "at last"), "so is going back and submitting again");
     assert_eq!(shop.orders().len(), 1);
+}
+
+#[tokio::test]
+async fn order_stays_that_of_a_visitor_who_signs_in() {
+    // The keys as an inline table of TOML.
+    let keys = account_keys().to_string().replace("\":", "\" = ");
+    let identity = format!(
+        "\n[queues.protection.identity]\nissuer = \"https://www.example.com\"\naudience = \"tour\"\n\
+         from = [\"cookie:shop_id\"]\nkeys = {keys}"
+    );
+    let shop = Shop::open(10, "", &identity).await;
+    let mut visitor = shop.visitor().await;
+    let guest = visitor.status("tour").await.json()["session"].clone();
+    let submitted = visitor.request(form("/slow?8000"), "ticket=a").await;
+    let url = location(&submitted);
+    let expires = SystemClock::new().now().seconds() + 3600;
+    let claims = json!({ "iss": "https://www.example.com", "aud": "tour", "sub": "user-1", "exp": expires });
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims));
+    assert!(visitor.navigate("/").await.text().contains("origin /"));
+    assert_ne!(visitor.status("tour").await.json()["session"], guest, "it is that of the account now");
+
+    let page = visitor.navigate(&url).await;
+    assert!(page.text().contains("We’re processing your order"), "{}", page.text());
+    let again = visitor.request(form("/slow?8000").header("prefer", "respond-async"), "ticket=a").await;
+    assert_eq!(location(&again), url, "it is the same order");
+    let mut other = shop.visitor().await;
+    assert!(!other.navigate(&url).await.text().contains("We’re processing"), "the page is for its visitor only");
+    let mut last = page;
+    wait_until("the order is completed", LIMIT, async || {
+        last = visitor.navigate(&url).await;
+        last.header("refresh").is_none()
+    })
+    .await;
+    assert_eq!((last.text(), shop.orders().len()), ("at last", 1));
 }
 
 /// H6: 60 s after the delivery.

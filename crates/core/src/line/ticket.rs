@@ -14,6 +14,15 @@ pub struct TicketAccount {
     pub code: AccountCode,
 }
 
+/// The session that a visitor had before signing in: that of the account took over its place (rule 24). Jobs from before name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormerSession {
+    /// The session, which has ended.
+    pub session: SessionId,
+    /// When the session of the account took over, by the store's clock.
+    pub handed_over_at: Micros,
+}
+
 /// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
 /// are valid.
 ///
@@ -35,6 +44,7 @@ pub struct Ticket {
     pub(crate) event: Option<EventId>,
     pub(crate) batch: Option<u16>,
     pub(crate) account: Option<TicketAccount>,
+    pub(crate) former: Option<FormerSession>,
     pub(crate) new_from_lobby: bool,
 }
 
@@ -120,6 +130,18 @@ impl Ticket {
     #[must_use]
     pub const fn account(&self) -> Option<TicketAccount> {
         self.account
+    }
+
+    /// The session that its bearer had before signing in.
+    #[must_use]
+    pub const fn former(&self) -> Option<FormerSession> {
+        self.former
+    }
+
+    /// Whether its bearer has this session, or had it before signing in.
+    #[must_use]
+    pub fn is_of_bearer(&self, session: SessionId) -> bool {
+        session == self.session || self.former.is_some_and(|former| session == former.session)
     }
 
     /// Whether its session is that of an account, which may join again under the same ID. The session of an invitation stays that of

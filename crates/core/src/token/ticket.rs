@@ -12,7 +12,7 @@ use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
 use crate::identity::AccountCode;
-use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
+use crate::line::{Census, FormerSession, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;
 use crate::{ChallengeSigner, Draw, EventId, QueueId, SessionId};
 
@@ -73,6 +73,12 @@ struct Claims {
     /// The code of the account of the bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     o: Option<AccountCode>,
+    /// The session that the bearer had before signing in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    f: Option<SessionId>,
+    /// When the session of the account took over from it, by the store's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    h: Option<Micros>,
 }
 
 /// The claims of a lobby ticket.
@@ -159,6 +165,7 @@ impl LobbyTicket {
             event: Some(self.event.clone()),
             batch: self.batch,
             account: None,
+            former: None,
             new_from_lobby: true,
         }
     }
@@ -179,7 +186,7 @@ pub struct ShownEstimate {
     pub census: Option<Census>,
 }
 
-/// How a session got its arrival, besides the time at which it came.
+/// How a session got its arrival, besides the time at which it came, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TicketOrigin<'a> {
     /// The event in whose draw it got it.
@@ -188,6 +195,8 @@ pub struct TicketOrigin<'a> {
     pub batch: Option<u16>,
     /// The account of its bearer.
     pub account: Option<TicketAccount>,
+    /// The session that its bearer had before signing in.
+    pub former: Option<FormerSession>,
 }
 
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.
@@ -306,6 +315,8 @@ impl TicketSigner {
             b: origin.batch,
             i: origin.account.map(|account| account.fingerprint),
             o: origin.account.map(|account| account.code),
+            f: origin.former.map(|former| former.session),
+            h: origin.former.map(|former| former.handed_over_at),
         };
         self.keys.first()?.ticket.sign(&claims, TICKET_MAX)
     }
@@ -342,6 +353,7 @@ impl TicketSigner {
             event: claims.d,
             batch: claims.b,
             account: claims.i.zip(claims.o).map(|(fingerprint, code)| TicketAccount { fingerprint, code }),
+            former: claims.f.zip(claims.h).map(|(session, handed_over_at)| FormerSession { session, handed_over_at }),
             new_from_lobby: false,
         })
     }
@@ -451,7 +463,7 @@ mod tests {
                 Micros(1_700_000_000_500_000),
                 &place(),
                 shown,
-                TicketOrigin { event: Some(&event()), batch: Some(7), account: None },
+                TicketOrigin { event: Some(&event()), batch: Some(7), ..TicketOrigin::default() },
             )
             .unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();

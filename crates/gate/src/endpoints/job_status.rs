@@ -76,7 +76,7 @@ pub(super) async fn find_visible_job(
         return Err(GateError::TicketRequired);
     }
     let view = read_job(&job_queues, &job_queue, job).await?.ok_or(GateError::UnknownJob)?;
-    let is_of_session = |(_, ticket): &(_, Ticket)| view.session == Some(ticket.session());
+    let is_of_session = |(_, ticket): &(_, Ticket)| view.session.is_some_and(|session| ticket.is_of_bearer(session));
     let (queue, ticket) = tickets.into_iter().find(is_of_session).ok_or(GateError::UnknownJob)?;
     let cors_origin = cors_origin(info, &queue.settings)?;
     Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })

@@ -23,6 +23,7 @@ use crate::answer::{Answer, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
+use crate::job_session::job_session;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, respond};
 use crate::state::Gate;
@@ -92,8 +93,9 @@ async fn enqueue_as_visitor(
         return Err(GateError::UnknownJobQueue);
     }
     let tickets = tickets_of_tenant(gate, info, &job_queue).await?;
-    let (visit, cors_origin, session) =
+    let (visit, cors_origin, ticket) =
         visit_as_producer(gate, info, tickets, producers).await.unwrap_or(Err(GateError::TicketRequired))?;
+    let session = job_session(ticket.session(), ticket.former(), visit.now, &job_queue.settings);
     let outcome = if producers == JobProducers::Active && visit.admitted.is_none() {
         Err(GateError::NotActive)
     } else {
@@ -127,23 +129,22 @@ async fn visit_as_producer(
     info: &RequestInfo,
     tickets: Vec<(Arc<Queue>, Ticket)>,
     producers: JobProducers,
-) -> Option<Result<(VisitResult, CorsOrigin, SessionId), GateError>> {
+) -> Option<Result<(VisitResult, CorsOrigin, Ticket), GateError>> {
     let mut last = None;
     for (queue, ticket) in tickets {
         let cors_origin = match cors_origin(info, &queue.settings) {
             Ok(allowed) => allowed,
             Err(error) => return Some(Err(error)),
         };
-        let session = ticket.session();
-        let credential = Credential::Ticket(ticket);
+        let credential = Credential::Ticket(ticket.clone());
         // It joins nobody.
         let visit = visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
         // In bypass mode nothing is stored, and so no session is known.
-        if visit.visitor_status.session != Some(session) && !visit.by_mode {
+        if visit.visitor_status.session != Some(ticket.session()) && !visit.by_mode {
             continue;
         }
         let may_enqueue = producers != JobProducers::Active || visit.admitted.is_some();
-        last = Some(Ok((visit, cors_origin, session)));
+        last = Some(Ok((visit, cors_origin, ticket)));
         if may_enqueue {
             break;
         }

@@ -249,8 +249,12 @@ impl VisitorStream {
     fn remember(&mut self, answer: &VisitAnswer, status: &VisitorStatus, wait: Option<WaitRange>) {
         let (tickets, queue, shown) =
             (&self.gate.tickets, &status.queue, shown_estimate(answer, Some(&self.ticket), status, wait));
-        let origin =
-            TicketOrigin { event: self.ticket.event(), batch: self.ticket.batch(), account: self.ticket.account() };
+        let origin = TicketOrigin {
+            event: self.ticket.event(),
+            batch: self.ticket.batch(),
+            account: self.ticket.account(),
+            former: self.ticket.former(),
+        };
         let place = answer.place.as_ref();
         let sign = |place| tickets.sign_with_estimate(queue, answer.epoch, answer.now, place, shown, origin);
         let token = place.and_then(sign);

@@ -140,7 +140,7 @@ pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Op
             let Some(job_queue) = found.filter(|it| is_for_orders(it, &queue.settings)) else { continue };
             let view = read(job_queues, &job_queue, id).await;
             // The visitor can have another session in another queue of this host.
-            if matches!(&view, Some(Some(view)) if view.session != Some(ticket.session())) {
+            if matches!(&view, Some(Some(view)) if !view.session.is_some_and(|session| ticket.is_of_bearer(session))) {
                 is_of_other = true;
                 continue;
             }

@@ -9,7 +9,7 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::line::{Mode, Visit, VisitKind};
 use vestibule_core::settings::{Beacon, beacon_randomness};
-use vestibule_core::{Clock as _, MICROS_PER_SECOND, PutMode, SessionId, Timestamp};
+use vestibule_core::{Clock as _, MICROS_PER_SECOND, PutMode, QueueId, SessionId, Timestamp};
 use vestibule_tests::Redis;
 
 use crate::conformance::phases::event;
@@ -143,13 +143,17 @@ async fn schedule_is_removed_with_the_mode() {
     let settings =
         settings_of(&random_queue_id(), &json!({ "mode": "scheduled", "events": [event("sale", 0, 60, 120)] }));
     bench.store.put_settings(&settings, PutMode::Always).await.unwrap();
-    let stored =
-        "return tostring(redis.call('HEXISTS', KEYS[1], 'schedule') + redis.call('HEXISTS', KEYS[1], 'events'))";
-    assert_eq!(bench.redis_script(stored, &settings.id), "2");
+    let script = |field: &str| format!("return tostring(redis.call('HEXISTS', KEYS[1], '{field}'))");
+    let stored = |id: &QueueId| ["schedule", "events"].map(|field| bench.redis_script(&script(field), id));
+    assert_eq!(stored(&settings.id), ["1", "1"]);
+    // An end in the lobby lasts as long as an event says, in any mode.
     let mut open = settings;
     open.line.mode = Mode::Open;
     bench.store.put_settings(&open, PutMode::Always).await.unwrap();
-    assert_eq!(bench.redis_script(stored, &open.id), "0");
+    assert_eq!(stored(&open.id), ["0", "1"]);
+    open.line.events = [].into_iter().collect();
+    bench.store.put_settings(&open, PutMode::Always).await.unwrap();
+    assert_eq!(stored(&open.id), ["0", "0"]);
 }
 
 /// Visits to a lobby while the memory of Redis is observed, and what may change meanwhile for other reasons.

@@ -7,7 +7,8 @@ export const base = {
   forbidOnly: Boolean(process.env.CI),
   // A pipeline runs a failed test once more, and lists it as flaky.
   retries: process.env.CI ? 1 : 0,
-  workers: 2,
+  // Most of a test is waiting, also on two cores.
+  workers: 3,
   fullyParallel: true,
   reporter: 'list',
   projects: [

@@ -182,7 +182,7 @@ async fn visit_from_lobby(
     match lobby::value_of(gate, &queue.settings, ticket, now) {
         LobbyTicketValue::Void => visit_line(gate, queue, None, intent, client, enter_url, deadline).await,
         LobbyTicketValue::Drawn(drawn) => {
-            visit_line(gate, queue, Some(drawn), intent, client, enter_url, deadline).await
+            visit_line(gate, queue, Some(*drawn), intent, client, enter_url, deadline).await
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown if mode == Mode::Bypass => {
             visit_line(gate, queue, None, VisitIntent::Renew, client, enter_url, deadline).await

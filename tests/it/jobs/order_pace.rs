@@ -92,13 +92,19 @@ impl Rush {
     }
 
     async fn outcome(&self, visitor: &mut Visitor, submitted: TestResponse, slots: &Semaphore) -> TestResponse {
-        let (url, mut answer) = (location(&submitted), submitted);
-        while answer.status == StatusCode::ACCEPTED {
+        // The second click may come after the response to the order.
+        if submitted.status != StatusCode::ACCEPTED {
+            return submitted;
+        }
+        let url = location(&submitted);
+        loop {
             sleep(self.interval).await;
             let _slot = slots.acquire().await;
-            answer = visitor.fetch(&url).await;
+            let answer = visitor.fetch(&url).await;
+            if answer.status != StatusCode::ACCEPTED {
+                return answer;
+            }
         }
-        answer
     }
 
     /// Each order arrived once, no more than `most` within the window, and no more than `concurrency` at a time.

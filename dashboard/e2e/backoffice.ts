@@ -8,8 +8,9 @@ import { dirname, join, resolve } from 'node:path'
 
 import { test as base, type Page } from '@playwright/test'
 
+import { end, freePort, hasExited, isListening, waitFor } from '../../tests/browser/process.ts'
+
 import { Api } from './api.ts'
-import { end, freePort, hasExited, isListening, waitFor } from './process.ts'
 
 const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
 const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')

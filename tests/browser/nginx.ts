@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { end, freePort, untilListening } from './server.ts'
+import { end, freePort, untilListening } from './process.ts'
 
 /** An nginx in front of the gate. */
 export interface Nginx {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 import { test as base } from './server.ts'
-import { end, freePort, untilListening } from './server.ts'
+import { end, freePort, untilListening } from './process.ts'
 
 /** The test's own Redis, which can be stopped and restarted empty. */
 export interface Redis {

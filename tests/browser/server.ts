@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { test as base } from '@playwright/test'
 
+import { end, freePort, hasExited } from './process.ts'
 import { openShop, type Shop } from './shop.ts'
 
 const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
@@ -121,43 +121,4 @@ async function untilHealthy(running: ChildProcess, address: string, log: () => s
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error(`vestibule did not become healthy:\n${log()}`)
-}
-
-/** Stops a program and waits for its exit. */
-export async function end(running: ChildProcess): Promise<void> {
-  if (hasExited(running)) return
-  const ended = new Promise((done) => running.once('exit', done))
-  running.kill('SIGTERM')
-  const deadline = setTimeout(() => running.kill('SIGKILL'), 10_000)
-  await ended
-  clearTimeout(deadline)
-}
-
-function hasExited(running: ChildProcess): boolean {
-  return running.exitCode !== null || running.signalCode !== null
-}
-
-/** A free port of 127.0.0.1. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
-}
-
-/** Waits until a program listens at this port of 127.0.0.1, or `isGone` says that it never will. */
-export async function untilListening(port: number, isGone: () => boolean): Promise<void> {
-  while (!isGone() && !(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      done(true)
-    })
-    socket.once('error', () => done(false))
-  })
 }

@@ -1,3 +1,4 @@
+// Programs that tests start, and their ports, here and in the tests of the dashboard.
 import type { ChildProcess } from 'node:child_process'
 import { connect, createServer, type AddressInfo } from 'node:net'
 
@@ -11,6 +12,7 @@ export async function end(running: ChildProcess): Promise<void> {
   clearTimeout(deadline)
 }
 
+/** Whether a program has ended. */
 export function hasExited(running: ChildProcess): boolean {
   return running.exitCode !== null || running.signalCode !== null
 }
@@ -34,6 +36,11 @@ export function isListening(port: number): Promise<boolean> {
     })
     socket.once('error', () => done(false))
   })
+}
+
+/** Waits until a program listens at this port of 127.0.0.1, or `isGone` says that it never will. */
+export async function untilListening(port: number, isGone: () => boolean): Promise<void> {
+  while (!isGone() && !(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 /** Waits for a condition; throws with the reason after 15 seconds. */

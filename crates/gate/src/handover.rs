@@ -47,8 +47,8 @@ fn redirect(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Origin
     Answer::new(visit, Reply::Redirect(location)).with_pass(PassDelivery::Cookie)
 }
 
-/// Name of the cookie with a queue's pass, or with the reason why there is none. It contains the queue, so that two queues of one domain do not overwrite each
-/// other's, and differs from the names of tickets.
+/// Name of the cookie with a queue's pass, or with the reason why there is none. It contains the queue, so that two queues of one
+/// domain do not overwrite each other's, and differs from the names of tickets.
 pub(crate) fn pass_cookie(queue: &QueueId) -> String {
     format!("vestibule-pass_{queue}")
 }

@@ -442,7 +442,8 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
     rulings
 }
 
-/// The decision for a path of which not all readings are known: the only queue of the host takes it, unless that depends on its path, too.
+/// The decision for a path of which not all readings are known: the only queue of a host takes the request, unless one of its rules
+/// may hold it.
 fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
     let holds = |rules: &[Rule]| rules.iter().any(|rule| rule.action == RuleAction::Hold);
     match queues {

@@ -18,8 +18,8 @@ pub(crate) enum GateError {
     /// The host of the request is missing or invalid.
     #[error("Missing or invalid Host header.")]
     InvalidHost,
-    /// The path has too many readings, and rules decide by the path.
-    #[error("The path of this URL is too long, or it can be interpreted in too many ways. Use a simpler path.")]
+    /// The path has readings that different queues take, or too many readings, and rules decide by the path.
+    #[error("The path of this URL is ambiguous: too long, or open to different interpretations. Use a simpler path.")]
     AmbiguousPath,
     /// The query is invalid.
     #[error("Invalid query. Give each parameter once, with a valid value.")]

@@ -63,16 +63,25 @@ async fn asked(address: &str, target: &str) -> String {
     raw(address, &navigation(target, HOST, &[])).await.1
 }
 
-async fn gate(rules: Value, handover: Value, trusted_proxies: usize) -> GateUnderTest {
+/// A gate for a closed queue with these rules. Where `beside` has rules, another queue of the host comes first, which admits at once.
+async fn gate(rules: &Value, beside: &Value, handover: &Value, trusted_proxies: usize) -> GateUnderTest {
     let mut document = document_of(&random_id(), HOST, "http://unused.test", &json!({ "rules": rules }));
-    document["queues"][0]["handover"] = handover;
+    document["queues"][0]["handover"] = handover.clone();
+    if !beside.is_null() {
+        let mut open = document["queues"][0].clone();
+        let changed = json!({
+            "id": random_id(), "rules": beside, "mode": "open", "quota": 1000, "protection": { "pre_ticket_from": "none" },
+        });
+        open.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
+        document["queues"].as_array_mut().unwrap().insert(0, open);
+    }
     StoreSetup::memory().gate(&document, GateOptions { trusted_proxies, ..GateOptions::default() }).await
 }
 
-async fn assert_closed(site: &Site, rules: Value, free: &str) {
+async fn assert_closed(site: &Site, rules: Value, beside: Value, free: &str) {
     let origin = format!("http://{}", site.address());
-    let proxying = gate(rules.clone(), json!({ "kind": "proxy", "origin": origin }), 0).await;
-    let checking = gate(rules, json!({ "kind": "check" }), 1).await;
+    let proxying = gate(&rules, &beside, &json!({ "kind": "proxy", "origin": origin }), 0).await;
+    let checking = gate(&rules, &beside, &json!({ "kind": "check" }), 1).await;
     let nginx = Nginx::start(&documented_nginx(&format!("http://{}", checking.address()), &origin)).await;
     for (handover, address) in [("proxy", proxying.address().to_owned()), ("check", nginx.address())] {
         for target in TARGETS {
@@ -90,8 +99,11 @@ async fn no_target_spelling_reaches_the_checkout(site: Site) {
         open += usize::from(asked(&site.address(), target).await.contains("SITE-CHECKOUT"));
     }
     assert!(open > 20, "only {open} of these reach the checkout of a site without a gate");
-    assert_closed(&site, json!([{ "action": "bypass", "path": "/static/**" }]), "/static/app.js").await;
-    assert_closed(&site, json!([{ "action": "queue", "path": "/checkout/**" }]), "/static/app.js").await;
+    let bypass = json!([{ "action": "bypass", "path": "/static/**" }]);
+    assert_closed(&site, bypass, json!(null), "/static/app.js").await;
+    let queue = json!([{ "action": "queue", "path": "/checkout/**" }]);
+    assert_closed(&site, queue.clone(), json!(null), "/static/app.js").await;
+    assert_closed(&site, queue, json!([{ "action": "queue", "path": "/static/**" }]), "/static/app.js").await;
 }
 
 #[tokio::test]

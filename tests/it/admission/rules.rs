@@ -157,6 +157,9 @@ async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
     // Its end is that of the other queue.
     let long = visitor.fetch(&format!("{}/merch/1", "/.".repeat(2_100))).await;
     assert_eq!((long.status, &long.json()["code"]), (StatusCode::BAD_REQUEST, &"ambiguous_path".into()));
+    // The origin may take it for a page of the other queue.
+    let spelled = visitor.fetch("/tour/..%2fmerch/1").await;
+    assert_eq!((spelled.status, &spelled.json()["code"]), (StatusCode::BAD_REQUEST, &"ambiguous_path".into()));
     let unnamed = visitor.fetch("/_vestibule/status").await;
     assert_eq!(unnamed.status, StatusCode::NOT_FOUND, "of two queues one must be named");
 }

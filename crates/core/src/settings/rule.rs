@@ -81,7 +81,7 @@ pub enum Route {
     Queue,
     /// Past the queue.
     Bypass,
-    /// Nowhere: its path may mean a part of the site for which other rules decide.
+    /// Nowhere: its path may mean a part of the site for which other rules or another queue decide.
     Reject,
 }
 
@@ -424,7 +424,9 @@ pub struct Ruling {
     pub queue: Option<usize>,
 }
 
-/// The decisions of the queues of a host, in order, for each reading of a request; at least one.
+/// The decisions of the queues of a host, in order, for each reading of a request; at least one. The last one rejects a path that
+/// different queues take in different readings: the origin may use any of them, and a visitor of one queue is not a visitor of the
+/// other.
 #[must_use]
 pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
     let readings = path_readings(facts.path);
@@ -439,21 +441,28 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
         let (route, queue) = ruling_without_path(queues);
         rulings.push(Ruling { path: facts.path.to_owned(), route, queue });
     }
+    let mut queued = rulings.iter().filter(|ruling| ruling.route == Route::Queue).map(|ruling| ruling.queue);
+    let first = queued.next();
+    if queued.any(|queue| Some(queue) != first) {
+        rulings.push(Ruling { path: facts.path.to_owned(), route: Route::Reject, queue: None });
+    }
     rulings
 }
 
-/// The decision for a path of which not all readings are known: the only queue of a host takes the request, unless one of its rules
-/// may hold it.
+/// The decision for a path of which not all readings are known: a queue without rules takes the request if it is the first of its
+/// host, and the only queue of a host does, unless one of its rules may hold it.
 fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
     let holds = |rules: &[Rule]| rules.iter().any(|rule| rule.action == RuleAction::Hold);
     match queues {
+        [rules, ..] if rules.is_empty() => (Route::Queue, Some(0)),
         [rules] if !holds(rules) => (Route::Queue, Some(0)),
         _ => (Route::Reject, None),
     }
 }
 
 /// The ruling that applies: a request bypasses the queues only if it does so in every reading of
-/// its path, since an origin may use any of them. It is rejected if not all readings are known and they matter.
+/// its path, since an origin may use any of them. It is rejected if they lead to different queues, or if not all of them are known and
+/// they matter.
 ///
 /// # Panics
 /// If `rulings` is empty.

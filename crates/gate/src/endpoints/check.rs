@@ -48,6 +48,7 @@ pub(crate) async fn check(
             decide_visit(&gate, &info, queue).await
         }
         Err(GateError::QueuesNotLoaded) => return Ok(queues_not_loaded(&info, params.page)),
+        Err(GateError::AmbiguousPath) => return Ok(ambiguous_path()),
         Err(error) => return Err(error),
     };
     let answer = if visit.passes {
@@ -157,6 +158,13 @@ fn queues_not_loaded(info: &RequestInfo, page: bool) -> Response {
     let mut response = GateError::QueuesNotLoaded.into_response();
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     set_location(&mut response, address(info));
+    response
+}
+
+/// 403: nginx takes any error but 401 and 403 for a fault.
+fn ambiguous_path() -> Response {
+    let mut response = GateError::AmbiguousPath.into_response();
+    *response.status_mut() = StatusCode::FORBIDDEN;
     response
 }
 

@@ -115,7 +115,7 @@ pub(crate) enum Outcome {
     Bypass,
     /// No queue of the host matches.
     Pass,
-    /// The path is too long or can be interpreted in too many ways: the gate answers 400.
+    /// The path is too long, or can be interpreted in too many ways or as one of another queue: the gate answers 400.
     Rejected,
     /// No queue is configured for the host: the gate answers 404.
     UnknownHost,

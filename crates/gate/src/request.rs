@@ -320,17 +320,18 @@ impl Credential {
     }
 }
 
-/// Drops the headers that only a trusted proxy may send, unless one sent the request. If a header is there several times, the last
-/// is that of the proxy nearest to the gate, and the others may be the client's.
+/// Drops the headers that only a trusted proxy may send, unless one sent the request, and those that imitate them. If a header is
+/// there several times, the last is that of the proxy nearest to the gate, and the others may be the client's.
 fn keep_trusted(headers: &mut HeaderMap, trusted: &TrustedHeaders, is_from_proxy: bool) {
     if trusted.is_empty() {
         return;
     }
-    let names: Vec<HeaderName> = headers.keys().filter(|name| trusted.contains(name.as_str())).cloned().collect();
+    let concerned = |name: &&HeaderName| trusted.contains(name.as_str()) || trusted.are_imitated_by(name.as_str());
+    let names: Vec<HeaderName> = headers.keys().filter(concerned).cloned().collect();
     for name in names {
         let last = headers.get_all(&name).into_iter().next_back().cloned();
         headers.remove(&name);
-        if let Some(last) = last.filter(|_| is_from_proxy) {
+        if let Some(last) = last.filter(|_| is_from_proxy && trusted.contains(name.as_str())) {
             headers.insert(name, last);
         }
     }

@@ -118,11 +118,12 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. An
-/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP).
+/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP); no proxy spells its headers so.
 fn drop_overrides(headers: &mut HeaderMap, trusted: bool) {
     drop_where(headers, |name| {
         let spelled = name.as_str().replace('_', "-");
-        OVERRIDES.contains(&spelled.as_str()) || is_forwarding(&spelled) && !trusted
+        let is_of_proxy = trusted && spelled == name.as_str();
+        OVERRIDES.contains(&spelled.as_str()) || is_forwarding(&spelled) && !is_of_proxy
     });
 }
 

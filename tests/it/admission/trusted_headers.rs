@@ -81,8 +81,10 @@ async fn header_is_dropped_without_all_proxies(keeper: StoreSetup) {
     let fixture = behind_proxies(keeper, settings, 1).await;
     assert_eq!(next_step(&fixture, fixture.visitor().with_header(SCORE, "1")).await, Value::Null);
     fixture.visitor().with_header(SCORE, "1").fetch("/static/past").await;
-    visitor(&fixture, ADDRESS, "1").fetch("/static/through").await;
+    visitor(&fixture, ADDRESS, "1").with_header("cf_bot_score", "99").fetch("/static/through").await;
     let requests = fixture.origin.requests();
+    let imitated = requests.iter().filter(|request| request.headers.contains_key("cf_bot_score"));
+    assert_eq!(imitated.count(), 0, "where headers become variables, both are the same");
     let sent: Vec<_> = requests
         .iter()
         .map(|request| (request.uri.path(), request.headers.get(SCORE).map(|score| score.to_str().unwrap())))

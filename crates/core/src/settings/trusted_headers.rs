@@ -59,6 +59,14 @@ impl TrustedHeaders {
     pub fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|trusted| covers(trusted, name))
     }
+
+    /// Whether the header is none of them, and an origin can take it for one: where headers become variables (CGI, WSGI, PHP), an
+    /// underscore counts as a hyphen.
+    #[must_use]
+    pub fn are_imitated_by(&self, name: &str) -> bool {
+        let name_read = with_hyphens(name);
+        !self.contains(name) && self.0.iter().any(|trusted| covers(&with_hyphens(trusted), &name_read))
+    }
 }
 
 impl FromStr for TrustedHeaders {
@@ -92,6 +100,10 @@ fn parse_name(text: &str) -> Result<String, InvalidTrustedHeaders> {
     Ok(name)
 }
 
+fn with_hyphens(name: &str) -> String {
+    name.replace('_', "-")
+}
+
 /// Whether a name, or a name with this prefix and `*`, is covered by a name or prefix.
 fn covers(trusted: &str, name: &str) -> bool {
     match trusted.strip_suffix('*') {
@@ -114,6 +126,14 @@ mod tests {
         for name in ["cf-bot-scores", "cf-bot", "x-amzn-waf", "x-amzn-trace-id", ""] {
             assert!(!trusted.contains(name), "{name}");
         }
+        for name in ["cf_bot_score", "CF-Bot_Score", "x_amzn-waf-verdict"] {
+            assert!(trusted.are_imitated_by(name), "{name}");
+        }
+        for name in ["cf-bot-score", "x-amzn-waf-a_b", "cf_bot_scores"] {
+            assert!(!trusted.are_imitated_by(name), "{name}");
+        }
+        let with_underscore: TrustedHeaders = "bot_score".parse().unwrap();
+        assert!(with_underscore.are_imitated_by("bot-score") && !with_underscore.are_imitated_by("bot_score"));
         let none: TrustedHeaders = " ".parse().unwrap();
         assert!(none.is_empty() && none.to_string() == "none");
     }

@@ -55,6 +55,7 @@ async fn forwarded_for_of_trusted_proxies_is_extended() {
     assert_eq!(values(&head, "x-forwarded-for"), ["10.0.0.1, 10.0.0.2, 10.0.0.3, 192.0.2.7"]);
     assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
     assert_eq!(values(&head, "x-forwarded-port"), ["1"]);
+    assert!(values(&head, "x_forwarded_for").is_empty(), "no proxy spells it so: {head}");
     assert!(values(&head, "forwarded").is_empty(), "only X-Forwarded-* is read, so only that is checked: {head}");
 }
 

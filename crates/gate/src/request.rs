@@ -232,9 +232,9 @@ impl RequestInfo {
         self.origin.address.and_then(ClientNetworks::of).map(|client| client.network.to_string())
     }
 
-    /// The ticket of this queue in the request.
+    /// The ticket of this queue in the request, unless the visitor has a lobby ticket or a pre-ticket that ranks higher.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
-        self.ranked_ticket(queue, signer).map(|(_, ticket)| ticket)
+        if let Credential::Ticket(ticket) = self.credential(queue, signer) { Some(ticket) } else { None }
     }
 
     fn ranked_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, Ticket)> {

@@ -66,6 +66,21 @@ async fn void_ticket_of_another_host_keeps_nobody_from_joining() {
 }
 
 #[tokio::test]
+async fn ticket_of_another_host_replaces_no_pre_ticket() {
+    let fixture = behind_tls(json!({ "protection": { "pre_ticket_from": 0 } })).await;
+    let mut attacker = fixture.visitor();
+    attacker.navigate("/").await;
+    attacker.navigate("/").await;
+    let session = attacker.status(fixture.queue.as_str()).await.json()["session"].clone();
+    let mut visitor = with_https(&fixture);
+    visitor.navigate("/").await;
+    visitor.set_cookie(&fixture.cookie_name(), attacker.cookie(&fixture.cookie_name()).unwrap());
+    visitor.leave(fixture.queue.as_str()).await;
+    let still = attacker.status(fixture.queue.as_str()).await.json();
+    assert_eq!((&still["session"], &still["position"]), (&session, &json!(1)), "it was not the visitor's");
+}
+
+#[tokio::test]
 async fn many_cookies_of_one_name_hide_no_ticket() {
     let fixture = behind_tls(json!({})).await;
     let mut visitor = fixture.visitor();

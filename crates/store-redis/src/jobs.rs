@@ -186,8 +186,12 @@ impl JobBackend for RedisJobs {
         jobs: &[JobId],
         detail: Detail,
     ) -> Result<Vec<Option<JobView>>, JobBackendError> {
-        let has_contents = text(u8::from(detail == Detail::Contents));
-        let arguments = [has_contents].into_iter().chain(jobs.iter().map(|job| id(*job)));
+        let detail_word = match detail {
+            Detail::Status => "status",
+            Detail::Result => "result",
+            Detail::Contents => "contents",
+        };
+        let arguments = [text(detail_word)].into_iter().chain(jobs.iter().map(|job| id(*job)));
         let mut reply = self.run(settings, &functions().get_jobs, arguments, Retry::Safe).await?;
         jobs.iter().map(|job| reply.job_view(*job, detail).map_err(error)).collect()
     }

@@ -320,8 +320,18 @@ pub struct Attempt {
 pub enum Detail {
     /// Everything but contents: no payload, and of the response that completed the job neither headers nor body.
     Status,
+    /// Everything but the payload.
+    Result,
     /// Everything.
     Contents,
+}
+
+impl Detail {
+    /// Whether a view has headers and body of the response that completed the job.
+    #[must_use]
+    pub const fn has_result(self) -> bool {
+        matches!(self, Self::Result | Self::Contents)
+    }
 }
 
 /// What is known about a job.

@@ -82,13 +82,13 @@ pub(super) async fn find_visible_job(
     Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
 }
 
-/// A job with its contents; `None` if the backend does not know it.
+/// A job with its result; `None` if the backend does not know it.
 pub(super) async fn read_job(
     job_queues: &JobQueues,
     job_queue: &CachedJobQueue,
     job: JobId,
 ) -> Result<Option<JobView>, GateError> {
-    let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Contents).await;
+    let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Result).await;
     let views = read.map_err(|error| {
         warn!(job_queue = %job_queue.settings.id, %job, %error, "a job could not be read");
         GateError::StoreUnavailable

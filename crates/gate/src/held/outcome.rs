@@ -110,9 +110,9 @@ pub(super) async fn wait_for_outcome(gate: &Gate, order: &Order, limit: Duration
     read(&order.job_queues, &order.job_queue, order.id).await.map_or(OrderOutcome::Pending, OrderOutcome::of)
 }
 
-/// The order with all contents; `None` if the backend does not answer.
+/// The order with its result; `None` if the backend does not answer.
 async fn read(job_queues: &JobQueues, job_queue: &CachedJobQueue, id: JobId) -> Option<Option<JobView>> {
-    match job_queues.backend().get(&job_queue.settings, &[id], Detail::Contents).await {
+    match job_queues.backend().get(&job_queue.settings, &[id], Detail::Result).await {
         Ok(views) => Some(views.into_iter().next().flatten()),
         Err(error) => {
             warn!(job_queue = %job_queue.settings.id, job = %id, %error, "an order could not be read");

@@ -202,7 +202,6 @@ impl Reply {
         let record: Record = unpack(&self.bytes()?)?;
         let (response, contents) = (self.bytes()?.to_vec(), self.stored_bytes()?);
         let progress = progress(self.value()?, record.progress)?;
-        let has_contents = detail == Detail::Contents;
         let result = record.result.as_ref().map(|result| {
             let (headers, body) = if result.size > 0 {
                 contents.as_deref().map(unpack_contents).unwrap_or_default()
@@ -230,7 +229,7 @@ impl Reply {
             payload: record
                 .content_type
                 .zip(contents)
-                .filter(|_| has_contents)
+                .filter(|_| detail == Detail::Contents)
                 .map(|(content_type, bytes)| Payload { content_type, bytes: bytes.to_vec() }),
             result,
             is_delivered: record.delivered_at.is_some(),

@@ -372,7 +372,7 @@ impl Run {
             "a job ends once: {stats:?}"
         );
         self.stats = stats;
-        let detail = self.pick(&[Detail::Status, Detail::Contents]);
+        let detail = self.pick(&[Detail::Status, Detail::Result, Detail::Contents]);
         let one = self.rng.random_range(0..=self.next);
         if thoroughly || self.rng.random_bool(0.2) {
             self.compare_dead_letters().await;

@@ -35,7 +35,6 @@ impl JobQueue {
 
     pub(super) fn view(&self, sequence: u64, detail: Detail) -> Option<JobView> {
         let job = self.jobs.get(&sequence)?;
-        let has_contents = detail == Detail::Contents;
         let result = job.result.clone();
         Some(JobView {
             id: job.id,
@@ -56,8 +55,8 @@ impl JobQueue {
             user_id: job.user_id.clone(),
             session: job.session,
             params: job.params.clone(),
-            payload: job.payload.clone().filter(|_| has_contents),
-            result: if has_contents { result } else { result.map(JobResponse::reduced) },
+            payload: job.payload.clone().filter(|_| detail == Detail::Contents),
+            result: if detail.has_result() { result } else { result.map(JobResponse::reduced) },
             is_delivered: job.delivered_at.is_some(),
             reason: if let Phase::Dead { reason, .. } = job.phase { Some(reason) } else { None },
             response: job.response.clone(),

@@ -867,9 +867,8 @@ do
   end
 
   -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it or -1, its record, the last response
-  -- that reported a failure, its payload or result if the view has contents and they are stored, its progress; '' if there is no
-  -- such job.
-  function jobs.get(reply, id, has_contents)
+  -- that reported a failure, its payload or result if the view has it and it is stored, its progress; '' if there is no such job.
+  function jobs.get(reply, id, detail)
     local packed = read(id)
     if not packed then
       reply[#reply + 1] = ''
@@ -885,7 +884,8 @@ do
     end
     local fields = progress_fields(id, record)
     local progress = fields[1] and call('HMGET', PROGRESS, unpack(fields)) or {}
-    local contents = has_contents and call('HGET', PAYLOADS, id)
+    local has_result = record.result and record.result.size
+    local contents = (detail == 'contents' or detail == 'result' and has_result) and call('HGET', PAYLOADS, id) or false
     for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
   end
 

@@ -15,7 +15,7 @@ use crate::draw::{hmac, verify_start};
 use crate::hex::Hex32;
 use crate::settings::{InvitationBatch, Settings};
 use crate::support_code::{self, GROUP};
-use crate::{MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
+use crate::{MICROS_PER_SECOND, Micros, SaleKeys, SessionId};
 
 /// Digits of a code, in Crockford's base 32.
 const LENGTH: usize = 24;
@@ -25,7 +25,7 @@ const VERSION: u8 = 1;
 const NUMBER_LEN: usize = 7;
 const MAC_LEN: usize = 8;
 
-/// An invitation code, genuine or not: `0400E0-0000N1-7JYHHP-AYV1ZA`. It is a secret: `Debug` shows the batch only.
+/// An invitation code, genuine or not: `0400E0-0000N7-9KRDYN-K95R4C`. It is a secret: `Debug` shows the batch only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvitationCode {
     batch: u16,
@@ -100,8 +100,10 @@ impl fmt::Debug for BatchKey {
 }
 
 impl BatchKey {
-    fn new(sale_key: &[u8; 32], queue: &QueueId, batch: u16) -> Self {
-        let parts = [b"vestibule invite key 1\0", queue.as_str().as_bytes(), b"\0", &batch.to_be_bytes()];
+    /// The tenant is a part of it: another one may have had a queue with this ID, and has its codes.
+    fn new(sale_key: &[u8; 32], settings: &Settings, batch: u16) -> Self {
+        let (tenant, queue) = (settings.tenant.as_str().as_bytes(), settings.id.as_str().as_bytes());
+        let parts = [b"vestibule invite key 2\0", tenant, b"\0", queue, b"\0", &batch.to_be_bytes()];
         Self { key: hmac(sale_key, &parts), batch }
     }
 
@@ -145,22 +147,22 @@ pub struct Invitation {
 impl SaleKeys {
     /// The key of a batch; `None` if its sale key is not known here.
     #[must_use]
-    pub fn batch_key(&self, queue: &QueueId, batch: &InvitationBatch) -> Option<BatchKey> {
+    pub fn batch_key(&self, settings: &Settings, batch: &InvitationBatch) -> Option<BatchKey> {
         let key = self.key(batch.key.as_deref()?)?;
-        Some(BatchKey::new(key, queue, batch.number()))
+        Some(BatchKey::new(key, settings, batch.number()))
     }
 
     /// Whether the code was made for this queue with one of these keys, whatever the settings say about its batch.
     #[must_use]
-    pub fn made(&self, queue: &QueueId, code: &InvitationCode) -> bool {
-        self.keys().any(|key| BatchKey::new(key, queue, code.batch).made(code))
+    pub fn made(&self, settings: &Settings, code: &InvitationCode) -> bool {
+        self.keys().any(|key| BatchKey::new(key, settings, code.batch).made(code))
     }
 
     /// What a code is worth at `now`; `None` if it is not valid for this queue.
     #[must_use]
     pub fn invitation(&self, settings: &Settings, code: &InvitationCode, now: Micros) -> Option<Invitation> {
         let batch = settings.invitations.iter().find(|batch| batch.number() == code.batch)?;
-        let key = self.batch_key(&settings.id, batch).filter(|key| key.made(code))?;
+        let key = self.batch_key(settings, batch).filter(|key| key.made(code))?;
         let is_valid = batch.is_valid_at(now) && (1..=batch.count).contains(&u64::from(code.number));
         is_valid.then(|| Invitation {
             session: key.session(settings.line.epoch, code.number),
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
     use crate::{KeyList, Timestamp};
 
-    const CODE_42: &str = "0400E0-0000N1-7JYHHP-AYV1ZA";
+    const CODE_42: &str = "0400E0-0000N7-9KRDYN-K95R4C";
 
     fn sale_keys() -> SaleKeys {
         let bytes: Vec<u8> = (0..32).collect();
@@ -214,11 +216,11 @@ mod tests {
     #[test]
     fn known_answers() {
         let settings = settings("acme-tour", &json!([fans()]));
-        let key = sale_keys().batch_key(&settings.id, &settings.invitations[0]).unwrap();
-        assert_eq!(key.key.to_string(), "91af14925881ea95b931804879ffd7319a746f97aedb8737a3911399dbf1af31");
+        let key = sale_keys().batch_key(&settings, &settings.invitations[0]).unwrap();
+        assert_eq!(key.key.to_string(), "746a3de405f5edfc3d93f1b2bab97bacaa358b831ea2c4615353ef6b084cc4b8");
         assert_eq!(key.code(42).to_string(), CODE_42);
         let session = key.session(1, 42);
-        let bytes = [0xed, 0x2a, 0x9f, 0x88, 0x7c, 0x92, 0xb0, 0x31, 0xaa, 0xe5, 0x1e, 0x61, 0xcf, 0xc1];
+        let bytes = [0xd7, 0xf6, 0xbd, 0xb7, 0x63, 0x58, 0x4d, 0xf2, 0x6f, 0xad, 0x05, 0xbe, 0x17, 0x5d];
         assert_eq!(session, SessionId::from_bytes(bytes));
         let invitation = worth(&settings, CODE_42, NOW).unwrap();
         assert_eq!(invitation, Invitation { session, batch: 7, head_start: 600_000_000 });
@@ -232,7 +234,7 @@ mod tests {
         {
             assert_eq!(written.parse(), Ok(code), "{written}");
         }
-        for wrong in ["", "0400E0", &CODE_42[1..], &format!("{CODE_42}0"), "0800E0-0000N1-7JYHHP-AYV1ZA"] {
+        for wrong in ["", "0400E0", &CODE_42[1..], &format!("{CODE_42}0"), "0800E0-0000N7-9KRDYN-K95R4C"] {
             assert_eq!(wrong.parse::<InvitationCode>(), Err(NotAnInvitation), "{wrong}");
         }
     }
@@ -246,7 +248,9 @@ mod tests {
             assert_eq!(worth(&tour, &altered, NOW), None, "{altered}");
         }
         assert_eq!(worth(&settings("acme-fair", &json!([fans()])), CODE_42, NOW), None);
-        assert!(sale_keys().made(&tour.id, &CODE_42.parse().unwrap()));
+        let of_other_tenant = Settings { tenant: "blue".parse().unwrap(), ..tour.clone() };
+        assert_eq!(worth(&of_other_tenant, CODE_42, NOW), None, "which may have the same ID");
+        assert!(sale_keys().made(&tour, &CODE_42.parse().unwrap()));
         let unknown = SaleKeys::new(&KeyList::of_bytes("s1", [9; 32])).unwrap();
         assert_eq!(unknown.invitation(&tour, &CODE_42.parse().unwrap(), NOW), None, "another key");
     }
@@ -264,10 +268,9 @@ mod tests {
         let window = json!({ "from": from, "until": until });
         let at = |micros: i64| valid(window.clone(), Micros(NOW.0.saturating_add_signed(micros)));
         assert_eq!([-1, 0, 59_999_999, 60_000_000].map(at), [false, true, true, false]);
-        let zero =
-            sale_keys().batch_key(&"acme-tour".parse().unwrap(), &settings("a", &json!([fans()])).invitations[0]);
-        let zero = zero.unwrap().code(0).to_string();
-        assert_eq!(worth(&settings("acme-tour", &json!([fans()])), &zero, NOW), None, "numbers begin at 1");
+        let tour = settings("acme-tour", &json!([fans()]));
+        let zero = sale_keys().batch_key(&tour, &tour.invitations[0]).unwrap().code(0).to_string();
+        assert_eq!(worth(&tour, &zero, NOW), None, "numbers begin at 1");
     }
 
     #[test]
@@ -283,7 +286,7 @@ mod tests {
     fn random_codes_are_not_accepted() {
         const CODES: u64 = 1_000_000;
         let tour = settings("acme-tour", &json!([fans()]));
-        let key = sale_keys().batch_key(&tour.id, &tour.invitations[0]).unwrap();
+        let key = sale_keys().batch_key(&tour, &tour.invitations[0]).unwrap();
         let guess =
             |seed: u64| seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (seed << 7).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let accepted = (1..=CODES).filter(|seed| {

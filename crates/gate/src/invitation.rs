@@ -31,7 +31,8 @@ pub(crate) enum CodeUse {
 }
 
 /// Uses a code. One that no sale key made costs no store call. A genuine one first asks the store, because the settings may have
-/// changed, and the visitor may be active.
+/// changed, and the visitor may be active. A visitor who waits ahead of the code's session keeps the own one: anyone can send a
+/// visitor to a link, and whoever knows its code can end the session.
 pub(crate) async fn present(
     gate: &Gate,
     queue: &Arc<Queue>,
@@ -41,7 +42,7 @@ pub(crate) async fn present(
     enter_url: Option<String>,
 ) -> CodeUse {
     let client = request.client;
-    let Some(code) = presented.code().filter(|code| gate.sale_keys.made(&queue.settings.id, code)) else {
+    let Some(code) = presented.code().filter(|code| gate.sale_keys.made(&queue.settings, code)) else {
         return CodeUse::Wrong;
     };
     let identified = identify(gate, request.info, queue, &mut credential, request.is_endpoint).await;
@@ -71,8 +72,11 @@ pub(crate) async fn present(
     let deadline = StoreDeadline::of(gate);
     let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, enter_url, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
-        end_own_session(gate, &before, &deadline).await;
-        return CodeUse::Used(joined);
+        let tickets = ticket_of(gate, &before).zip(ticket_of(gate, &joined));
+        let is_behind = !joined.passes && tickets.is_some_and(|(own, of_code)| own.arrival() <= of_code.arrival());
+        let (kept, replaced) = if is_behind { (before, joined) } else { (joined, before) };
+        set_aside(gate, &replaced, is_behind, &deadline).await;
+        return CodeUse::Used(kept);
     }
     match joined.outcome {
         Outcome::Full | Outcome::Rejected | Outcome::Closed => CodeUse::NotNow(joined),
@@ -108,13 +112,19 @@ async fn require_account(
     }
 }
 
-/// Ends the session that the code's session replaces. If that fails, it expires by itself.
-async fn end_own_session(gate: &Gate, before: &VisitResult, deadline: &StoreDeadline) {
-    let id = &before.queue.settings.id;
-    let own: Option<Ticket> =
-        before.ticket.as_ref().and_then(|ticket| gate.tickets.verify(id, ticket.token.as_bytes()).ok());
-    let Some(own) = own else { return };
-    if let Err(error) = deadline.limit(gate.visits.leave(id, own)).await {
+/// The ticket of a visit's answer.
+fn ticket_of(gate: &Gate, visit: &VisitResult) -> Option<Ticket> {
+    let ticket = visit.ticket.as_ref()?;
+    gate.tickets.verify(&visit.queue.settings.id, ticket.token.as_bytes()).ok()
+}
+
+/// Ends the session that the code's session replaces; that of the code is away, so that the code stays valid. If that fails, it
+/// expires by itself.
+async fn set_aside(gate: &Gate, replaced: &VisitResult, is_of_code: bool, deadline: &StoreDeadline) {
+    let id = &replaced.queue.settings.id;
+    let Some(ticket) = ticket_of(gate, replaced) else { return };
+    let call = if is_of_code { gate.visits.away(id, ticket) } else { gate.visits.leave(id, ticket) };
+    if let Err(error) = deadline.limit(call).await {
         tracing::debug!(queue = %id, %error, "a replaced session could not be ended");
     }
 }

@@ -32,7 +32,7 @@ async fn codes_are_those_of_the_gate(backoffice: Backoffice) {
     assert_eq!((answer.status.as_u16(), answer.header("cache-control")), (200, Some("no-store")));
     let settings = backoffice.store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
-    let key = keys.batch_key(&settings.id, &settings.invitations[0]).unwrap();
+    let key = keys.batch_key(&settings, &settings.invitations[0]).unwrap();
     let row = |number| {
         let code = key.code(number);
         format!("{number},{code},https://tickets.example.com/?vestibule_invite={code}")

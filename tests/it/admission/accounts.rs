@@ -307,7 +307,7 @@ fn with_invitations(mut settings: Value) -> Value {
 async fn first_code(fixture: &GateFixture) -> (String, SessionId) {
     let stored = fixture.gate.store().settings(&fixture.queue).await.unwrap().unwrap();
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
-    let key = keys.batch_key(&stored.id, &stored.invitations[0]).unwrap();
+    let key = keys.batch_key(&stored, &stored.invitations[0]).unwrap();
     (key.code(1).to_string(), key.session(stored.line.epoch, 1))
 }
 

@@ -14,6 +14,7 @@ on_each_store! {
     wrong_codes_make_ordinary_newcomers,
     restricted_queues_ask_for_a_code,
     an_invited_session_replaces_the_waiting_one,
+    a_visitor_ahead_of_the_invited_session_keeps_the_own_one,
     active_visitors_ignore_codes,
     an_ended_session_blocks_its_code,
     changed_batches_apply_to_the_next_code,
@@ -43,7 +44,7 @@ async fn settings(fixture: &GateFixture) -> Settings {
 async fn code(fixture: &GateFixture, number: u32) -> (String, SessionId) {
     let settings = settings(fixture).await;
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
-    let key = keys.batch_key(&settings.id, &settings.invitations[0]).unwrap();
+    let key = keys.batch_key(&settings, &settings.invitations[0]).unwrap();
     (key.code(number).to_string(), key.session(settings.line.epoch, number))
 }
 
@@ -104,9 +105,10 @@ async fn wrong_codes_make_ordinary_newcomers(keeper: StoreSetup) {
     let settings = settings(&fixture).await;
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
     let of = |batch: usize, number| {
-        keys.batch_key(&settings.id, &settings.invitations[batch]).unwrap().code(number).to_string()
+        keys.batch_key(&settings, &settings.invitations[batch]).unwrap().code(number).to_string()
     };
-    let other_queue = keys.batch_key(&"other".parse().unwrap(), &settings.invitations[2]).unwrap().code(1).to_string();
+    let other = Settings { id: "other".parse().unwrap(), ..settings.clone() };
+    let other_queue = keys.batch_key(&other, &settings.invitations[2]).unwrap().code(1).to_string();
     let mut altered = of(2, 1);
     let last = altered.pop().unwrap();
     altered.push(if last == '0' { '1' } else { '0' });
@@ -173,6 +175,24 @@ async fn an_invited_session_replaces_the_waiting_one(keeper: StoreSetup) {
     copy.navigate("/").await;
     let again = status(&fixture, &mut copy).await;
     assert_ne!(again["session"], before["session"], "the replaced session has ended");
+}
+
+async fn a_visitor_ahead_of_the_invited_session_keeps_the_own_one(keeper: StoreSetup) {
+    let mut without_advantage = batch();
+    without_advantage["head_start"] = json!(0);
+    let fixture = GateFixture::open(keeper, with(&json!({ "invitations": [without_advantage] }))).await;
+    let (mut ahead, mut holder) = (fixture.visitor(), fixture.visitor());
+    ahead.navigate("/").await;
+    let own = status(&fixture, &mut ahead).await;
+    fixture.advance_seconds(1);
+    let (code, session) = code(&fixture, 5).await;
+    follow(&mut holder, &format!("/?vestibule_invite={code}")).await;
+    assert_eq!(status(&fixture, &mut holder).await["session"], json!(session));
+    follow(&mut ahead, &format!("/?vestibule_invite={code}")).await;
+    let after = status(&fixture, &mut ahead).await;
+    assert_eq!((&after["session"], &after["position"]), (&own["session"], &json!(1)), "whoever sent the link");
+    let kept = status(&fixture, &mut holder).await;
+    assert_eq!((&kept["session"], &kept["position"]), (&json!(session), &json!(2)));
 }
 
 async fn active_visitors_ignore_codes(keeper: StoreSetup) {

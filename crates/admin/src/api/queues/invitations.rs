@@ -56,7 +56,7 @@ pub(crate) async fn get_invitation_codes(
     let batch = find_batch(&settings, &batch)?;
     let key = admin
         .sale_keys
-        .batch_key(&settings.id, batch)
+        .batch_key(&settings, batch)
         .ok_or_else(|| Problem::InvitationKeyMissing(batch.key.clone().unwrap_or_default()))?;
     let until = batch.count.min(query.from.saturating_add(query.count - 1));
     may_change(&*admin.records, principal.operator.as_str()).await?;

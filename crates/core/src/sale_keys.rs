@@ -2,13 +2,9 @@
 
 use std::fmt;
 
-use crate::draw::hmac;
 use crate::fields::FieldWording;
 use crate::token::SALE_KEY_LEN;
-use crate::{EventId, KeyError, KeyList, Message, QueueId};
-
-/// Digits that are added to the salt of a new draw.
-pub(crate) const ADDED_SALT_LEN: usize = 16;
+use crate::{KeyError, KeyList, Message};
 
 /// The secrets of a deployment from which its draws and invitation codes derive. `Debug` prints their ids only.
 #[derive(Clone, Default)]
@@ -60,16 +56,5 @@ impl SaleKeys {
     /// All keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8; SALE_KEY_LEN]> {
         self.0.iter().map(|(_, key)| key)
-    }
-
-    /// A salt that nobody can compute without the sale keys: 16 hexadecimal digits. The same for the same settings, so that a
-    /// plan of a change and its execution agree. Empty without keys.
-    pub(crate) fn salt(&self, queue: &QueueId, event: &EventId, given: &str, epoch: u64, revision: u64) -> String {
-        let Some((_, key)) = self.0.first() else { return String::new() };
-        let [queue, event] = [queue.as_str().as_bytes(), event.as_str().as_bytes()];
-        let (epoch, revision) = (epoch.to_be_bytes(), revision.to_be_bytes());
-        let named =
-            [b"vestibule draw salt 1\0", queue, b"\0", event, b"\0", given.as_bytes(), b"\0", &epoch, &revision];
-        hmac(key, &named).to_string().chars().take(ADDED_SALT_LEN).collect()
     }
 }

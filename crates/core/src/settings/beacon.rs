@@ -262,13 +262,8 @@ mod tests {
         let keys = SaleKeys::new(&KeyList::of_bytes("s1", [1; 32])).unwrap();
         let complete = |before: &Value, after: &Value| {
             let (before, mut after) = (settings(before).unwrap(), settings(after).unwrap());
-            let errors = complete_draws(
-                &after.id,
-                Some(&before.line),
-                &mut after.line,
-                &keys,
-                crate::settings::SaltPolicy::AsGiven,
-            );
+            let errors =
+                complete_draws(Some(&before.line), &mut after.line, &keys, crate::settings::SaltPolicy::AsGiven);
             let fields: Vec<_> = errors.into_iter().map(|error| error.field).collect();
             (fields, after.line.events[0].beacon_value.is_some())
         };

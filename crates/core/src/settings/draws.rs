@@ -4,21 +4,21 @@ use super::Settings;
 use super::event::{Event, EventOrder, Events, SALT_MAX};
 use crate::draw::{commitment_of, hmac};
 use crate::fields::FieldWording as W;
+use crate::hex::hex;
 use crate::line::LineRules;
-use crate::sale_keys::ADDED_SALT_LEN;
 use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
 
 impl Event {
     /// Completes the salt and the key of a draw from the stored event, or for a new one; `false` if the key may not be used.
-    fn complete_draw(&mut self, before: Option<&Self>, salts: &Salts<'_>, keys: &SaleKeys) -> bool {
+    fn complete_draw(&mut self, before: Option<&Self>, policy: SaltPolicy, keys: &SaleKeys) -> bool {
         if self.order != EventOrder::Draw {
             return true;
         }
         let (given, held) = (self.salt.take(), before.and_then(|before| before.salt.clone()));
         self.salt = match (given, held) {
             (None, Some(held)) => Some(held),
-            (Some(given), Some(held)) if salts.is_from(&given, &held) => Some(held),
-            (given, _) => Some(salts.of_new(self, given, keys)),
+            (Some(given), Some(held)) if policy.is_from(&given, &held) => Some(held),
+            (given, _) => Some(policy.salt_of_new(self, given)),
         };
         let (key, may_be_used) = keys.choose(self.key.take(), before.and_then(|before| before.key.as_deref()));
         self.key = key;
@@ -26,45 +26,45 @@ impl Event {
     }
 }
 
+/// Digits that are added to the salt of a new draw.
+const ADDED_SALT_LEN: usize = 16;
+
 /// Where the salts of new draws come from.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SaltPolicy {
     /// From whoever writes the settings, or else from the start of the event: for those who operate the deployment.
     #[default]
     AsGiven,
-    /// From a sale key and the revision of the settings. The secret of a salt is public after its draw, so nobody may bring
-    /// it back: not even by removing the event and creating it again.
-    Unpredictable,
+    /// With random digits. The secret of a salt is public after its draw, so nobody may bring it back: not even by creating the
+    /// event again, or its queue.
+    Random,
 }
 
-/// What the salts of the new draws of a queue depend on.
-struct Salts<'a> {
-    policy: SaltPolicy,
-    queue: &'a QueueId,
-    epoch: u64,
-    /// Revision of the stored settings; 0 for a new queue.
-    revision: u64,
-}
-
-impl Salts<'_> {
-    fn of_new(&self, event: &Event, given: Option<String>, keys: &SaleKeys) -> String {
-        match self.policy {
-            SaltPolicy::AsGiven => given.unwrap_or_else(|| event.starts_at.seconds().to_string()),
-            SaltPolicy::Unpredictable => {
+impl SaltPolicy {
+    fn salt_of_new(self, event: &Event, given: Option<String>) -> String {
+        match self {
+            Self::AsGiven => given.unwrap_or_else(|| event.starts_at.seconds().to_string()),
+            Self::Random => {
                 let given = given.unwrap_or_default();
-                let added = keys.salt(self.queue, &event.id, &given, self.epoch, self.revision);
-                let kept = kept_of(&given);
+                let (kept, added) = (kept_of(&given), random_digits());
                 if kept.is_empty() { added } else { format!("{kept}-{added}") }
             }
         }
     }
 
     /// Whether the stored salt is what became of the given one, so that writing the same settings again changes nothing.
-    fn is_from(&self, given: &str, held: &str) -> bool {
+    fn is_from(self, given: &str, held: &str) -> bool {
         let added = held.strip_prefix(kept_of(given)).and_then(|rest| rest.strip_prefix('-'));
         let is_added = added.is_some_and(|added| added.len() == ADDED_SALT_LEN);
-        held == given || (matches!(self.policy, SaltPolicy::Unpredictable) && is_added)
+        held == given || (self == Self::Random && is_added)
     }
+}
+
+/// [`ADDED_SALT_LEN`] random hexadecimal digits.
+fn random_digits() -> String {
+    let mut digits = hex(SessionId::random().as_bytes());
+    digits.truncate(ADDED_SALT_LEN);
+    digits
 }
 
 /// The part of a given salt to which digits are added.
@@ -76,22 +76,19 @@ fn kept_of(given: &str) -> &str {
 /// recorded about their beacons. Returns an error for each event whose key is not among `keys`, and for each that states
 /// something else about its beacon.
 pub fn complete_draws(
-    queue: &QueueId,
     before: Option<&LineRules>,
     rules: &mut LineRules,
     keys: &SaleKeys,
     policy: SaltPolicy,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let revision = before.map_or(0, |before| before.revision);
-    let salts = Salts { policy, queue, epoch: rules.epoch, revision };
     let mut events = rules.events.to_vec();
     for (index, event) in events.iter_mut().enumerate() {
         let held = before.and_then(|before| before.events.iter().find(|held| held.id == event.id));
         if let Err(field) = event.complete_beacon(held) {
             errors.push(FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer));
         }
-        if !event.complete_draw(held, &salts, keys) {
+        if !event.complete_draw(held, policy, keys) {
             errors.push(FieldError::new(format!("events[{index}].key"), keys.unknown(W::NoSaleKeys)));
         }
     }
@@ -174,7 +171,7 @@ mod tests {
             .line
         };
         let complete = |before: Option<&LineRules>, rules: &mut LineRules, keys: &SaleKeys| {
-            complete_draws(&"tour".parse().unwrap(), before, rules, keys, SaltPolicy::AsGiven)
+            complete_draws(before, rules, keys, SaltPolicy::AsGiven)
         };
         let mut first = draw(SPRING.0);
         assert!(complete(None, &mut first, &keys("new,old")).is_empty());
@@ -195,7 +192,6 @@ mod tests {
     #[test]
     fn published_secret_cannot_be_brought_back() {
         let keys = SaleKeys::new(&format!("new:{}", "A".repeat(43)).parse().unwrap()).unwrap();
-        let queue: QueueId = "tour".parse().unwrap();
         let salt = |before: Option<&LineRules>, given: Option<&str>| {
             let mut event = json!({ "id": "a", "starts_at": SPRING.0, "ends_at": SPRING.1, "order": "draw" });
             if let Some(given) = given {
@@ -203,12 +199,12 @@ mod tests {
             }
             let mut rules = settings(&json!([event])).line;
             rules.revision = before.map_or(1, |before| before.revision + 1);
-            assert!(complete_draws(&queue, before, &mut rules, &keys, SaltPolicy::Unpredictable).is_empty());
+            assert!(complete_draws(before, &mut rules, &keys, SaltPolicy::Random).is_empty());
             (rules.events[0].salt.clone().unwrap(), rules)
         };
         let (first, created) = salt(None, Some("mine"));
         assert!(first.starts_with("mine-") && first.len() == 21, "{first}");
-        assert_eq!(salt(None, Some("mine")).0, first, "a plan and its execution agree");
+        assert_ne!(salt(None, Some("mine")).0, first, "the queue was removed and created again");
         assert_eq!(salt(Some(&created), Some(&first)).0, first);
         assert_eq!(salt(Some(&created), None).0, first);
         let removed = LineRules { events: Events::default(), revision: 2, ..created.clone() };

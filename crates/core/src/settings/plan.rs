@@ -188,15 +188,15 @@ impl Plan {
         let last = options.last_applied.and_then(|last| last.queues.iter().find(|it| it.id == settings.id));
         let mut last = last.cloned();
         if let Some(keys) = options.sale_keys {
-            let (id, salts) = (&settings.id, options.salts);
-            let errors = complete_draws(id, before.map(|before| &before.line), &mut settings.line, keys, salts);
+            let salts = options.salts;
+            let errors = complete_draws(before.map(|before| &before.line), &mut settings.line, keys, salts);
             self.invalid.extend(of_queue(&settings.id, errors));
             let held = before.map_or(&[][..], |before| &before.invitations);
             let errors = complete_invitations(held, &mut settings.invitations, keys);
             self.invalid.extend(of_queue(&settings.id, errors));
             if let Some(last) = &mut last {
                 complete_invitations(&settings.invitations, &mut last.invitations, keys);
-                complete_draws(&settings.id, Some(&settings.line), &mut last.line, keys, salts);
+                complete_draws(Some(&settings.line), &mut last.line, keys, salts);
             }
         }
         if let (Some(before), Some(now)) = (before, options.now) {

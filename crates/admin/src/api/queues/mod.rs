@@ -127,7 +127,8 @@ pub(crate) async fn list_queues(
 
 /// Create a queue
 ///
-/// Active from the next request to its hosts. With `validate=true` nothing is written.
+/// Active from the next request to its hosts. The server sets `epoch`, so that tickets of an earlier queue with this ID are void. With
+/// `validate=true` nothing is written.
 #[utoipa::path(post, path = "/queues", tag = "queues", request_body = QueueDraft,
     params(ValidateQuery),
     responses(

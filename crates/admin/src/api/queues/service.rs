@@ -105,10 +105,8 @@ pub(crate) async fn draft(
     original: Option<&Settings>,
 ) -> Result<Settings, Problem> {
     body.remove("revision");
-    if body.get("epoch").is_none_or(Value::is_null) {
-        // A new epoch, in case there was a queue with this ID before.
-        body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
-    }
+    // A new epoch, in case there was a queue with this ID before. A chosen one would bring its tickets back.
+    body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     let mut settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     refuse_invented(None, &settings)?;
     refuse_untrusted(admin, &settings)?;
@@ -137,13 +135,8 @@ fn refuse_untrusted(admin: &Admin, settings: &Settings) -> Result<(), Problem> {
 
 /// Completes the draws of events and the keys of invitations.
 fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -> Result<(), Problem> {
-    let mut errors = complete_draws(
-        &settings.id,
-        before.map(|before| &before.line),
-        &mut settings.line,
-        &admin.sale_keys,
-        SaltPolicy::Unpredictable,
-    );
+    let mut errors =
+        complete_draws(before.map(|before| &before.line), &mut settings.line, &admin.sale_keys, SaltPolicy::Random);
     let held = before.map_or(&[][..], |before| &before.invitations);
     errors.extend(complete_invitations(held, &mut settings.invitations, &admin.sale_keys));
     Problem::unless_valid(errors)

@@ -99,21 +99,22 @@ impl ImportPlan {
             && self.removed_job_queues.is_empty()
     }
 
-    /// Whether both make the same changes. New queues get an epoch by the time of the plan, which does not count.
+    /// Whether both make the same changes. The epochs of new queues and the salts of draws do not count.
     #[must_use]
     pub fn has_same_changes(&self, other: &Self) -> bool {
         self.subject() == other.subject()
     }
 
-    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time, the salts of
-    /// their draws, which depend on the epoch, and the numbers of visitors.
+    /// The subject of the confirmation: the plan without the epochs of new queues, which depend on the time, the salts of draws,
+    /// which are random if they are new, and the numbers of visitors.
     pub(super) fn subject(&self) -> String {
         let mut plan = json!(self);
         let lobbies = self.lobbies.iter().map(|lobby| json!([lobby.queue, lobby.event]));
         plan["lobbies"] = lobbies.collect();
-        for queue in plan["queues"].as_array_mut().into_iter().flatten().filter(|it| it["created"] == true) {
+        for queue in plan["queues"].as_array_mut().into_iter().flatten() {
+            let is_new = queue["created"] == true;
             if let Some(changes) = queue["changes"].as_array_mut() {
-                changes.retain(|change| change["field"] != "epoch");
+                changes.retain(|change| !is_new || change["field"] != "epoch");
                 let events = changes.iter_mut().filter(|change| change["field"] == "events");
                 for event in events.filter_map(|change| change["to"].as_array_mut()).flatten() {
                     event["salt"].take();
@@ -185,7 +186,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
             now: Some(now),
             last_applied: None,
             sale_keys: Some(&admin.sale_keys),
-            salts: SaltPolicy::Unpredictable,
+            salts: SaltPolicy::Random,
         },
     );
     if !plan.invalid.is_empty() {

@@ -13,7 +13,7 @@ use vestibule_estimate::{QuotaForecast, newcomer_wait, quota_forecast, wait_esti
 use vestibule_records::history::{History, Step, rates};
 
 use vestibule_core::Store;
-use vestibule_records::RecordStore;
+use vestibule_records::{LoggedQueue, RecordStore};
 use vestibule_runtime::Directory;
 
 /// How many queues are read at once: they share one connection.
@@ -142,7 +142,7 @@ impl QueueStats {
     /// Reads them from the store.
     pub(crate) async fn of(sources: &StatsSources, settings: &Settings) -> Result<Self, StoreError> {
         let stats = sources.store.stats(&settings.id).await?;
-        let rates = rates(&*sources.records, &settings.id, &stats).await?;
+        let rates = rates(&*sources.records, &LoggedQueue::of(settings), &stats).await?;
         let mode = stats.mode;
         let rules = stats.rules.in_mode(mode);
         let wait_at = |position| wait_estimate(&rules, &stats.flow(), stats.now, position);
@@ -250,12 +250,15 @@ pub(crate) async fn recent(
     };
     let from = Micros(0).add_seconds(at.saturating_sub(minutes * 60));
     let history = History::since(&*sources.records, Step::Minute, from).await?;
-    let asked: Vec<_> = queues.iter().map(|stats| waited(&history, &stats.queue)).collect();
+    let asked: Vec<_> = queues
+        .iter()
+        .map(|stats| waited(&history, LoggedQueue { tenant: stats.tenant.clone(), queue: stats.queue.clone() }))
+        .collect();
     stream::iter(asked).buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().collect()
 }
 
-async fn waited(history: &History<'_>, queue: &QueueId) -> Result<Vec<[u64; 2]>, StoreError> {
-    let samples = history.samples(queue).await?;
+async fn waited(history: &History<'_>, queue: LoggedQueue) -> Result<Vec<[u64; 2]>, StoreError> {
+    let samples = history.samples(&queue).await?;
     let first = samples.first().map_or(u64::MAX, |(at, _)| *at);
     let without_visitors = history.recorded().take_while(|at| *at < first).map(|at| [at, 0]);
     let counts = samples.iter().filter_map(|(at, sample)| sample.map(|sample| [*at, sample.waiting]));

@@ -132,6 +132,7 @@ mod tests {
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
     use vestibule_core::{ManualClock, Micros, PutMode, SessionId, SystemClock};
+    use vestibule_records::LoggedQueue;
     use vestibule_records::history::{History, Step};
     use vestibule_store_memory::{MemoryRecords, MemoryStore};
 
@@ -183,7 +184,7 @@ mod tests {
         let function = Function::new(store, Arc::clone(&records) as _, Arc::clone(&clock));
         assert_eq!(function.call(1_700_000_091_000).await.unwrap()["admitted"], 1);
         let history = History::since(&*records, Step::Minute, Micros(0)).await.unwrap();
-        let samples = history.samples(&settings.id).await.unwrap();
+        let samples = history.samples(&LoggedQueue::of(&settings)).await.unwrap();
         let counts: Vec<_> = samples.iter().map(|(_, sample)| sample.map(|it| (it.waiting, it.active))).collect();
         assert_eq!(counts, [Some((0, 1))]);
     }

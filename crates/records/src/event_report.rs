@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 use vestibule_core::line::{Counters, LineRules, Phase, Stats, Waits, phase};
 use vestibule_core::settings::{Event, EventOrder, Settings};
-use vestibule_core::{EventId, Micros, QueueId, StoreError};
+use vestibule_core::{EventId, Micros, StoreError};
 
-use crate::store::{LogName, RecordStore};
+use crate::store::{LogName, LoggedQueue, RecordStore};
 
 /// Number of recent events whose turning points are caught up on: the counters say nothing about earlier ones.
 const EVENTS_CAUGHT_UP: usize = 3;
@@ -147,7 +147,7 @@ pub async fn record_turning_points(
     if recent.is_empty() {
         return Ok(0);
     }
-    let stored = entries(records, &settings.id, SEARCHED_MAX).await?;
+    let stored = entries(records, LoggedQueue::of(settings), SEARCHED_MAX).await?;
     let mut written = 0;
     for event in recent {
         for point in [TurningPoint::Lobby, TurningPoint::Start, TurningPoint::End, TurningPoint::Over] {
@@ -158,7 +158,7 @@ pub async fn record_turning_points(
             let snapshot = Snapshot::of_event(rules, event, stats);
             let entry = Entry { event: event.id.clone(), point, planned_at, snapshot };
             let text = serde_json::to_string(&entry).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-            records.append(&LogName::EventSnapshots(settings.id.clone()), &text).await?;
+            records.append(&LogName::EventSnapshots(LoggedQueue::of(settings)), &text).await?;
             written += 1;
         }
     }
@@ -166,8 +166,8 @@ pub async fn record_turning_points(
 }
 
 /// The latest snapshots of a queue, oldest first. Entries that can't be read are left out.
-async fn entries(records: &dyn RecordStore, queue: &QueueId, limit: usize) -> Result<Vec<Entry>, StoreError> {
-    let entries = records.entries(&LogName::EventSnapshots(queue.clone()), None, limit).await?;
+async fn entries(records: &dyn RecordStore, queue: LoggedQueue, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    let entries = records.entries(&LogName::EventSnapshots(queue), None, limit).await?;
     Ok(entries.iter().rev().filter_map(|entry| serde_json::from_str(&entry.text).ok()).collect())
 }
 
@@ -205,13 +205,14 @@ impl Report {
         event: &Event,
         stats: &Stats,
     ) -> Result<Option<Self>, StoreError> {
-        let (queue, rules) = (&settings.id, &settings.line);
+        let rules = &settings.line;
         let lobby_at = event.lobby_at().micros();
         if event.suspended || stats.now < lobby_at {
             return Ok(None);
         }
-        let log = LogName::EventSnapshots(queue.clone());
-        let entries = entries(records, queue, log.max_entries()).await?;
+        let queue = LoggedQueue::of(settings);
+        let kept = LogName::EventSnapshots(queue.clone()).max_entries();
+        let entries = entries(records, queue, kept).await?;
         Ok(Some(report(event, &entries, &Snapshot::of_event(rules, event, stats))))
     }
 }

@@ -13,7 +13,7 @@ use vestibule_core::line::Stats;
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
 use crate::event_report::record_turning_points;
-use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
+use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, LoggedQueue, RecordStore};
 
 /// Seconds for which a minute stays claimed by the process that samples it.
 const SAMPLE_CLAIM_TTL: u64 = 900;
@@ -52,7 +52,7 @@ impl Step {
         }
     }
 
-    fn stream(self, queue: &QueueId) -> LogName {
+    fn stream(self, queue: &LoggedQueue) -> LogName {
         match self {
             Self::Minute => LogName::Minutes(queue.clone()),
             Self::FiveMinutes => LogName::FiveMinutes(queue.clone()),
@@ -213,8 +213,9 @@ async fn sample(
     if stats.waiting + stats.active == 0 {
         return Ok(0);
     }
+    let logged = LoggedQueue::of(&settings);
     for (step, at) in due {
-        records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
+        records.append(&step.stream(&logged), &Point::of(&stats, *at).to_text()).await?;
     }
     Ok(due.len())
 }
@@ -245,7 +246,7 @@ impl<'a> History<'a> {
     ///
     /// # Errors
     /// Returns the store's error.
-    pub async fn samples(&self, queue: &QueueId) -> Result<Vec<(u64, Option<Sample>)>, StoreError> {
+    pub async fn samples(&self, queue: &LoggedQueue) -> Result<Vec<(u64, Option<Sample>)>, StoreError> {
         // One point more than requested, as the base for the increments of the first sample.
         let points = read(self.records, &self.step.stream(queue), self.from, Point::parse, |point| point.at).await?;
         let (Some(oldest), Some(newest)) = (points.first(), points.last()) else { return Ok(Vec::new()) };
@@ -300,7 +301,7 @@ async fn read<T>(
 ///
 /// # Errors
 /// Returns the store's error.
-pub async fn rates(records: &dyn RecordStore, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
+pub async fn rates(records: &dyn RecordStore, queue: &LoggedQueue, stats: &Stats) -> Result<Option<Rates>, StoreError> {
     let entries = records.entries(&LogName::Minutes(queue.clone()), None, 2).await?;
     // A point is written some time after its minute begins; the entry id has the exact time.
     let mut aged = entries.iter().filter_map(|entry| {

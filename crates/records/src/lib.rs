@@ -6,5 +6,5 @@ mod store;
 
 pub use store::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
-    EntryId, EntryIdError, EphemeralKey, EphemeralKind, LogName, RecordStore,
+    EntryId, EntryIdError, EphemeralKey, EphemeralKind, LogName, LoggedQueue, RecordStore,
 };

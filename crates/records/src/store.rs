@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use async_trait::async_trait;
+use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, QueueId, StoreError, TenantId};
 
 /// Maximum number of documents per kind.
@@ -81,6 +82,29 @@ pub enum DocumentOutcome {
     Full,
 }
 
+/// A queue whose logs are kept. A later queue of another tenant with the same ID has logs of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoggedQueue {
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// Its ID.
+    pub queue: QueueId,
+}
+
+impl LoggedQueue {
+    /// The queue with these settings.
+    #[must_use]
+    pub fn of(settings: &Settings) -> Self {
+        Self { tenant: settings.tenant.clone(), queue: settings.id.clone() }
+    }
+}
+
+impl fmt::Display for LoggedQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.tenant, self.queue)
+    }
+}
+
 /// The name of a log. Logs drop their oldest entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogName {
@@ -91,15 +115,15 @@ pub enum LogName {
     /// Sign-ins, failed sign-ins and changes of an operator's own account.
     AccountAudit,
     /// Statistics of a queue, one entry per minute, for a day.
-    Minutes(QueueId),
+    Minutes(LoggedQueue),
     /// Statistics of a queue, one entry per five minutes, for 30 days.
-    FiveMinutes(QueueId),
+    FiveMinutes(LoggedQueue),
     /// The minutes in which the statistics of all queues were recorded, for a day.
     RecordedMinutes,
     /// The same for steps of five minutes, for 30 days.
     RecordedFiveMinutes,
     /// Counters of a queue at the turning points of its events.
-    EventSnapshots(QueueId),
+    EventSnapshots(LoggedQueue),
 }
 
 impl LogName {

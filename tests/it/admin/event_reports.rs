@@ -8,7 +8,7 @@ use vestibule_core::line::Mode;
 use vestibule_core::{Micros, PutMode, Timestamp};
 use vestibule_records::event_report::{Report, record_turning_points};
 use vestibule_records::history::record_samples;
-use vestibule_records::{LogName, RecordStore};
+use vestibule_records::{LogName, LoggedQueue, RecordStore};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
 use crate::line_fixture::{LineFixture, START, StoreFixture};
@@ -201,7 +201,7 @@ on_memory_and_redis! {
 
 /// What the log of the queue has: turning points, and seconds since the start of the test.
 async fn recorded(backoffice: &Backoffice) -> Vec<(String, u64)> {
-    let log = LogName::EventSnapshots("tour".parse().unwrap());
+    let log = LogName::EventSnapshots(LoggedQueue { tenant: "acme".parse().unwrap(), queue: "tour".parse().unwrap() });
     let entries = backoffice.admin.records().entries(&log, None, 300).await.unwrap();
     let read = entries.iter().rev().map(|entry| {
         let entry: Value = serde_json::from_str(&entry.text).unwrap();

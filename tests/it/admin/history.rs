@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_core::line::Visit;
 use vestibule_core::{Clock as _, ManualClock, Micros, PutMode, QueueId, SessionId, Store};
-use vestibule_records::RecordStore;
 use vestibule_records::history::{History, Sample, Step, rates, record_samples};
+use vestibule_records::{LoggedQueue, RecordStore};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
@@ -56,9 +56,13 @@ impl StoreFixture {
         record_samples(&*self.store, &*self.records).await.unwrap()
     }
 
+    fn logged(&self) -> LoggedQueue {
+        LoggedQueue { tenant: "acme".parse().unwrap(), queue: self.queue.clone() }
+    }
+
     /// The steps from this instant on, with what was recorded in them.
     async fn steps(&self, step: Step, from: Micros) -> Vec<(u64, Option<Sample>)> {
-        History::since(&*self.records, step, from).await.unwrap().samples(&self.queue).await.unwrap()
+        History::since(&*self.records, step, from).await.unwrap().samples(&self.logged()).await.unwrap()
     }
 
     async fn samples(&self, step: Step, from: Micros) -> Vec<Sample> {
@@ -189,13 +193,13 @@ async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &StoreFixtu
 async fn rates_cover_the_last_minutes(bench: &StoreFixture) {
     let now = async || bench.store.stats(&bench.queue).await.unwrap();
     bench.join(1).await;
-    assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "nothing to compare with");
+    assert_eq!(rates(&*bench.records, &bench.logged(), &now().await).await.unwrap(), None, "nothing to compare with");
     bench.notice().await;
     bench.advance_seconds(15);
     bench.join(3).await;
-    let found = rates(&*bench.records, &bench.queue, &now().await).await.unwrap().unwrap();
+    let found = rates(&*bench.records, &bench.logged(), &now().await).await.unwrap().unwrap();
     assert!((found.joined - 12.0).abs() < 1e-9 && (found.admitted - 4.0).abs() < 1e-9, "{found:?}");
     bench.advance_seconds(3600);
-    assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "that was too long ago");
+    assert_eq!(rates(&*bench.records, &bench.logged(), &now().await).await.unwrap(), None, "that was too long ago");
     assert_eq!(bench.clock.now(), START.add_seconds(3615));
 }

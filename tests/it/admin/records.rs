@@ -6,7 +6,7 @@ use std::time::Duration;
 use vestibule_core::{Clock as _, ManualClock, Micros};
 use vestibule_records::{
     DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind,
-    LogName, RecordStore,
+    LogName, LoggedQueue, RecordStore,
 };
 use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -189,18 +189,22 @@ async fn counter_is_decremented(bench: &StoreFixture) {
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "its expiry is unchanged");
 }
 
+fn tour() -> LoggedQueue {
+    LoggedQueue { tenant: "acme".parse().unwrap(), queue: "acme-tour".parse().unwrap() }
+}
+
 async fn log_is_read_newest_first(bench: &StoreFixture) {
-    let stream = LogName::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes(tour());
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     let ids = bench.append(&stream, 0..5).await;
     assert_eq!(bench.texts(&stream, None, 3).await, [4, 3, 2]);
     assert_eq!(bench.texts(&stream, Some(ids[2]), 3).await, [1, 0]);
     assert_eq!(bench.texts(&stream, Some(ids[0]), 3).await, [0_u64; 0]);
-    assert_eq!(bench.texts(&LogName::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
+    assert_eq!(bench.texts(&LogName::FiveMinutes(tour()), None, 3).await, [0_u64; 0]);
 }
 
 async fn capped_log_drops_its_oldest_entries(bench: &StoreFixture) {
-    let stream = LogName::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes(tour());
     let most = stream.max_entries() as u64;
     bench.append(&stream, 0..most + 300).await;
     let newest = bench.records.entries(&stream, None, ENTRIES_MAX + 1).await.unwrap();
@@ -213,7 +217,7 @@ async fn capped_log_drops_its_oldest_entries(bench: &StoreFixture) {
 }
 
 async fn unused_log_expires(bench: &StoreFixture) {
-    let stream = LogName::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes(tour());
     bench.append(&stream, 0..2).await;
     bench.append(&LogName::Audit, 0..2).await;
     bench.advance_seconds(86_399);

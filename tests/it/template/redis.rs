@@ -1,9 +1,11 @@
 //! What the functions may do in Valkey, and where they find it.
 
 use serde_json::json;
+use vestibule_core::LastPurge;
 use vestibule_core::settings::Tenant;
-use vestibule_core::{LastPurge, QueueId};
-use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
+use vestibule_records::{
+    DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, LoggedQueue, RecordStore as _,
+};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
 
@@ -94,7 +96,7 @@ async fn keep_all_records(url: &str) {
     assert!(records.get_document(kind, "anna").await.unwrap().is_some());
     assert_eq!(records.list_documents(kind).await.unwrap().len(), 1);
     assert!(records.remove_document(kind, "anna").await.unwrap());
-    let queue: QueueId = "acme-tour".parse().unwrap();
+    let queue = LoggedQueue { tenant: "acme".parse().unwrap(), queue: "acme-tour".parse().unwrap() };
     for stream in [LogName::Audit, LogName::Minutes(queue.clone()), LogName::EventSnapshots(queue)] {
         records.append(&stream, "{}").await.unwrap();
         assert_eq!(records.entries(&stream, None, 10).await.unwrap().len(), 1);

@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, Omissible};
 use vestibule_core::line::QUOTA_MAX;
 use vestibule_core::{Micros, fields};
+use vestibule_records::LoggedQueue;
 use vestibule_records::history::{History, Sample, Step};
 
 use crate::access::Principal;
@@ -168,7 +169,7 @@ pub(crate) async fn get_queue_history(
     let settings = find_visible(&admin, &principal, &id).await?;
     let HistoryQuery { step, from, format } = query;
     let history = History::since(&*admin.records, step, Micros(0).add_seconds(from)).await?;
-    let points: Vec<_> = history.samples(&settings.id).await?.into_iter().map(point).collect();
+    let points: Vec<_> = history.samples(&LoggedQueue::of(&settings)).await?.into_iter().map(point).collect();
     if format == TableFormat::Csv {
         let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
         return Ok(csv_file(settings.id.as_str(), COLUMNS, points.into_iter().map(|point| point.map(text))));

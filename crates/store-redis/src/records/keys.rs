@@ -29,13 +29,13 @@ pub(super) fn ephemeral(key: &EphemeralKey) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_records::EphemeralKind;
+    use vestibule_records::{EphemeralKind, LoggedQueue};
 
     use super::*;
 
     #[test]
     fn key_names_are_stable() {
-        let queue = || "acme-tour".parse().unwrap();
+        let queue = || LoggedQueue { tenant: "acme".parse().unwrap(), queue: "acme-tour".parse().unwrap() };
         for (name, expected) in [
             (documents(DocumentKind::Operators), "vestibule:operators"),
             (documents(DocumentKind::Tokens), "vestibule:tokens"),
@@ -47,11 +47,11 @@ mod tests {
             (log(&LogName::Audit), "vestibule:audit"),
             (log(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
             (log(&LogName::AccountAudit), "vestibule:audit:accounts"),
-            (log(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
-            (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (log(&LogName::Minutes(queue())), "vestibule:minutes:acme:acme-tour"),
+            (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme:acme-tour"),
             (log(&LogName::RecordedMinutes), "vestibule:recorded-minutes"),
             (log(&LogName::RecordedFiveMinutes), "vestibule:recorded-five-minutes"),
-            (log(&LogName::EventSnapshots(queue())), "vestibule:event-snapshots:acme-tour"),
+            (log(&LogName::EventSnapshots(queue())), "vestibule:event-snapshots:acme:acme-tour"),
             (ephemeral(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:ephemeral:sign-in:0f"),
             (
                 ephemeral(&EphemeralKey::new(EphemeralKind::SignInAttempt, "0f")),

@@ -34,16 +34,32 @@ impl FormerTenants {
         Ok(Self(removed))
     }
 
-    /// Records that a tenant is removed now. Forgets the tenants whose audit events are no longer kept.
-    pub(crate) async fn add(admin: &Admin, id: &TenantId) -> Result<(), Problem> {
+    /// Records that a tenant is removed now. Forgets the tenants whose audit events are no longer kept. Returns when an earlier tenant
+    /// with the ID was removed.
+    pub(crate) async fn add(admin: &Admin, id: &TenantId) -> Result<Option<Micros>, Problem> {
         let (records, now) = (&*admin.records, admin.now().await?);
         let oldest = before(now, admin.audit_days);
-        for (id, _) in Self::load(records).await?.0.iter().filter(|(_, removed_at)| **removed_at < oldest) {
+        let mut known = Self::load(records).await?.0;
+        for (id, _) in known.extract_if(.., |_, removed_at| *removed_at < oldest) {
             records.trim(&LogName::TenantAudit(id.clone()), oldest).await?;
             records.remove_document(DocumentKind::FormerTenants, id.as_str()).await?;
         }
+        Self::put(records, id, now).await?;
+        Ok(known.remove(id))
+    }
+
+    /// Takes [`add`](Self::add) back for a tenant that was not removed after all.
+    pub(crate) async fn take_back(admin: &Admin, id: &TenantId, earlier: Option<Micros>) -> Result<(), Problem> {
+        if let Some(removed_at) = earlier {
+            return Self::put(&*admin.records, id, removed_at).await;
+        }
+        admin.records.remove_document(DocumentKind::FormerTenants, id.as_str()).await?;
+        Ok(())
+    }
+
+    async fn put(records: &dyn RecordStore, id: &TenantId, removed_at: Micros) -> Result<(), Problem> {
         let over = records.get_document(DocumentKind::FormerTenants, id.as_str()).await?.map_or(0, |it| it.revision);
-        let text = serde_json::json!(FormerTenant { removed_at: now }).to_string();
+        let text = serde_json::json!(FormerTenant { removed_at }).to_string();
         match records.put_document(DocumentKind::FormerTenants, id.as_str(), &text, over).await? {
             DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
             DocumentOutcome::Conflict(_) => Err(Problem::ConcurrentChange),

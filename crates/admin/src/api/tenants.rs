@@ -203,9 +203,17 @@ pub(crate) async fn remove_tenant(
     let effect = || Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
     confirmed(&admin, &principal, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
     // First, so that a later tenant with this ID never sees the events.
-    FormerTenants::add(&admin, &tenant.id).await?;
+    let earlier = FormerTenants::add(&admin, &tenant.id).await?;
+    let removed = admin.store.remove_tenant(&tenant.id).await;
+    // Its operators see its events again.
+    if removed.is_err()
+        && find(&admin, &tenant.id).await.is_ok_and(|found| found.is_some())
+        && let Err(error) = FormerTenants::take_back(&admin, &tenant.id, earlier).await
+    {
+        warn!(%error, tenant = %tenant.id, "the tenant was not removed, but its operators do not see its earlier events");
+    }
     let event = AuditEventBuilder::of(&principal, "tenant.remove").tenant(&tenant.id);
-    event.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
+    event.written(&admin, removed).await?;
     if let Err(error) = FormerTenants::add(&admin, &tenant.id).await {
         warn!(%error, tenant = %tenant.id, "operators of a later tenant with this ID can see the event of the removal");
     }

@@ -64,9 +64,10 @@ impl Forecast {
         Self { seconds: (seconds, seconds), shape, dispersion: 1.0 }
     }
 
-    /// Slots are free: the line moves at the configured admission rate.
-    fn limited_by_rate(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
-        let expected = prior_admission_rate(rules).min(rate);
+    /// This many slots are free: until they are taken, the line moves at the configured admission rate.
+    fn limited_by_rate(rules: &LineRules, rate: f64, free: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
+        let to_free_slots = ahead.min(free);
+        let expected = ahead / (to_free_slots / rate + (ahead - to_free_slots) / prior_admission_rate(rules).min(rate));
         // A window with fewer than two steps says nothing: it may have none.
         let is_observable = rules.admissions_every.is_none_or(|every| 2 * every <= PACE_WINDOW);
         let (admissions, observed) = if is_observable { (admissions, seen.seconds) } else { (0.0, 0.0) };
@@ -110,9 +111,12 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     // A visitor who missed their turn returns to the head of the line and is admitted a second
     // time.
     let admissions = (seen.admissions + seen.departures.min(0.0)).max(0.0);
-    let limited_by_rate = rate.is_finite() && flow.active < rules.quota;
-    let forecast = if limited_by_rate { Forecast::limited_by_rate } else { Forecast::limited_by_slots };
-    let forecast = forecast(rules, rate, &seen, admissions, ahead);
+    let forecast = if rate.is_finite() && flow.active < rules.quota {
+        let free = (rules.quota - flow.active) as f64;
+        Forecast::limited_by_rate(rules, rate, free, &seen, admissions, ahead)
+    } else {
+        Forecast::limited_by_slots(rules, rate, &seen, admissions, ahead)
+    };
     let leaving =
         ABANDONMENT_PERSISTENCE * seen.departures.max(0.0) / (flow.waiting as f64 * seen.seconds + ABANDONMENT_PRIOR);
     let step = rules.admissions_every.unwrap_or(0) as f64;

@@ -75,6 +75,17 @@ fn abandonment_shortens_the_wait() {
 }
 
 #[test]
+fn free_slots_fill_at_the_configured_rate() {
+    let rules = LineRules { admissions_per_minute: Some(30), ..LineRules::with_quota(50) };
+    let at = |active: u64, position: u64| {
+        let flow = Flow { waiting: 25, active, pace: Pace::default() };
+        wait_estimate(&rules, &flow, Micros(0), position).unwrap().p50
+    };
+    assert!((27..=30).contains(&at(0, 14)), "14 slots at 2 seconds: {}", at(0, 14));
+    assert!(at(45, 14) > 2 * at(0, 14), "after five, others have to leave first: {}", at(45, 14));
+}
+
+#[test]
 fn limiting_rate_gives_a_narrow_range() {
     let rules = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(600) };
     let (flow, now) = steady(100, PACE_WINDOW, 0);

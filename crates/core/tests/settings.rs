@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use vestibule_core::NetworkClass;
 use vestibule_core::fields::joined;
 use vestibule_core::settings::{
-    Mode, OnFailure, RequestAttributes, Route, Rule, RuleAction, Settings, TrustedHeaders, class_of, decide, hold_of,
-    parse_settings_document, untrusted_headers,
+    Mode, OnFailure, RequestAttributes, Route, Rule, RuleAction, Settings, TrustedHeaders, class_of, decide, decisive,
+    hold_of, parse_settings_document, rulings, untrusted_headers,
 };
 
 fn queue() -> Value {
@@ -359,6 +359,24 @@ fn ambiguous_paths_are_rejected_where_they_matter() {
         assert_eq!(route(&[&held]), Route::Reject, "{path}");
         assert_eq!(route(&[&tour]), Route::Queue, "{path}: it does not depend on the path");
         assert_eq!(route(&[&[], &shop]), Route::Queue, "{path}: neither does a queue without rules");
+        let shown = with_facts(&path, &[], |facts| decisive(&rulings(&[&[], &shop], facts)).route);
+        assert_eq!(shown, Route::Queue, "{path}: in the URL test");
+    }
+}
+
+/// The origin may take the path for a page of either queue.
+#[test]
+fn paths_of_different_queues_are_rejected() {
+    let rules =
+        |path: &str| Settings::from_value(&with("rules", json!([{ "action": "queue", "path": path }]))).unwrap().rules;
+    let (tour, shop) = (rules("/tour/**"), rules("/shop/**"));
+    let route = |path: &str, queues: &[&[Rule]]| with_facts(path, &[], |facts| decide(queues, facts).route);
+    for path in ["/tour/..%2fshop/x", "/shop/%2e%2e/tour/x", "/tour/..;/shop"] {
+        assert_eq!(route(path, &[&tour, &shop]), Route::Reject, "{path}");
+        assert_eq!(route(path, &[&tour]), Route::Queue, "{path}: of one queue, the others pass");
+    }
+    for path in ["/tour/..%2ftour/x", "/tour//x", "/shop/a%2fb", "/static/..%2ftour"] {
+        assert_eq!(route(path, &[&tour, &shop]), Route::Queue, "{path}");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -13,6 +14,7 @@ use vestibule_tests::AdminUnderTest;
 use super::backoffice::{Backoffice, on_memory_and_redis};
 
 on_memory_and_redis! {
+    history_of_a_removed_queue_stays_with_its_tenant,
     queue_stats_summarize_the_line,
     stats_of_all_queues_include_recent_samples,
     forecast_answers_for_a_quota,
@@ -50,6 +52,24 @@ async fn unreadable_queue_does_not_hide_others() {
 
 async fn notice(backoffice: &Backoffice) {
     record_samples(&*backoffice.store, &**backoffice.admin.records()).await.unwrap();
+}
+
+async fn history_of_a_removed_queue_stays_with_its_tenant(backoffice: Backoffice) {
+    for tenant in ["acme", "blue"] {
+        backoffice.tenant(tenant).await;
+    }
+    let mut root = backoffice.root();
+    for (tenant, samples) in [("acme", 1), ("blue", 0)] {
+        backoffice.queue("tour", tenant, json!({ "quota": 4 })).await;
+        let history = root.get("/queues/tour/history").await.json();
+        assert_eq!(history["samples"], json!([]), "{tenant}: {history}");
+        backoffice.join("tour", 3 * samples).await;
+        backoffice.advance_seconds(60);
+        notice(&backoffice).await;
+        let history = root.get("/queues/tour/history").await.json();
+        assert_eq!(history["samples"].as_array().unwrap().len(), samples, "{tenant}: {history}");
+        root.confirmed(Method::DELETE, "/queues/tour", None).await;
+    }
 }
 
 async fn queue_stats_summarize_the_line(backoffice: Backoffice) {

@@ -160,6 +160,9 @@ async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
     // The origin may take it for a page of the other queue.
     let spelled = visitor.fetch("/tour/..%2fmerch/1").await;
     assert_eq!((spelled.status, &spelled.json()["code"]), (StatusCode::BAD_REQUEST, &"ambiguous_path".into()));
+    let asked = Request::get("/_vestibule/check").header("x-forwarded-uri", "/tour/..%2fmerch/1");
+    let checked = visitor.request(asked, "").await;
+    assert_eq!(checked.status, StatusCode::FORBIDDEN, "nginx makes 500 of a 400");
     let unnamed = visitor.fetch("/_vestibule/status").await;
     assert_eq!(unnamed.status, StatusCode::NOT_FOUND, "of two queues one must be named");
 }

@@ -594,7 +594,8 @@ export interface paths {
         put?: never;
         /**
          * Create a queue
-         * @description Active from the next request to its hosts. With `validate=true` nothing is written.
+         * @description Active from the next request to its hosts. The server sets `epoch`, so that tickets of an earlier queue with this ID are void. With
+         *     `validate=true` nothing is written.
          */
         post: operations["create_queue"];
         delete?: never;
@@ -3782,6 +3783,8 @@ export interface components {
             outcome: components["schemas"]["Outcome"];
             /** @description The path, as rules see it. */
             path: string;
+            /** @description The queue that decides about it; `null` for none, or without access to it. */
+            queue?: string | null;
         };
         /** @description How many jobs a consumer wants. */
         ReceiveRequest: {
@@ -4335,13 +4338,13 @@ export interface components {
             host: string;
             /** @description The result. */
             outcome: components["schemas"]["Outcome"];
-            /** @description The interpretation of the path that decides. */
+            /** @description The interpretation of the path that decides; the path as sent if it is rejected. */
             path: string;
             /** @description The queue that decides; `null` for none, or without access to it. */
             queue?: string | null;
             /**
              * @description All interpretations of the path by origins; the first is the path as sent. A request bypasses queues only if
-             *     all interpretations do.
+             *     all interpretations do, and is rejected if different queues decide about them.
              */
             readings: components["schemas"]["Reading"][];
         };

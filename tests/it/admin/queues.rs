@@ -253,8 +253,12 @@ async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     let shop = root.post("/url-tests", json!({ "url": "https://X.example.com:8443/Shop/../shop/1?q" })).await.json();
     let sent = json!("/shop/../shop/1");
     assert_eq!((&shop["outcome"], &shop["queue"], &shop["path"]), (&json!("queue"), &json!("a"), &sent));
-    let readings = json!([{ "path": sent, "outcome": "queue" }, { "path": "/shop/1", "outcome": "queue" }]);
+    let reading = |path: &str, queue: &str| json!({ "path": path, "outcome": "queue", "queue": queue });
+    let readings = json!([reading("/shop/../shop/1", "a"), reading("/shop/1", "a")]);
     assert_eq!(shop["readings"], readings, "each way in which an origin may read it");
+    let both = root.post("/url-tests", json!({ "url": "https://x.example.com/shop/../about" })).await.json();
+    assert_eq!((&both["outcome"], &both["queue"]), (&json!("rejected"), &Value::Null));
+    assert_eq!(both["readings"], json!([reading("/shop/../about", "a"), reading("/about", "b")]));
     assert_eq!(
         shop["evaluated"][0],
         json!({

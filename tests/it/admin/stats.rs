@@ -62,12 +62,12 @@ async fn history_of_a_removed_queue_stays_with_its_tenant(backoffice: Backoffice
     for (tenant, samples) in [("acme", 1), ("blue", 0)] {
         backoffice.queue("tour", tenant, json!({ "quota": 4 })).await;
         let history = root.get("/queues/tour/history").await.json();
-        assert_eq!(history["samples"], json!([]), "{tenant}: {history}");
+        assert_eq!(history["points"], json!([]), "{tenant}: {history}");
         backoffice.join("tour", 3 * samples).await;
         backoffice.advance_seconds(60);
         notice(&backoffice).await;
         let history = root.get("/queues/tour/history").await.json();
-        assert_eq!(history["samples"].as_array().unwrap().len(), samples, "{tenant}: {history}");
+        assert_eq!(history["points"].as_array().unwrap().len(), samples, "{tenant}: {history}");
         root.confirmed(Method::DELETE, "/queues/tour", None).await;
     }
 }

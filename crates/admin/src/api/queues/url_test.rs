@@ -92,10 +92,10 @@ impl FromStr for Url {
 pub(crate) struct UrlTestResult {
     /// The host, as rules see it.
     host: String,
-    /// The interpretation of the path that decides.
+    /// The interpretation of the path that decides; the path as sent if it is rejected.
     path: String,
     /// All interpretations of the path by origins; the first is the path as sent. A request bypasses queues only if
-    /// all interpretations do.
+    /// all interpretations do, and is rejected if different queues decide about them.
     readings: Vec<Reading>,
     /// The result.
     outcome: Outcome,
@@ -128,6 +128,8 @@ pub(crate) struct Reading {
     path: String,
     /// The result for this interpretation alone.
     outcome: Outcome,
+    /// The queue that decides about it; `null` for none, or without access to it.
+    queue: Option<String>,
 }
 
 /// An evaluated queue.
@@ -230,10 +232,19 @@ fn met(
         (Route::Bypass, None) => Outcome::Pass,
         (Route::Reject, _) => Outcome::Rejected,
     };
-    let readings = rulings.iter().map(|ruling| Reading { path: ruling.path.clone(), outcome: outcome(ruling) });
     let decisive = decisive(&rulings);
     let can_view = |queue: &Queue| principal.can_view(&queue.settings.tenant);
-    let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| can_view(queue));
+    let shown_queue = |ruling: &Ruling| {
+        let queue = ruling.queue.map(|index| &queues[index]).filter(|queue| can_view(queue));
+        queue.map(|queue| queue.settings.id.to_string())
+    };
+    // The rejection is of the path, not of a reading.
+    let readings = rulings.iter().filter(|ruling| ruling.route != Route::Reject);
+    let readings = readings.map(|ruling| Reading {
+        path: ruling.path.clone(),
+        outcome: outcome(ruling),
+        queue: shown_queue(ruling),
+    });
     let evaluated_count = match (decisive.route, decisive.queue) {
         (Route::Reject, _) => 0,
         (_, deciding) => deciding.map_or(queues.len(), |index| index + 1),
@@ -250,7 +261,7 @@ fn met(
         path: decisive.path.clone(),
         readings: readings.collect(),
         outcome: outcome(decisive),
-        queue: met_queue.map(|queue| queue.settings.id.to_string()),
+        queue: shown_queue(decisive),
         evaluated: evaluated.collect(),
     }
 }

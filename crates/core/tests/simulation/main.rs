@@ -3,22 +3,17 @@
 //! `VESTIBULE_SIM_SEEDS` sets the number of seeds, `VESTIBULE_SIM_SEED` a single one; `--nocapture`
 //! shows the result of each.
 
-#[cfg(test)]
+// With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
+#![cfg(test)]
+
 mod agenda;
-#[cfg(test)]
 mod chance;
-#[cfg(test)]
 mod hall;
-#[cfg(test)]
 mod report;
-#[cfg(test)]
 mod scenario;
-#[cfg(test)]
 mod street;
-#[cfg(test)]
 mod visitor;
 
-#[cfg(test)]
 mod tests {
     use std::env;
     use std::ops::Range;

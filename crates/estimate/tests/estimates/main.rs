@@ -3,16 +3,14 @@
 //! docs/internals/estimates.md has the results. `VESTIBULE_ESTIMATE_SALES` sets the number of sales of each kind, and
 //! `VESTIBULE_ESTIMATE_SEED` the seed of the first; `--nocapture` shows the shares.
 
-#[cfg(test)]
+// With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
+#![cfg(test)]
+
 mod chance;
-#[cfg(test)]
 mod kinds;
-#[cfg(test)]
 mod run;
-#[cfg(test)]
 mod shown;
 
-#[cfg(test)]
 mod tests {
     use std::env;
 

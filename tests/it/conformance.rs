@@ -19,22 +19,12 @@ mod streams;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident,)+ })+) => {
-        mod memory {
-            $($(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$module::$behavior(&crate::line_fixture::StoreFixture::memory()).await;
-                }
-            )+)+
-        }
-
-        mod redis {
-            $($(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$module::$behavior(&crate::line_fixture::StoreFixture::redis().await).await;
-                }
-            )+)+
+        crate::suite::on_each! {
+            {
+                memory: &crate::line_fixture::StoreFixture::memory(),
+                redis: &crate::line_fixture::StoreFixture::redis().await,
+            }
+            { $($module { $($behavior,)+ })+ }
         }
 
         // One test per module: a runner with one process per test starts a cluster for each.

@@ -59,7 +59,7 @@ pub(crate) use over_own_redis;
 
 macro_rules! each {
     ($keeper:expr; $($behavior:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
-        $crate::gate_fixture::tests!($keeper; $($behavior)+ $($($secure)+)? $($($other)+)?);
+        $crate::suite::tests!($keeper; { $($behavior,)+ $($($secure,)+)? $($($other,)+)? });
     };
 }
 pub(crate) use each;
@@ -68,23 +68,13 @@ macro_rules! function {
     ($($behavior:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
         #[cfg(target_os = "linux")]
         mod function {
-            $crate::gate_fixture::tests!(crate::gate_fixture::StoreSetup::function().await; $($behavior)+);
-            $($crate::gate_fixture::tests!(crate::gate_fixture::StoreSetup::function().await.with_https(); $($secure)+);)?
+            $crate::suite::tests!(crate::gate_fixture::StoreSetup::function().await; { $($behavior,)+ });
+            $($crate::suite::tests!(crate::gate_fixture::StoreSetup::function().await.with_https(); { $($secure,)+ });)?
             $($(const _: crate::functions::Difference = crate::functions::Difference::$difference;)+)?
         }
     };
 }
 pub(crate) use function;
-
-macro_rules! tests {
-    ($keeper:expr; $($behavior:ident)+) => {
-        $(#[tokio::test]
-        async fn $behavior() {
-            super::$behavior($keeper).await;
-        })+
-    };
-}
-pub(crate) use tests;
 
 /// A store, its clock, and where its gates run.
 #[derive(Clone)]

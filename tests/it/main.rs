@@ -32,6 +32,7 @@ mod property;
 mod purge;
 mod request_log;
 mod store_failure;
+mod suite;
 mod template;
 mod theme_versions;
 mod themes_s3;

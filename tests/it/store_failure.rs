@@ -17,6 +17,7 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{GateUnderTest, Origin, Redis, TestResponse, Visitor, wait_until};
 
 use crate::gate_fixture::{TIMEOUT, document_of, random_id, set_cookie};
+use crate::suite::on_each;
 
 const STORE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Several times the store's timeout: a gate that waits for the store without bounds is slower.
@@ -254,33 +255,13 @@ async fn store_failure_closed_rejects_new_visitors(failure: Failure) {
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
-macro_rules! while_the_store_is {
-    ($($name:ident: $failure:ident,)+) => {
-        $(mod $name {
-            use super::Failure::$failure;
-
-            #[tokio::test]
-            async fn store_failure_tickets_passes_admitted_tickets_only() {
-                super::store_failure_tickets_passes_admitted_tickets_only($failure).await;
-            }
-
-            #[tokio::test]
-            async fn open_mode_passes_everyone() {
-                super::open_mode_passes_everyone($failure).await;
-            }
-
-            #[tokio::test]
-            async fn store_failure_closed_rejects_new_visitors() {
-                super::store_failure_closed_rejects_new_visitors($failure).await;
-            }
-        })+
-    };
-}
-
-while_the_store_is! {
-    stopped: Stopped,
-    frozen: Frozen,
-    slow: Slow,
+on_each! {
+    { stopped: super::Failure::Stopped, frozen: super::Failure::Frozen, slow: super::Failure::Slow, }
+    {
+        store_failure_tickets_passes_admitted_tickets_only,
+        open_mode_passes_everyone,
+        store_failure_closed_rejects_new_visitors,
+    }
 }
 
 #[tokio::test]

@@ -27,11 +27,9 @@ pub(crate) enum ThemeStorage {
 /// Runs each of these tests on a folder and on a bucket.
 macro_rules! on_each_place {
     ($($behavior:ident),+ $(,)?) => {
-        mod folder {
-            $(#[tokio::test] async fn $behavior() { super::$behavior(super::super::ThemeStorage::folder()).await; })+
-        }
-        mod bucket {
-            $(#[tokio::test] async fn $behavior() { super::$behavior(super::super::ThemeStorage::bucket().await).await; })+
+        $crate::suite::on_each! {
+            { folder: super::super::ThemeStorage::folder(), bucket: super::super::ThemeStorage::bucket().await, }
+            { $($behavior,)+ }
         }
     };
 }

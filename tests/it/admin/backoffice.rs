@@ -137,22 +137,12 @@ pub(crate) fn queue(id: &str, tenant: &str, settings: Value) -> Value {
 /// Runs every behavior of a module over the memory store and over Redis.
 macro_rules! on_memory_and_redis {
     ($($behavior:ident,)+) => {
-        mod memory {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior($crate::admin::backoffice::Backoffice::memory().await).await;
-                }
-            )+
-        }
-
-        mod redis {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior($crate::admin::backoffice::Backoffice::redis().await).await;
-                }
-            )+
+        $crate::suite::on_each! {
+            {
+                memory: $crate::admin::backoffice::Backoffice::memory().await,
+                redis: $crate::admin::backoffice::Backoffice::redis().await,
+            }
+            { $($behavior,)+ }
         }
     };
 }

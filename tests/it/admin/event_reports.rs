@@ -12,6 +12,7 @@ use vestibule_records::{LogName, LoggedQueue, RecordStore};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
 use crate::line_fixture::{LineFixture, START, StoreFixture};
+use crate::suite::on_each;
 
 /// An event that opens its lobby at one of these seconds, starts at the next and ends at the last.
 pub(crate) fn sale(id: &str, since: Micros, seconds: [u64; 3]) -> Value {
@@ -54,33 +55,14 @@ impl<'a> Sale<'a> {
     }
 }
 
-macro_rules! on_both_stores {
-    ($($behavior:ident,)+) => {
-        mod in_memory {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior(&super::StoreFixture::memory()).await;
-                }
-            )+
-        }
-
-        mod in_redis {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior(&super::StoreFixture::redis().await).await;
-                }
-            )+
-        }
-    };
-}
-
-on_both_stores! {
-    report_counts_what_happens_in_the_event,
-    report_over_a_loss_of_data_is_incomplete,
-    report_of_a_queue_counts_since_its_state_began,
-    report_counts_lobby_tickets_of_its_event,
+on_each! {
+    { in_memory: &super::StoreFixture::memory(), in_redis: &super::StoreFixture::redis().await, }
+    {
+        report_counts_what_happens_in_the_event,
+        report_over_a_loss_of_data_is_incomplete,
+        report_of_a_queue_counts_since_its_state_began,
+        report_counts_lobby_tickets_of_its_event,
+    }
 }
 
 async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {

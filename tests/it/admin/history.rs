@@ -13,6 +13,7 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
 use crate::line_fixture::{random_queue_id, settings_of};
+use crate::suite::on_each;
 
 /// Begin of a five-minute step.
 const START: Micros = Micros(1_700_000_100_000_000);
@@ -74,36 +75,19 @@ impl StoreFixture {
     }
 }
 
-macro_rules! suite {
-    ($($behavior:ident,)+) => {
-        mod memory {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior(&super::StoreFixture::memory().await).await;
-                }
-            )+
-        }
-
-        mod redis {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    let redis = vestibule_tests::Redis::start().await;
-                    super::$behavior(&super::StoreFixture::redis(&redis).await).await;
-                }
-            )+
-        }
-    };
-}
-
-suite! {
-    concurrent_writers_record_a_minute_once,
-    samples_contain_differences,
-    queue_without_visitors_has_no_samples,
-    empty_minutes_and_missing_ones_differ,
-    history_keeps_minutes_a_day_and_five_minutes_a_month,
-    rates_cover_the_last_minutes,
+on_each! {
+    {
+        memory: &super::StoreFixture::memory().await,
+        redis: &super::StoreFixture::redis(&vestibule_tests::Redis::start().await).await,
+    }
+    {
+        concurrent_writers_record_a_minute_once,
+        samples_contain_differences,
+        queue_without_visitors_has_no_samples,
+        empty_minutes_and_missing_ones_differ,
+        history_keeps_minutes_a_day_and_five_minutes_a_month,
+        rates_cover_the_last_minutes,
+    }
 }
 
 async fn concurrent_writers_record_a_minute_once(bench: &StoreFixture) {

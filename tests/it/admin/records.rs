@@ -12,6 +12,8 @@ use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Cluster;
 
+use crate::suite::on_each;
+
 /// When the tests' time begins.
 const START: Micros = Micros(1_700_000_000_000_000);
 
@@ -55,23 +57,12 @@ impl StoreFixture {
 // The names of records are the same for everybody, so every test has a server of its own.
 macro_rules! suite {
     ($($behavior:ident,)+) => {
-        mod memory {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior(&super::StoreFixture::memory()).await;
-                }
-            )+
-        }
-
-        mod redis {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    let redis = vestibule_tests::Redis::start().await;
-                    super::$behavior(&super::StoreFixture::redis(&redis.url())).await;
-                }
-            )+
+        on_each! {
+            {
+                memory: &super::StoreFixture::memory(),
+                redis: &super::StoreFixture::redis(&vestibule_tests::Redis::start().await.url()),
+            }
+            { $($behavior,)+ }
         }
 
         #[tokio::test]

@@ -86,22 +86,12 @@ impl ThemeFixture {
 /// Runs each of these behaviors over memory and a folder, and over Redis and a bucket.
 macro_rules! in_folder_and_bucket {
     ($($behavior:ident,)+) => {
-        mod folder {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior($crate::admin::theme_fixture::ThemeFixture::folder().await).await;
-                }
-            )+
-        }
-
-        mod bucket {
-            $(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$behavior($crate::admin::theme_fixture::ThemeFixture::bucket().await).await;
-                }
-            )+
+        $crate::suite::on_each! {
+            {
+                folder: $crate::admin::theme_fixture::ThemeFixture::folder().await,
+                bucket: $crate::admin::theme_fixture::ThemeFixture::bucket().await,
+            }
+            { $($behavior,)+ }
         }
     };
 }

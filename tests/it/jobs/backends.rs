@@ -17,22 +17,12 @@ mod sqs_property;
 
 macro_rules! suite {
     ($($module:ident { $($behavior:ident $(not on SQS: $difference:ident)?,)+ })+) => {
-        mod memory {
-            $($(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$module::$behavior(&super::fixture::JobsFixture::memory()).await;
-                }
-            )+)+
-        }
-
-        mod redis {
-            $($(
-                #[tokio::test]
-                async fn $behavior() {
-                    super::$module::$behavior(&super::fixture::JobsFixture::redis().await).await;
-                }
-            )+)+
+        crate::suite::on_each! {
+            {
+                memory: &super::fixture::JobsFixture::memory(),
+                redis: &super::fixture::JobsFixture::redis().await,
+            }
+            { $($module { $($behavior,)+ })+ }
         }
 
         // Few tests: a runner with one process per test starts a server for each.

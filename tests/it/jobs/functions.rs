@@ -22,6 +22,8 @@ use vestibule_tests::{
     Program, Redis, Sqs, TestResponse, Visitor, wait_until,
 };
 
+use crate::suite::on_each;
+
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 /// Longer than a busy machine takes.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -207,31 +209,11 @@ fn location(response: &TestResponse) -> String {
     response.header("location").unwrap_or_else(|| panic!("no location: {response:?}")).to_owned()
 }
 
-mod redis {
-    use super::Jobs;
-
-    #[tokio::test]
-    async fn visitor_enqueues_and_follows_a_job() {
-        super::visitor_enqueues_and_follows_a_job(Jobs::Redis).await;
-    }
-
-    #[tokio::test]
-    async fn held_order_is_answered_after_two_seconds() {
-        super::held_order_is_answered_after_two_seconds(Jobs::Redis).await;
-    }
-}
-
-mod sqs {
-    use super::Jobs;
-
-    #[tokio::test]
-    async fn visitor_enqueues_and_follows_a_job() {
-        super::visitor_enqueues_and_follows_a_job(Jobs::sqs().await).await;
-    }
-
-    #[tokio::test]
-    async fn held_order_is_answered_after_two_seconds() {
-        super::held_order_is_answered_after_two_seconds(Jobs::sqs().await).await;
+on_each! {
+    { redis: super::Jobs::Redis, sqs: super::Jobs::sqs().await, }
+    {
+        visitor_enqueues_and_follows_a_job,
+        held_order_is_answered_after_two_seconds,
     }
 }
 

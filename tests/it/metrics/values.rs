@@ -13,6 +13,7 @@ use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
 use super::{TOKEN, metrics_of, scrape};
 use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture};
+use crate::suite::on_each;
 
 /// A queue in which everything that is counted has happened, and a line stands.
 async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
@@ -235,29 +236,17 @@ async fn recovering_is_1_while_lost_state_is_restored(bench: &StoreFixture) {
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
 }
 
-macro_rules! on_each_store {
-    ($($behavior:ident,)+) => {
-        mod memory {
-            $(#[tokio::test]
-            async fn $behavior() {
-                super::$behavior(&crate::line_fixture::StoreFixture::memory()).await;
-            })+
-        }
-        mod redis {
-            $(#[tokio::test]
-            async fn $behavior() {
-                let redis = vestibule_tests::Redis::start().await;
-                super::$behavior(&crate::line_fixture::StoreFixture::at(&redis.url())).await;
-            })+
-        }
-    };
-}
-
-on_each_store! {
-    samples_match_the_store,
-    the_next_scrape_shows_changes,
-    an_unused_queue_reports_zeros,
-    recovering_is_1_while_lost_state_is_restored,
+on_each! {
+    {
+        memory: &crate::line_fixture::StoreFixture::memory(),
+        redis: &crate::line_fixture::StoreFixture::at(&vestibule_tests::Redis::start().await.url()),
+    }
+    {
+        samples_match_the_store,
+        the_next_scrape_shows_changes,
+        an_unused_queue_reports_zeros,
+        recovering_is_1_while_lost_state_is_restored,
+    }
 }
 
 #[tokio::test]

@@ -8,9 +8,9 @@ use tracing::warn;
 use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId,
-    JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob, ProgressAdded,
-    ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
+    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend,
+    JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob,
+    ProgressAdded, ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Registered, Start};
 
@@ -104,7 +104,7 @@ impl SqsJobs {
 
     /// Sends the messages of jobs that were replayed. Those that may not have been sent are dead letters again: a message that was sent
     /// all the same finds that its job has ended. If this process stops before, they are when `retention` has passed.
-    async fn send_replayed(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<(), JobBackendError> {
+    async fn send_replayed(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<()> {
         let (mut errors, mut sent) = (Vec::new(), 0);
         for jobs in jobs.chunks(JOB_BATCH) {
             match self.replayed_messages(settings, jobs).await {
@@ -124,11 +124,7 @@ impl SqsJobs {
         }
     }
 
-    async fn replayed_messages(
-        &self,
-        settings: &JobQueueSettings,
-        jobs: &[JobId],
-    ) -> Result<Vec<JobMessage>, JobBackendError> {
+    async fn replayed_messages(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<JobMessage>> {
         let ids = self.registry.messages_to_send(settings, jobs).await?;
         let views = self.jobs().get(settings, jobs, Detail::Contents).await?;
         let pairs = views.into_iter().zip(ids).filter_map(|(view, id)| view.zip(id));
@@ -149,7 +145,7 @@ impl SqsJobs {
     }
 
     /// Whether the jobs of these messages can start. Jobs that Redis has lost are registered again before.
-    async fn ask(&self, settings: &JobQueueSettings, deliveries: &[Delivery]) -> Result<Vec<Start>, JobBackendError> {
+    async fn ask(&self, settings: &JobQueueSettings, deliveries: &[Delivery]) -> BackendResult<Vec<Start>> {
         let ids: Vec<MessageId> = deliveries.iter().map(|delivery| delivery.message.id()).collect();
         let mut starts = self.registry.start(settings, &ids).await?;
         for (delivery, start) in deliveries.iter().zip(&mut starts).filter(|(_, start)| **start == Start::Lost) {
@@ -163,7 +159,7 @@ impl SqsJobs {
     }
 
     /// Registers a job again, and says whether it can start.
-    async fn restore(&self, settings: &JobQueueSettings, delivery: &Delivery) -> Result<Start, JobBackendError> {
+    async fn restore(&self, settings: &JobQueueSettings, delivery: &Delivery) -> BackendResult<Start> {
         let (id, job) = (delivery.message.id(), delivery.new_job());
         self.registry.restore(settings, &job, id, delivery.sent_at, delivery.may_be_repeated).await?;
         let mut again = self.registry.start(settings, &[id]).await?;
@@ -185,7 +181,7 @@ impl SqsJobs {
         &self,
         settings: &JobQueueSettings,
         deliveries: Vec<Delivery>,
-    ) -> Result<Vec<Brought>, JobBackendError> {
+    ) -> BackendResult<Vec<Brought>> {
         let is_fifo = settings.id.is_fifo();
         let starts = match self.ask(settings, &deliveries).await {
             Ok(starts) => starts,
@@ -235,11 +231,7 @@ impl SqsJobs {
     }
 
     /// Receives messages once, and starts their jobs; `None` if there are no messages.
-    async fn receive_once(
-        &self,
-        settings: &JobQueueSettings,
-        max: usize,
-    ) -> Result<Option<Vec<LeasedJob>>, JobBackendError> {
+    async fn receive_once(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Option<Vec<LeasedJob>>> {
         let is_fifo = settings.id.is_fifo();
         let deliveries = self.queues.receive(is_fifo, max).await?;
         if deliveries.is_empty() {
@@ -304,11 +296,7 @@ impl SqsJobs {
 
 #[async_trait]
 impl JobBackend for SqsJobs {
-    async fn enqueue(
-        &self,
-        settings: &JobQueueSettings,
-        mut jobs: Vec<NewJob>,
-    ) -> Result<Vec<Enqueued>, JobBackendError> {
+    async fn enqueue(&self, settings: &JobQueueSettings, mut jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
         if settings.target.kind == JobTargetKind::Pull {
             return Err(JobBackendError::NotSent(PULL_REFUSED.to_owned()));
         }
@@ -342,7 +330,7 @@ impl JobBackend for SqsJobs {
 
     /// Receives messages of all job queues of this kind and keeps those of this job queue, so it is for few job queues. When the
     /// next job can start is not known: SQS brings it.
-    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
         self.in_flight.expire();
         self.in_flight.show(&self.queues, settings.id.is_fifo()).await;
         let max = max.min(JOB_BATCH);
@@ -361,7 +349,7 @@ impl JobBackend for SqsJobs {
         Ok(Received { jobs, next_due: None })
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
         let current = self.jobs().extend(settings, leases).await?;
         let extended = leases.iter().zip(&current).filter(|(_, is_current)| **is_current);
         let hidden: Vec<_> = extended
@@ -376,11 +364,7 @@ impl JobBackend for SqsJobs {
         Ok(current)
     }
 
-    async fn settle(
-        &self,
-        settings: &JobQueueSettings,
-        settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>, JobBackendError> {
+    async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
         let leases: Vec<_> = settlements.iter().map(|settlement| settlement.lease).collect();
         let settled = self.jobs().settle(settings, settlements).await?;
         self.finish(settings, leases.into_iter().zip(settled.iter().copied()).collect()).await;
@@ -392,7 +376,7 @@ impl JobBackend for SqsJobs {
         settings: &JobQueueSettings,
         jobs: &[JobId],
         detail: Detail,
-    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+    ) -> BackendResult<Vec<Option<JobView>>> {
         self.jobs().get(settings, jobs, detail).await
     }
 
@@ -401,19 +385,19 @@ impl JobBackend for SqsJobs {
         settings: &JobQueueSettings,
         lease: Lease,
         message: ProgressMessage,
-    ) -> Result<ProgressAdded, JobBackendError> {
+    ) -> BackendResult<ProgressAdded> {
         self.jobs().add_progress(settings, lease, message).await
     }
 
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
         self.jobs().mark_delivered(settings, job).await
     }
 
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
         self.jobs().cancel(settings, jobs).await
     }
 
-    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         self.jobs().drain(settings).await
     }
 
@@ -422,45 +406,36 @@ impl JobBackend for SqsJobs {
         settings: &JobQueueSettings,
         before: Option<DeadLetterPosition>,
         limit: usize,
-    ) -> Result<Vec<JobView>, JobBackendError> {
+    ) -> BackendResult<Vec<JobView>> {
         self.jobs().dead_letters(settings, before, limit).await
     }
 
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         self.jobs().delete_dead(settings, jobs).await
     }
 
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let replayed = self.jobs().replay(settings, jobs).await?;
         let put_back: Vec<_> = jobs.iter().zip(&replayed).filter(|(_, it)| **it).map(|(job, _)| *job).collect();
         self.send_replayed(settings, &put_back).await?;
         Ok(replayed)
     }
 
-    async fn replay_all(
-        &self,
-        settings: &JobQueueSettings,
-        until: Option<Micros>,
-    ) -> Result<ReplayedAll, JobBackendError> {
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
         let (replayed, jobs) = self.registry.replay_all(settings, until).await?;
         self.send_replayed(settings, &jobs).await?;
         Ok(replayed)
     }
 
-    async fn resolve(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        resolution: Resolution,
-    ) -> Result<bool, JobBackendError> {
+    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
         self.jobs().resolve(settings, job, resolution).await
     }
 
-    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         self.jobs().remove(settings).await
     }
 
-    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         self.jobs().stats(settings).await
     }
 

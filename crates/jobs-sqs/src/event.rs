@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use vestibule_core::Micros;
-use vestibule_core::jobs::{JobBackendError, JobGroupId, JobQueueId, JobQueueSettings};
+use vestibule_core::jobs::{BackendResult, JobBackendError, JobGroupId, JobQueueId, JobQueueSettings};
 
 use crate::backend::{Brought, SqsJobs};
 use crate::message::Delivery;
@@ -98,11 +98,7 @@ impl SqsJobs {
     ///
     /// # Errors
     /// Returns the error of Redis. The message comes again.
-    pub async fn start_message(
-        &self,
-        settings: &JobQueueSettings,
-        message: SqsMessage,
-    ) -> Result<Brought, JobBackendError> {
+    pub async fn start_message(&self, settings: &JobQueueSettings, message: SqsMessage) -> BackendResult<Brought> {
         self.forget_expired();
         // Boxed, because every invocation carries this future.
         let brought = Box::pin(self.start(settings, vec![message.delivery])).await?.pop();

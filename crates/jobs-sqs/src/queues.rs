@@ -18,7 +18,7 @@ use tokio::sync::OnceCell;
 use tracing::warn;
 use vestibule_aws::{AwsServer, Configuration, with_causes};
 use vestibule_core::Micros;
-use vestibule_core::jobs::{JobBackendError, LEASE_SECONDS};
+use vestibule_core::jobs::{BackendResult, JobBackendError, LEASE_SECONDS};
 
 use crate::address::SqsPrefix;
 use crate::message::{Delivery, JobMessage};
@@ -141,7 +141,7 @@ impl Queues {
     }
 
     /// Receives up to [`BATCH`] messages. Those that carry no job are logged; SQS moves them to its dead-letter queue in the end.
-    pub(crate) async fn receive(&self, is_fifo: bool, max: usize) -> Result<Vec<Delivery>, JobBackendError> {
+    pub(crate) async fn receive(&self, is_fifo: bool, max: usize) -> BackendResult<Vec<Delivery>> {
         let request = self.client().await.map_err(unavailable)?.receive_message();
         let request = request
             .queue_url(self.url(is_fifo).await.map_err(unavailable)?)

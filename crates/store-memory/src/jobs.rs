@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use vestibule_core::jobs::{
-    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueue,
+    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobId, JobQueue,
     JobQueueId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received,
     ReplayedAll, Resolution, Settled, Settlement,
 };
@@ -44,23 +44,19 @@ impl MemoryJobs {
 
 #[async_trait]
 impl JobBackend for MemoryJobs {
-    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError> {
+    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
         Ok(lock(&self.job_queue(&settings.id)).enqueue(self.clock.now(), settings, jobs))
     }
 
-    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
         Ok(lock(&self.job_queue(&settings.id)).receive(self.clock.now(), settings, max))
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
         Ok(lock(&self.job_queue(&settings.id)).extend(self.clock.now(), settings, leases))
     }
 
-    async fn settle(
-        &self,
-        settings: &JobQueueSettings,
-        settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>, JobBackendError> {
+    async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
         Ok(lock(&self.job_queue(&settings.id)).settle(self.clock.now(), settings, settlements))
     }
 
@@ -69,7 +65,7 @@ impl JobBackend for MemoryJobs {
         settings: &JobQueueSettings,
         jobs: &[JobId],
         detail: Detail,
-    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+    ) -> BackendResult<Vec<Option<JobView>>> {
         Ok(lock(&self.job_queue(&settings.id)).get(self.clock.now(), settings, jobs, detail))
     }
 
@@ -78,24 +74,24 @@ impl JobBackend for MemoryJobs {
         settings: &JobQueueSettings,
         lease: Lease,
         message: ProgressMessage,
-    ) -> Result<ProgressAdded, JobBackendError> {
+    ) -> BackendResult<ProgressAdded> {
         Ok(lock(&self.job_queue(&settings.id)).add_progress(self.clock.now(), settings, lease, message))
     }
 
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
         lock(&self.job_queue(&settings.id)).mark_delivered(self.clock.now(), settings, job);
         Ok(())
     }
 
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
         Ok(lock(&self.job_queue(&settings.id)).cancel(self.clock.now(), settings, jobs))
     }
 
-    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         Ok(lock(&self.job_queue(&settings.id)).remove(self.clock.now(), settings))
     }
 
-    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         Ok(lock(&self.job_queue(&settings.id)).drain(self.clock.now(), settings))
     }
 
@@ -104,36 +100,27 @@ impl JobBackend for MemoryJobs {
         settings: &JobQueueSettings,
         before: Option<DeadLetterPosition>,
         limit: usize,
-    ) -> Result<Vec<JobView>, JobBackendError> {
+    ) -> BackendResult<Vec<JobView>> {
         Ok(lock(&self.job_queue(&settings.id)).dead_letters(self.clock.now(), settings, before, limit))
     }
 
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         Ok(lock(&self.job_queue(&settings.id)).delete_dead(self.clock.now(), settings, jobs))
     }
 
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         Ok(lock(&self.job_queue(&settings.id)).replay(self.clock.now(), settings, jobs))
     }
 
-    async fn replay_all(
-        &self,
-        settings: &JobQueueSettings,
-        until: Option<Micros>,
-    ) -> Result<ReplayedAll, JobBackendError> {
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
         Ok(lock(&self.job_queue(&settings.id)).replay_all(self.clock.now(), settings, until))
     }
 
-    async fn resolve(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        resolution: Resolution,
-    ) -> Result<bool, JobBackendError> {
+    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
         Ok(lock(&self.job_queue(&settings.id)).resolve(self.clock.now(), settings, job, resolution))
     }
 
-    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         Ok(lock(&self.job_queue(&settings.id)).stats(self.clock.now(), settings))
     }
 }

@@ -11,9 +11,9 @@ use async_trait::async_trait;
 use fred::types::Value;
 use tokio::time::Instant;
 use vestibule_core::jobs::{
-    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId,
-    JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received, ReplayedAll,
-    Resolution, Settled, Settlement,
+    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend,
+    JobBackendError, JobId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage,
+    Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock, Micros, StoreError};
 
@@ -61,7 +61,7 @@ impl RedisJobs {
         settings: &JobQueueSettings,
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
-    ) -> Result<Reply, JobBackendError> {
+    ) -> BackendResult<Reply> {
         let command = self.command(settings, function, arguments, Retry::Safe)?;
         match &self.confirmed {
             None => execute(&self.client, command).await,
@@ -75,7 +75,7 @@ impl RedisJobs {
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
         retry: Retry,
-    ) -> Result<Reply, JobBackendError> {
+    ) -> BackendResult<Reply> {
         execute(&self.client, self.command(settings, function, arguments, retry)?).await
     }
 
@@ -85,7 +85,7 @@ impl RedisJobs {
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
         retry: Retry,
-    ) -> Result<Command, JobBackendError> {
+    ) -> BackendResult<Command> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let arguments = [now, pack_settings(settings, self.by_message)?].into_iter().chain(arguments);
         Ok(Command::call(function, JobKeys::of(settings).all(), arguments, retry))
@@ -96,14 +96,14 @@ impl RedisJobs {
         &self,
         settings: &JobQueueSettings,
         until: Option<Micros>,
-    ) -> Result<(ReplayedAll, Vec<JobId>), JobBackendError> {
+    ) -> BackendResult<(ReplayedAll, Vec<JobId>)> {
         let arguments = [until.map_or_else(nothing, |until| text(until.0))];
         let reply = self.run(settings, &functions().replay_all_jobs, arguments, Retry::Never).await?;
         reply.replayed_all().map_err(error)
     }
 }
 
-async fn execute(client: &Client, command: Command) -> Result<Reply, JobBackendError> {
+async fn execute(client: &Client, command: Command) -> BackendResult<Reply> {
     let reply = client.execute(command, Instant::now()).await.map_err(|failed| match failed {
         CommandError::NotSent(reason) => JobBackendError::NotSent(reason),
         failed => error(failed.into()),
@@ -126,11 +126,7 @@ fn error(error: StoreError) -> JobBackendError {
 
 #[async_trait]
 impl JobBackend for RedisJobs {
-    async fn enqueue(
-        &self,
-        settings: &JobQueueSettings,
-        mut jobs: Vec<NewJob>,
-    ) -> Result<Vec<Enqueued>, JobBackendError> {
+    async fn enqueue(&self, settings: &JobQueueSettings, mut jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
         let count = jobs.len();
         jobs.truncate(JOB_BATCH);
         let mut arguments = vec![text(token())];
@@ -145,14 +141,14 @@ impl JobBackend for RedisJobs {
         Ok(answers)
     }
 
-    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
         // Jobs of a lost reply would stay leased until their leases expire, so it is never repeated.
         let arguments = [text(max.min(JOB_BATCH))];
         let reply = self.run(settings, &functions().receive_jobs, arguments, Retry::Never).await?;
         reply.received().map_err(error)
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
         let arguments = leases.iter().flat_map(|Extension { lease, seconds, is_sent }| {
             [id(lease.job), text(lease.receive_count), text(*seconds), text(u8::from(*is_sent))]
         });
@@ -165,11 +161,7 @@ impl JobBackend for RedisJobs {
         leases.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 
-    async fn settle(
-        &self,
-        settings: &JobQueueSettings,
-        settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>, JobBackendError> {
+    async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
         let count = settlements.len();
         let mut arguments = Vec::with_capacity(3 * count);
         for Settlement { lease, outcome } in settlements {
@@ -185,7 +177,7 @@ impl JobBackend for RedisJobs {
         settings: &JobQueueSettings,
         jobs: &[JobId],
         detail: Detail,
-    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+    ) -> BackendResult<Vec<Option<JobView>>> {
         let detail_word = match detail {
             Detail::Status => "status",
             Detail::Result => "result",
@@ -201,30 +193,30 @@ impl JobBackend for RedisJobs {
         settings: &JobQueueSettings,
         lease: Lease,
         message: ProgressMessage,
-    ) -> Result<ProgressAdded, JobBackendError> {
+    ) -> BackendResult<ProgressAdded> {
         let arguments = [id(lease.job), text(lease.receive_count), text(message.as_str())];
         // A message of a lost reply may have been added, and would be there twice.
         let mut reply = self.run(settings, &functions().add_progress, arguments, Retry::Never).await?;
         reply.progress_added().map_err(error)
     }
 
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
         self.run(settings, &functions().mark_delivered, [id(job)], Retry::Safe).await.map(drop)
     }
 
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
         // A repeated call would say that the jobs are not known.
         let mut reply =
             self.run(settings, &functions().cancel_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
         jobs.iter().map(|_| reply.canceled().map_err(error)).collect()
     }
 
-    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         let mut reply = self.run(settings, &functions().remove_jobs, [], Retry::Never).await?;
         reply.flag().map_err(error)
     }
 
-    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         let reply = self.run(settings, &functions().drain_jobs, [], Retry::Never).await?;
         reply.drained().map_err(error)
     }
@@ -234,7 +226,7 @@ impl JobBackend for RedisJobs {
         settings: &JobQueueSettings,
         before: Option<DeadLetterPosition>,
         limit: usize,
-    ) -> Result<Vec<JobView>, JobBackendError> {
+    ) -> BackendResult<Vec<JobView>> {
         let (ended_at, sequence) =
             before.map_or_else(|| (nothing(), nothing()), |before| (text(before.ended_at.0), text(before.sequence)));
         let arguments = [text(limit.min(JOB_BATCH)), ended_at, sequence];
@@ -242,38 +234,29 @@ impl JobBackend for RedisJobs {
         reply.dead_letters().map_err(error)
     }
 
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let mut reply =
             self.run(settings, &functions().delete_dead, jobs.iter().copied().map(id), Retry::Never).await?;
         jobs.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let mut reply =
             self.run(settings, &functions().replay_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
         jobs.iter().map(|_| reply.flag().map_err(error)).collect()
     }
 
-    async fn replay_all(
-        &self,
-        settings: &JobQueueSettings,
-        until: Option<Micros>,
-    ) -> Result<ReplayedAll, JobBackendError> {
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
         self.replay_all_with_ids(settings, until).await.map(|(replayed, _)| replayed)
     }
 
-    async fn resolve(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        resolution: Resolution,
-    ) -> Result<bool, JobBackendError> {
+    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
         let arguments = [id(job), text(resolution.as_str())];
         let mut reply = self.run(settings, &functions().resolve_job, arguments, Retry::Safe).await?;
         reply.flag().map_err(error)
     }
 
-    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         let reply = self.run(settings, &functions().job_stats, [], Retry::Safe).await?;
         reply.job_stats().map_err(error)
     }

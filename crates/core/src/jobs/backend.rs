@@ -25,6 +25,9 @@ pub enum JobBackendError {
     Corrupt(String),
 }
 
+/// The outcome of an operation of a backend.
+pub type BackendResult<T> = Result<T, JobBackendError>;
+
 /// Stores the jobs of job queues. Every operation is atomic, concerns one job queue, follows the rules of [`crate::jobs`] and
 /// uses the backend's own clock. Lists have at most [`crate::jobs::JOB_BATCH`] entries; the answers are in their order.
 ///
@@ -33,70 +36,57 @@ pub enum JobBackendError {
 #[async_trait]
 pub trait JobBackend: Send + Sync {
     /// Enqueues jobs. A backend that stores them one by one has an answer of its own for each that fails.
-    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError>;
+    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>>;
     /// Leases up to `max` jobs that are due.
-    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError>;
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received>;
     /// Extends leases. The answer says which of them are current. A consumer that sends a held order has it recorded here
     /// before (H7).
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError>;
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>>;
     /// Ends leases. It can be repeated if its answer is lost (J9).
-    async fn settle(
-        &self,
-        settings: &JobQueueSettings,
-        settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>, JobBackendError>;
+    async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>>;
     /// What is known about jobs; `None` for a job that is not stored, or whose result has expired.
     async fn get(
         &self,
         settings: &JobQueueSettings,
         jobs: &[JobId],
         detail: Detail,
-    ) -> Result<Vec<Option<JobView>>, JobBackendError>;
+    ) -> BackendResult<Vec<Option<JobView>>>;
     /// Adds a progress message to a leased job (J18).
     async fn add_progress(
         &self,
         settings: &JobQueueSettings,
         lease: Lease,
         message: ProgressMessage,
-    ) -> Result<ProgressAdded, JobBackendError>;
+    ) -> BackendResult<ProgressAdded>;
     /// Records that a visitor got the response to a held order. [`crate::jobs::DELIVERED_SECONDS`] later its headers and body
     /// are removed (J18). Nothing happens if there is no response, or it was delivered before.
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError>;
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()>;
     /// Cancels jobs that are not leased. They are deleted; held orders become dead letters (J13).
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError>;
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>>;
     /// Cancels jobs that are not leased, the oldest first, up to [`crate::jobs::DRAIN_BATCH`] (J13).
-    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError>;
+    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained>;
     /// Up to `limit` dead letters before this position, the newest first, without contents (J14).
     async fn dead_letters(
         &self,
         settings: &JobQueueSettings,
         before: Option<DeadLetterPosition>,
         limit: usize,
-    ) -> Result<Vec<JobView>, JobBackendError>;
+    ) -> BackendResult<Vec<JobView>>;
     /// Deletes dead letters. The answer says which of the jobs were dead letters.
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError>;
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
     /// Puts dead letters back, in this order (J14). The answer says which of the jobs were put back; held orders never are.
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError>;
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
     /// Puts all dead letters back that ended until an instant, or until now, the oldest first, up to
     /// [`crate::jobs::REPLAY_BATCH`] (J14). Jobs that fail again meanwhile are not among them if the next call gets the instant
     /// of the answer.
-    async fn replay_all(
-        &self,
-        settings: &JobQueueSettings,
-        until: Option<Micros>,
-    ) -> Result<ReplayedAll, JobBackendError>;
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll>;
     /// Records what became of a held order whose outcome is unknown (H9). `false` if the job is none.
-    async fn resolve(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        resolution: Resolution,
-    ) -> Result<bool, JobBackendError>;
+    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool>;
     /// Removes everything about a job queue: results, counters, duplicates. `false` if it has jobs that are not finished, or dead
     /// letters; then nothing is removed.
-    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError>;
+    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool>;
     /// The statistics of a job queue.
-    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError>;
+    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats>;
     /// Whether consumers can receive the jobs of a job queue with the target `pull`.
     fn supports_pull(&self) -> bool {
         true

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use fred::types::Value;
 use vestibule_core::Micros;
-use vestibule_core::jobs::{
-    Enqueued, JobBackendError, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll,
-};
+use vestibule_core::jobs::{BackendResult, Enqueued, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll};
 
 use super::packing::{self, id};
 use super::{RedisJobs, error, token};
@@ -87,11 +85,7 @@ impl JobRegistry {
     ///
     /// # Errors
     /// Returns the backend's error. The jobs may or may not have been registered.
-    pub async fn register(
-        &self,
-        settings: &JobQueueSettings,
-        jobs: &[NewJob],
-    ) -> Result<Vec<Registered>, JobBackendError> {
+    pub async fn register(&self, settings: &JobQueueSettings, jobs: &[NewJob]) -> BackendResult<Vec<Registered>> {
         let mut arguments = vec![text(token())];
         for job in jobs {
             arguments.extend([id(job.id), packing::fields_by_message(job)?]);
@@ -107,7 +101,7 @@ impl JobRegistry {
     ///
     /// # Errors
     /// Returns the backend's error. The jobs may or may not have been withdrawn.
-    pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let ids = jobs.iter().copied().map(id);
         let mut reply = self.jobs.run(settings, &functions().withdraw_jobs, ids, Retry::Safe).await?;
         jobs.iter().map(|_| reply.flag().map_err(error)).collect()
@@ -122,7 +116,7 @@ impl JobRegistry {
         &self,
         settings: &JobQueueSettings,
         jobs: &[JobId],
-    ) -> Result<Vec<Option<MessageId>>, JobBackendError> {
+    ) -> BackendResult<Vec<Option<MessageId>>> {
         let ids = jobs.iter().copied().map(id);
         let mut reply = self.jobs.run(settings, &functions().messages_to_send, ids, Retry::Safe).await?;
         jobs.iter().map(|job| reply.message_to_send(*job).map_err(error)).collect()
@@ -133,11 +127,7 @@ impl JobRegistry {
     ///
     /// # Errors
     /// Returns the backend's error. It may or may not have been recorded.
-    pub async fn messages_deleted(
-        &self,
-        settings: &JobQueueSettings,
-        messages: &[MessageId],
-    ) -> Result<(), JobBackendError> {
+    pub async fn messages_deleted(&self, settings: &JobQueueSettings, messages: &[MessageId]) -> BackendResult<()> {
         let arguments = messages.iter().flat_map(|message| message.arguments());
         self.jobs.run(settings, &functions().message_deleted, arguments, Retry::Safe).await.map(drop)
     }
@@ -146,11 +136,7 @@ impl JobRegistry {
     ///
     /// # Errors
     /// Returns the backend's error. The jobs may have been leased; such leases expire.
-    pub async fn start(
-        &self,
-        settings: &JobQueueSettings,
-        messages: &[MessageId],
-    ) -> Result<Vec<Start>, JobBackendError> {
+    pub async fn start(&self, settings: &JobQueueSettings, messages: &[MessageId]) -> BackendResult<Vec<Start>> {
         let arguments = messages.iter().flat_map(|message| message.arguments());
         let mut reply = self.jobs.run(settings, &functions().start_jobs, arguments, Retry::Never).await?;
         messages.iter().map(|message| reply.started(message.job).map_err(error)).collect()
@@ -168,7 +154,7 @@ impl JobRegistry {
         message: MessageId,
         enqueued_at: Micros,
         may_be_started: bool,
-    ) -> Result<(), JobBackendError> {
+    ) -> BackendResult<()> {
         let flag = text(u8::from(may_be_started));
         let (generation, number) = (text(message.generation), text(message.number));
         let fields = packing::fields_by_message(job)?;
@@ -180,12 +166,7 @@ impl JobRegistry {
     ///
     /// # Errors
     /// Returns the backend's error. The payload may or may not have been stored.
-    pub async fn keep_payload(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        payload: &Payload,
-    ) -> Result<(), JobBackendError> {
+    pub async fn keep_payload(&self, settings: &JobQueueSettings, job: JobId, payload: &Payload) -> BackendResult<()> {
         let arguments = [id(job), Value::Bytes(payload.bytes.clone().into())];
         // The message is deleted then.
         self.jobs.run_confirmed(settings, &functions().keep_payload, arguments).await.map(drop)
@@ -200,7 +181,7 @@ impl JobRegistry {
         &self,
         settings: &JobQueueSettings,
         until: Option<Micros>,
-    ) -> Result<(ReplayedAll, Vec<JobId>), JobBackendError> {
+    ) -> BackendResult<(ReplayedAll, Vec<JobId>)> {
         self.jobs.replay_all_with_ids(settings, until).await
     }
 }

@@ -6,8 +6,8 @@ use fred::types::Value;
 use serde::Serialize;
 use vestibule_core::hex;
 use vestibule_core::jobs::{
-    Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings, JobResponse, NewJob,
-    Outcome, RESPONSE_KEPT,
+    BackendResult, Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings,
+    JobResponse, NewJob, Outcome, RESPONSE_KEPT,
 };
 
 use crate::command::nothing;
@@ -100,7 +100,7 @@ enum PackedOutcome {
     Requeued,
 }
 
-fn pack(value: &impl Serialize) -> Result<Value, JobBackendError> {
+fn pack(value: &impl Serialize) -> BackendResult<Value> {
     let packed = rmp_serde::to_vec_named(value).map_err(|error| JobBackendError::Corrupt(error.to_string()))?;
     Ok(Value::Bytes(packed.into()))
 }
@@ -110,7 +110,7 @@ pub(super) fn id(job: JobId) -> Value {
 }
 
 /// `by_message` says that a message queue brings the jobs.
-pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Result<Value, JobBackendError> {
+pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> BackendResult<Value> {
     pack(&Settings {
         concurrency: settings.concurrency,
         dispatches_per_minute: settings.dispatches_per_minute,
@@ -134,16 +134,16 @@ pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Re
 }
 
 /// The arguments of a job to enqueue.
-pub(super) fn new_job(job: NewJob) -> Result<[Value; 3], JobBackendError> {
+pub(super) fn new_job(job: NewJob) -> BackendResult<[Value; 3]> {
     Ok([id(job.id), fields(&job, None)?, Value::Bytes(job.payload.bytes.into())])
 }
 
 /// The fields of a new job whose payload a message carries.
-pub(super) fn fields_by_message(job: &NewJob) -> Result<Value, JobBackendError> {
+pub(super) fn fields_by_message(job: &NewJob) -> BackendResult<Value> {
     fields(job, Some(start_of(&job.payload.hash())))
 }
 
-fn fields(job: &NewJob, content: Option<String>) -> Result<Value, JobBackendError> {
+fn fields(job: &NewJob, content: Option<String>) -> BackendResult<Value> {
     let key = job.deduplication_key().map(|key| start_of(&key.digest()));
     pack(&New {
         content_type: &job.payload.content_type,
@@ -184,7 +184,7 @@ pub(super) fn pack_outcome(
     settings: &JobQueueSettings,
     receive_count: u64,
     outcome: Outcome,
-) -> Result<(Value, Value), JobBackendError> {
+) -> BackendResult<(Value, Value)> {
     // The script keeps no more; this saves sending it.
     let start = |mut response: Vec<u8>| {
         response.truncate(RESPONSE_KEPT);

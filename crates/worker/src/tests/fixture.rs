@@ -17,9 +17,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError, JobId,
-    JobQueueSettings, JobState, JobStats, JobView, Lease, NewJob, Payload, ProgressAdded, ProgressMessage, Received,
-    ReplayedAll, Resolution, Settled, Settlement,
+    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError,
+    JobId, JobQueueSettings, JobState, JobStats, JobView, Lease, NewJob, Payload, ProgressAdded, ProgressMessage,
+    Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
@@ -118,26 +118,22 @@ pub(super) struct Backend {
 
 #[async_trait]
 impl JobBackend for Backend {
-    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, JobBackendError> {
+    async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
         self.memory.enqueue(settings, jobs).await
     }
 
-    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> Result<Received, JobBackendError> {
+    async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
         let received = self.memory.receive(settings, max).await;
         self.received.fetch_add(1, Ordering::SeqCst);
         self.receives.acquire().await.unwrap().forget();
         received
     }
 
-    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> Result<Vec<bool>, JobBackendError> {
+    async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
         self.memory.extend(settings, leases).await
     }
 
-    async fn settle(
-        &self,
-        settings: &JobQueueSettings,
-        settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>, JobBackendError> {
+    async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
         let fewer = |failures: usize| failures.checked_sub(1);
         if self.settle_failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
             return Err(JobBackendError::Unavailable("stopped by the test".to_owned()));
@@ -150,7 +146,7 @@ impl JobBackend for Backend {
         settings: &JobQueueSettings,
         jobs: &[JobId],
         detail: Detail,
-    ) -> Result<Vec<Option<JobView>>, JobBackendError> {
+    ) -> BackendResult<Vec<Option<JobView>>> {
         self.memory.get(settings, jobs, detail).await
     }
 
@@ -159,19 +155,19 @@ impl JobBackend for Backend {
         settings: &JobQueueSettings,
         lease: Lease,
         message: ProgressMessage,
-    ) -> Result<ProgressAdded, JobBackendError> {
+    ) -> BackendResult<ProgressAdded> {
         self.memory.add_progress(settings, lease, message).await
     }
 
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> Result<(), JobBackendError> {
+    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
         self.memory.mark_delivered(settings, job).await
     }
 
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<Canceled>, JobBackendError> {
+    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
         self.memory.cancel(settings, jobs).await
     }
 
-    async fn drain(&self, settings: &JobQueueSettings) -> Result<Drained, JobBackendError> {
+    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         self.memory.drain(settings).await
     }
 
@@ -180,40 +176,31 @@ impl JobBackend for Backend {
         settings: &JobQueueSettings,
         before: Option<DeadLetterPosition>,
         limit: usize,
-    ) -> Result<Vec<JobView>, JobBackendError> {
+    ) -> BackendResult<Vec<JobView>> {
         self.memory.dead_letters(settings, before, limit).await
     }
 
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         self.memory.delete_dead(settings, jobs).await
     }
 
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<bool>, JobBackendError> {
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         self.memory.replay(settings, jobs).await
     }
 
-    async fn replay_all(
-        &self,
-        settings: &JobQueueSettings,
-        until: Option<Micros>,
-    ) -> Result<ReplayedAll, JobBackendError> {
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
         self.memory.replay_all(settings, until).await
     }
 
-    async fn resolve(
-        &self,
-        settings: &JobQueueSettings,
-        job: JobId,
-        resolution: Resolution,
-    ) -> Result<bool, JobBackendError> {
+    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
         self.memory.resolve(settings, job, resolution).await
     }
 
-    async fn remove(&self, settings: &JobQueueSettings) -> Result<bool, JobBackendError> {
+    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         self.memory.remove(settings).await
     }
 
-    async fn stats(&self, settings: &JobQueueSettings) -> Result<JobStats, JobBackendError> {
+    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         self.memory.stats(settings).await
     }
 }

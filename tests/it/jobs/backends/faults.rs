@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio::net::TcpSocket;
 use tokio::time::{sleep, timeout};
 use vestibule_core::jobs::{
-    Detail, Enqueued, Extension, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats, Lease,
-    Outcome, Settled, Settlement,
+    BackendResult, Detail, Enqueued, Extension, JobBackend as _, JobBackendError, JobQueueSettings, JobState, JobStats,
+    Lease, Outcome, Settled, Settlement,
 };
 use vestibule_core::{Clock, ManualClock};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
@@ -247,7 +247,7 @@ async fn consumers_never_share_a_lease() {
 }
 
 /// An operation, which must fail in time.
-async fn fails<T: std::fmt::Debug>(operation: impl Future<Output = Result<T, JobBackendError>>) {
+async fn fails<T: std::fmt::Debug>(operation: impl Future<Output = BackendResult<T>>) {
     let outcome = timeout(SOON, operation).await.expect("it ends within its timeout");
     let is_error = matches!(outcome, Err(JobBackendError::Unavailable(_) | JobBackendError::NotSent(_)));
     assert!(is_error, "{outcome:?}");

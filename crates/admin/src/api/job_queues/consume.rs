@@ -18,8 +18,8 @@ use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{Bounded, Flag, List, Omissible, Text};
 use vestibule_core::jobs::{
-    Extension, Failure, FailureReason, JOB_BATCH, JobBackendError, JobId, JobState, JobTargetKind, Lease, LeasedJob,
-    Outcome, RESPONSE_KEPT, Received, Settled, Settlement,
+    BackendResult, Extension, Failure, FailureReason, JOB_BATCH, JobBackendError, JobId, JobState, JobTargetKind,
+    Lease, LeasedJob, Outcome, RESPONSE_KEPT, Received, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
@@ -179,7 +179,7 @@ pub(crate) async fn receive_jobs(
     Ok(Json(ReceivedJobs { jobs: received.jobs.into_iter().map(ReceivedJob::from).collect() }))
 }
 
-type Answer = oneshot::Sender<Result<Received, JobBackendError>>;
+type Answer = oneshot::Sender<BackendResult<Received>>;
 
 /// Waits for jobs, while the job queue has them for this consumer. Those that nobody receives any more are returned without an
 /// attempt.

@@ -41,6 +41,7 @@ mod join_counters;
 mod last_purge;
 pub mod line;
 mod message;
+mod names;
 mod poll;
 mod proof_of_work;
 mod sale_keys;

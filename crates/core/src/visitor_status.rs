@@ -6,43 +6,30 @@ use crate::line::{CurrentPhase, Phase, RejectionReason};
 use crate::settings::{EventOrder, Settings};
 use crate::{EventId, Micros, QueueId, SessionId};
 
-/// The state of a visitor as the page shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VisitorState {
-    /// In line, or about to join an open line.
-    Waiting,
-    /// Admitted.
-    Admitted,
-    /// In the line of a queue that is paused.
-    Paused,
-    /// In the lobby of an event with a draw, or in line while the order is drawn.
-    Lobby,
-    /// The queue accepts no visitors.
-    Closed,
-    /// The line is full, and the visitor has no position in it.
-    Full,
-    /// Nobody joins without an invitation, and the visitor has none.
-    InvitationRequired,
-    /// The store is unavailable. The ticket holds the position, so it is not lost.
-    Unavailable,
-}
-
-impl VisitorState {
-    /// The name used in JSON and templates.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Admitted => "admitted",
-            Self::Paused => "paused",
-            Self::Lobby => "lobby",
-            Self::Closed => "closed",
-            Self::Full => "full",
-            Self::InvitationRequired => "invitation_required",
-            Self::Unavailable => "unavailable",
-        }
+crate::names! {
+    /// The state of a visitor as the page shows it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum VisitorState {
+        /// In line, or about to join an open line.
+        Waiting = "waiting",
+        /// Admitted.
+        Admitted = "admitted",
+        /// In the line of a queue that is paused.
+        Paused = "paused",
+        /// In the lobby of an event with a draw, or in line while the order is drawn.
+        Lobby = "lobby",
+        /// The queue accepts no visitors.
+        Closed = "closed",
+        /// The line is full, and the visitor has no position in it.
+        Full = "full",
+        /// Nobody joins without an invitation, and the visitor has none.
+        InvitationRequired = "invitation_required",
+        /// The store is unavailable. The ticket holds the position, so it is not lost.
+        Unavailable = "unavailable",
     }
+    /// The name used in JSON and templates.
+    fn as_str
 }
 
 /// Why a visitor's ticket no longer restores their earlier session.

@@ -14,39 +14,27 @@ pub const ENTRIES_MAX: usize = 1000;
 /// Maximum TTL of an ephemeral key, in seconds: 90 days.
 pub const EPHEMERAL_TTL_MAX: u64 = 90 * 86_400;
 
-/// The kinds of documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DocumentKind {
-    /// Operators, by name.
-    Operators,
-    /// API tokens, by their public part.
-    Tokens,
-    /// The queues of a settings file as last written to the store, by id.
-    FileQueues,
-    /// The tenants of that file, by id.
-    FileTenants,
-    /// The job queues of that file, by id.
-    FileJobQueues,
-    /// The settings of job queues, by id.
-    JobQueues,
-    /// Tenants that were removed, by id.
-    FormerTenants,
-}
-
-impl DocumentKind {
-    /// The name used in keys.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Operators => "operators",
-            Self::Tokens => "tokens",
-            Self::FileQueues => "file-queues",
-            Self::FileTenants => "file-tenants",
-            Self::FileJobQueues => "file-job-queues",
-            Self::JobQueues => "job-queues",
-            Self::FormerTenants => "former-tenants",
-        }
+vestibule_core::names! {
+    /// The kinds of documents.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum DocumentKind {
+        /// Operators, by name.
+        Operators = "operators",
+        /// API tokens, by their public part.
+        Tokens = "tokens",
+        /// The queues of a settings file as last written to the store, by id.
+        FileQueues = "file-queues",
+        /// The tenants of that file, by id.
+        FileTenants = "file-tenants",
+        /// The job queues of that file, by id.
+        FileJobQueues = "file-job-queues",
+        /// The settings of job queues, by id.
+        JobQueues = "job-queues",
+        /// Tenants that were removed, by id.
+        FormerTenants = "former-tenants",
     }
+    /// The name used in keys.
+    fn as_str
 }
 
 /// A stored document.
@@ -192,69 +180,47 @@ pub struct Entry {
     pub text: String,
 }
 
-/// The kinds of ephemeral keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EphemeralKind {
-    /// An operator's session, by the hash of the browser's secret.
-    SignIn,
-    /// A sign-in in progress at an identity provider, by the hash of the browser's secret.
-    SignInAttempt,
-    /// A preview of a theme, by the hash of the secret in its file URLs.
-    Preview,
-    /// A network address from which an operator has signed in before.
-    KnownAddress,
-    /// Number of failed sign-ins.
-    Failures,
-    /// Time until which sign-ins are rejected.
-    Slowed,
-    /// An action that awaits confirmation.
-    Confirmation,
-    /// A minute of history claimed by the process that writes it.
-    Minute,
-    /// A queue that is being created.
-    Creation,
-    /// The stored response to a request with an idempotency key.
-    Idempotency,
-    /// Number of recent audited changes of an operator.
-    Changes,
-    /// Number of recent events of an action of an account, such as failed sign-ins under a name.
-    AccountEvents,
-    /// The TOTP secret of an operator who has not confirmed it yet.
-    TotpSetup,
-    /// The last occurrence of a schedule of a job queue, in seconds since 1970.
-    Schedule,
-    /// A comparison of the statistics of queues, claimed by the process that makes it.
-    Comparison,
-    /// What the last comparison saw of a queue.
-    WatchedQueue,
-    /// Marks a job queue that was removed, not lost.
-    RemovedJobQueue,
-}
-
-impl EphemeralKind {
-    /// The name used in keys.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SignIn => "sign-in",
-            Self::SignInAttempt => "sign-in-attempt",
-            Self::Preview => "preview",
-            Self::KnownAddress => "known-address",
-            Self::Failures => "failures",
-            Self::Slowed => "slowed",
-            Self::Confirmation => "confirmation",
-            Self::Minute => "minute",
-            Self::Creation => "creation",
-            Self::Idempotency => "idempotency",
-            Self::Changes => "changes",
-            Self::AccountEvents => "account-events",
-            Self::TotpSetup => "totp-setup",
-            Self::Schedule => "schedule",
-            Self::Comparison => "comparison",
-            Self::WatchedQueue => "watched-queue",
-            Self::RemovedJobQueue => "removed-job-queue",
-        }
+vestibule_core::names! {
+    /// The kinds of ephemeral keys.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum EphemeralKind {
+        /// An operator's session, by the hash of the browser's secret.
+        SignIn = "sign-in",
+        /// A sign-in in progress at an identity provider, by the hash of the browser's secret.
+        SignInAttempt = "sign-in-attempt",
+        /// A preview of a theme, by the hash of the secret in its file URLs.
+        Preview = "preview",
+        /// A network address from which an operator has signed in before.
+        KnownAddress = "known-address",
+        /// Number of failed sign-ins.
+        Failures = "failures",
+        /// Time until which sign-ins are rejected.
+        Slowed = "slowed",
+        /// An action that awaits confirmation.
+        Confirmation = "confirmation",
+        /// A minute of history claimed by the process that writes it.
+        Minute = "minute",
+        /// A queue that is being created.
+        Creation = "creation",
+        /// The stored response to a request with an idempotency key.
+        Idempotency = "idempotency",
+        /// Number of recent audited changes of an operator.
+        Changes = "changes",
+        /// Number of recent events of an action of an account, such as failed sign-ins under a name.
+        AccountEvents = "account-events",
+        /// The TOTP secret of an operator who has not confirmed it yet.
+        TotpSetup = "totp-setup",
+        /// The last occurrence of a schedule of a job queue, in seconds since 1970.
+        Schedule = "schedule",
+        /// A comparison of the statistics of queues, claimed by the process that makes it.
+        Comparison = "comparison",
+        /// What the last comparison saw of a queue.
+        WatchedQueue = "watched-queue",
+        /// Marks a job queue that was removed, not lost.
+        RemovedJobQueue = "removed-job-queue",
     }
+    /// The name used in keys.
+    fn as_str
 }
 
 /// The key of an ephemeral value. The id consists of letters, digits and `-` and is never taken

@@ -14,40 +14,44 @@ const ACCEPT_MAX: usize = 1024;
 /// Most language ranges that are read.
 const RANGES_MAX: usize = 32;
 
-/// A language of the pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Language {
-    /// English, the default.
-    #[default]
-    English,
-    /// German.
-    German,
-    /// French.
-    French,
-    /// Spanish.
-    Spanish,
-    /// Dutch.
-    Dutch,
-    /// Welsh.
-    Welsh,
-    /// Portuguese.
-    Portuguese,
-    /// Italian.
-    Italian,
-    /// Polish.
-    Polish,
-    /// Turkish.
-    Turkish,
-    /// Arabic.
-    Arabic,
-    /// Japanese.
-    Japanese,
-    /// Korean.
-    Korean,
-    /// Chinese in simplified characters.
-    SimplifiedChinese,
-    /// Chinese in traditional characters.
-    TraditionalChinese,
+vestibule_core::names! {
+    /// A language of the pages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Language {
+        /// English, the default.
+        #[default]
+        English = "en",
+        /// German.
+        German = "de",
+        /// French.
+        French = "fr",
+        /// Spanish.
+        Spanish = "es",
+        /// Dutch.
+        Dutch = "nl",
+        /// Welsh.
+        Welsh = "cy",
+        /// Portuguese.
+        Portuguese = "pt",
+        /// Italian.
+        Italian = "it",
+        /// Polish.
+        Polish = "pl",
+        /// Turkish.
+        Turkish = "tr",
+        /// Arabic.
+        Arabic = "ar",
+        /// Japanese.
+        Japanese = "ja",
+        /// Korean.
+        Korean = "ko",
+        /// Chinese in simplified characters.
+        SimplifiedChinese = "zh-Hans",
+        /// Chinese in traditional characters.
+        TraditionalChinese = "zh-Hant",
+    }
+    /// The language code, for `lang` attributes.
+    fn code
 }
 
 /// A plural category of Unicode's CLDR.
@@ -76,47 +80,6 @@ impl From<PluralCategory> for Category {
 }
 
 impl Language {
-    /// All languages.
-    pub const ALL: [Self; 15] = [
-        Self::English,
-        Self::German,
-        Self::French,
-        Self::Spanish,
-        Self::Dutch,
-        Self::Welsh,
-        Self::Portuguese,
-        Self::Italian,
-        Self::Polish,
-        Self::Turkish,
-        Self::Arabic,
-        Self::Japanese,
-        Self::Korean,
-        Self::SimplifiedChinese,
-        Self::TraditionalChinese,
-    ];
-
-    /// The language code, for `lang` attributes.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::German => "de",
-            Self::French => "fr",
-            Self::Spanish => "es",
-            Self::Dutch => "nl",
-            Self::Welsh => "cy",
-            Self::Portuguese => "pt",
-            Self::Italian => "it",
-            Self::Polish => "pl",
-            Self::Turkish => "tr",
-            Self::Arabic => "ar",
-            Self::Japanese => "ja",
-            Self::Korean => "ko",
-            Self::SimplifiedChinese => "zh-Hans",
-            Self::TraditionalChinese => "zh-Hant",
-        }
-    }
-
     /// The name of the language in the language itself.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -86,33 +86,22 @@ pub struct JoinRejection {
     pub retry_after: u64,
 }
 
-/// Whether the addresses of clients can be relied on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClientAddressState {
-    /// They can, or fewer than [`ADDRESS_LIMITS_FROM`] sessions joined.
-    #[default]
-    Ok,
-    /// Most joins have no usable address: `trusted_proxies` is too high, or selects a proxy of one's own.
-    Unusable,
-    /// Most networks came through more proxies than are trusted: another proxy is in front. Limits by address and network do
-    /// not apply.
-    ExtraProxy,
-}
-
-impl ClientAddressState {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::Ok, Self::Unusable, Self::ExtraProxy];
-
-    /// The name used in JSON and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Unusable => "unusable",
-            Self::ExtraProxy => "extra_proxy",
-        }
+crate::names! {
+    /// Whether the addresses of clients can be relied on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ClientAddressState {
+        /// They can, or fewer than [`ADDRESS_LIMITS_FROM`] sessions joined.
+        #[default]
+        Ok = "ok",
+        /// Most joins have no usable address: `trusted_proxies` is too high, or selects a proxy of one's own.
+        Unusable = "unusable",
+        /// Most networks came through more proxies than are trusted: another proxy is in front. Limits by address and network do
+        /// not apply.
+        ExtraProxy = "extra_proxy",
     }
+    /// The name used in JSON and metrics.
+    fn as_str
 }
 
 counters! {

@@ -42,22 +42,26 @@ const CORES_MAX: u32 = 100_000;
 /// Maximum of times and rates.
 const NUMBER_MAX: f64 = 100_000.0;
 
-/// What hostile clients do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HostileKind {
-    /// Request pages without cookies.
-    Cookieless,
-    /// Keep cookies, and join at the same time.
-    Farm,
-    /// Get pre-tickets early, and redeem all of them at once.
-    Hoard,
-    /// Send the token of one client.
-    Replay,
-    /// Send tokens that they made up or changed.
-    Forge,
-    /// Join, report that they are away, and return just before `hold_ttl`, repeatedly.
-    Leaver,
+vestibule_core::names! {
+    /// What hostile clients do.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HostileKind {
+        /// Request pages without cookies.
+        Cookieless = "cookieless",
+        /// Keep cookies, and join at the same time.
+        Farm = "farm",
+        /// Get pre-tickets early, and redeem all of them at once.
+        Hoard = "hoard",
+        /// Send the token of one client.
+        Replay = "replay",
+        /// Send tokens that they made up or changed.
+        Forge = "forge",
+        /// Join, report that they are away, and return just before `hold_ttl`, repeatedly.
+        Leaver = "leaver",
+    }
+    /// The name.
+    fn name
 }
 
 /// What the clients of a replay send.
@@ -70,28 +74,20 @@ pub enum ReplayedToken {
     Ticket,
 }
 
-/// What a client does when it needs a proof of work to join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProofPolicy {
-    /// It gives up.
-    None,
-    /// It solves the challenge.
-    Solve,
-    /// It waits until it may join without a proof.
-    Delayed,
-}
-
-impl ProofPolicy {
-    const ALL: [Self; 3] = [Self::None, Self::Solve, Self::Delayed];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Solve => "solve",
-            Self::Delayed => "delayed",
-        }
+vestibule_core::names! {
+    /// What a client does when it needs a proof of work to join.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ProofPolicy {
+        /// It gives up.
+        None = "none",
+        /// It solves the challenge.
+        Solve = "solve",
+        /// It waits until it may join without a proof.
+        Delayed = "delayed",
     }
+    /// The value of the key `proof`.
+    fn name
 }
 
 /// A group of hostile clients.
@@ -169,22 +165,6 @@ pub enum HostileError {
 }
 
 impl HostileKind {
-    /// All kinds.
-    pub const ALL: [Self; 6] = [Self::Cookieless, Self::Farm, Self::Hoard, Self::Replay, Self::Forge, Self::Leaver];
-
-    /// The name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cookieless => "cookieless",
-            Self::Farm => "farm",
-            Self::Hoard => "hoard",
-            Self::Replay => "replay",
-            Self::Forge => "forge",
-            Self::Leaver => "leaver",
-        }
-    }
-
     /// The key that says how many clients or requests there are.
     const fn amount_key(self) -> &'static str {
         match self {

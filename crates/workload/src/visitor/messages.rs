@@ -4,47 +4,32 @@ use vestibule_core::{SessionId, VisitorState, WaitSeconds};
 
 use crate::sim_time::SimTime;
 
-/// A kind of request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestKind {
-    /// Opens the first page of the site.
-    Enter,
-    /// Polls the visitor status, as the queue page does.
-    Poll,
-    /// Opens a stream of the visitor status, as the queue page does.
-    Stream,
-    /// Opens another page of the site.
-    Page,
-    /// Renews the session, as the keepalive script does.
-    Keepalive,
-    /// Reports that the queue page was closed.
-    Away,
-    /// Ends the session.
-    Leave,
-    /// Gets a challenge, and joins with its solution.
-    Join,
+vestibule_core::names! {
+    /// A kind of request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum RequestKind {
+        /// Opens the first page of the site.
+        Enter = "enter",
+        /// Polls the visitor status, as the queue page does.
+        Poll = "poll",
+        /// Opens a stream of the visitor status, as the queue page does.
+        Stream = "stream",
+        /// Opens another page of the site.
+        Page = "page",
+        /// Renews the session, as the keepalive script does.
+        Keepalive = "keepalive",
+        /// Reports that the queue page was closed.
+        Away = "away",
+        /// Ends the session.
+        Leave = "leave",
+        /// Gets a challenge, and joins with its solution.
+        Join = "join",
+    }
+    /// The name in reports.
+    fn name
 }
 
 impl RequestKind {
-    /// All kinds.
-    pub const ALL: [Self; 8] =
-        [Self::Enter, Self::Poll, Self::Stream, Self::Page, Self::Keepalive, Self::Away, Self::Leave, Self::Join];
-
-    /// The name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enter => "enter",
-            Self::Poll => "poll",
-            Self::Stream => "stream",
-            Self::Page => "page",
-            Self::Keepalive => "keepalive",
-            Self::Away => "away",
-            Self::Leave => "leave",
-            Self::Join => "join",
-        }
-    }
-
     /// The index in [`Self::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {

@@ -156,15 +156,18 @@ macro_rules! text_field {
     )+ };
 }
 
-/// Defines kinds of text that are parsed to a `String`: what is accepted, the JSON Schema, and how the text is parsed.
+/// Defines kinds of text that are parsed to a `String`, or to the type after `->`: what is accepted, the JSON Schema, and how the text is
+/// parsed.
 #[macro_export]
 macro_rules! text_kind {
-    ($($(#[$doc:meta])* $vis:vis $name:ident: $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?;)+) => { $(
+    (@value) => { String };
+    (@value $value:ty) => { $value };
+    ($($(#[$doc:meta])* $vis:vis $name:ident $(-> $value:ty)?: $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?;)+) => { $(
         $(#[$doc])*
         $vis struct $name;
 
         impl $crate::fields::Field for $name {
-            type Value = String;
+            type Value = $crate::text_kind!(@value $($value)?);
             $(const $constant: bool = true;)?
 
             fn expected() -> $crate::Message {
@@ -175,13 +178,45 @@ macro_rules! text_kind {
                 $crate::fields::text_schema(&serde_json::json!($schema))
             }
 
-            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<String> {
-                let parse: fn(&str) -> Option<String> = $parse;
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self::Value> {
+                let parse: fn(&str) -> Option<Self::Value> = $parse;
                 reader.accept::<Self>(value, value.as_str().and_then(parse))
             }
 
-            fn to_json(value: &String) -> $crate::fields::JsonValue {
-                value.as_str().into()
+            fn to_json(value: &Self::Value) -> $crate::fields::JsonValue {
+                value.to_string().into()
+            }
+        }
+    )+ };
+}
+
+/// Defines kinds of which only a few values are accepted: their type, the type in JSON, the values, and how one looks in JSON.
+#[macro_export]
+macro_rules! choice_kind {
+    ($($(#[$doc:meta])* $vis:vis $name:ident -> $value:ty: $type:literal, $values:expr, $to_json:expr;)+) => { $(
+        $(#[$doc])*
+        $vis struct $name;
+
+        impl $crate::fields::Field for $name {
+            type Value = $value;
+
+            fn expected() -> $crate::Message {
+                $crate::fields::one_of($values.iter().map(<Self as $crate::fields::Field>::to_json))
+            }
+
+            fn schema() -> $crate::fields::JsonValue {
+                let values: Vec<_> = $values.iter().map(<Self as $crate::fields::Field>::to_json).collect();
+                serde_json::json!({ "type": $type, "enum": values })
+            }
+
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<$value> {
+                let chosen = $values.into_iter().find(|it| <Self as $crate::fields::Field>::to_json(it) == *value);
+                reader.accept::<Self>(value, chosen)
+            }
+
+            fn to_json(value: &$value) -> $crate::fields::JsonValue {
+                let to_json: fn(&$value) -> $crate::fields::JsonValue = $to_json;
+                to_json(value)
             }
         }
     )+ };
@@ -237,11 +272,11 @@ pub fn joined(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What a field accepts that accepts a few words.
+/// What a field accepts that accepts a few words or other values.
 #[must_use]
-pub fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> Message {
-    let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
-    W::OneOf.with("words", quoted.join(", "))
+pub fn one_of(values: impl Iterator<Item = impl Into<Json>>) -> Message {
+    let written: Vec<String> = values.map(|value| value.into().to_string()).collect();
+    W::OneOf.with("words", written.join(", "))
 }
 
 #[doc(hidden)]

@@ -76,7 +76,7 @@ use crate::fields::{
     Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, OrEmpty, Reader, Reading, Skipped,
 };
 use crate::line::LineRules;
-use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
+use crate::{PASS_TTL, QueueId, TenantId, ThemeId};
 
 pub use crate::fields::{FieldError, FieldWording};
 pub use crate::line::Mode;
@@ -187,32 +187,9 @@ crate::text_kind! {
     };
 }
 
-/// The HTTP status of a queue page.
-pub struct QueueStatus;
-
-impl QueueStatus {
-    const ALL: [u16; 4] = [200, 202, 429, 503];
-}
-
-impl Field for QueueStatus {
-    type Value = u16;
-
-    fn expected() -> Message {
-        W::OneOf.with("words", Self::ALL.map(|status| status.to_string()).join(", "))
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "integer", "enum": Self::ALL })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<u16> {
-        let status = Self::ALL.into_iter().find(|status| value.as_u64() == Some(u64::from(*status)));
-        reader.accept::<Self>(value, status)
-    }
-
-    fn to_json(value: &u16) -> Value {
-        json!(value)
-    }
+crate::choice_kind! {
+    /// The HTTP status of a queue page.
+    pub QueueStatus -> u16: "integer", [200, 202, 429, 503], |status| (*status).into();
 }
 
 fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::identity::Identity;
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
 use super::proof_of_work::ProofOfWork;
+use crate::ProofMode;
 use crate::fields::FieldWording as W;
-use crate::fields::{Bounded, Field, Flag, ObjectReader, Omissible, OrDefault, OrNone, Reader};
+use crate::fields::{Bounded, Flag, ObjectReader, Omissible, OrDefault, OrNone};
 use crate::join_counters::COUNTERS;
-use crate::{Message, ProofMode};
 
 /// Default of `pre_ticket_from`.
 const PRE_TICKET_FROM: u64 = 50;
@@ -50,28 +50,9 @@ pub enum OnExceed {
 crate::word_field!(LimitMode { Off = "off", Monitor = "monitor", Enforce = "enforce" });
 crate::word_field!(OnExceed { Challenge = "challenge", Reject = "reject" });
 
-/// The number of counters per row.
-pub struct CounterCount;
-
-impl Field for CounterCount {
-    type Value = u64;
-
-    fn expected() -> Message {
-        W::OneOf.with("words", COUNTERS.map(|count| count.to_string()).join(", "))
-    }
-
-    fn schema() -> serde_json::Value {
-        serde_json::json!({ "type": "integer", "enum": COUNTERS })
-    }
-
-    fn parse(value: &serde_json::Value, reader: &mut Reader) -> Option<u64> {
-        let count = COUNTERS.into_iter().find(|count| value.as_u64() == Some(*count));
-        reader.accept::<Self>(value, count)
-    }
-
-    fn to_json(value: &u64) -> serde_json::Value {
-        serde_json::json!(value)
-    }
+crate::choice_kind! {
+    /// The number of counters per row.
+    pub CounterCount -> u64: "integer", COUNTERS, |count| (*count).into();
 }
 
 crate::fields! {

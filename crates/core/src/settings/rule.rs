@@ -140,27 +140,9 @@ fn parse_network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
-/// A network, or a single address.
-pub struct Network;
-
-impl Field for Network {
-    type Value = IpNet;
-
-    fn expected() -> Message {
-        W::Network.into()
-    }
-
-    fn schema() -> Value {
-        serde_json::json!({ "type": "string" })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<IpNet> {
-        reader.accept::<Self>(value, value.as_str().and_then(parse_network))
-    }
-
-    fn to_json(value: &IpNet) -> Value {
-        value.to_string().into()
-    }
+crate::text_kind! {
+    /// A network, or a single address.
+    pub Network -> IpNet: W::Network, {}, parse_network;
 }
 
 /// Where a client may be: a network, or a list of networks.

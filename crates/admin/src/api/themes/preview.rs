@@ -1,9 +1,8 @@
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::{Value, json};
-use vestibule_core::fields::{Bounded, Field, ObjectReader, Omissible, Reader, one_of};
+use vestibule_core::fields::{Bounded, Field as _, ObjectReader, Omissible};
 use vestibule_core::settings::{FieldWording, Name};
-use vestibule_core::{Message, Timestamp, VisitorState, fields};
+use vestibule_core::{Timestamp, VisitorState, choice_kind, fields, text_kind};
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Principal;
@@ -15,23 +14,9 @@ use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::{SampleEvent, SamplePage, find_visible, preview_page};
 
-/// The ID of a version.
-pub(crate) struct Version;
-
-impl Field for Version {
-    type Value = VersionId;
-
-    fn expected() -> Message {
-        Code::VersionId.into()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<VersionId> {
-        reader.accept::<Self>(value, value.as_str().and_then(|text| text.parse().ok()))
-    }
+text_kind! {
+    /// The ID of a version.
+    pub(crate) Version -> VersionId: Code::VersionId, {}, |text| text.parse().ok();
 }
 
 fields! {
@@ -90,42 +75,9 @@ pub(crate) async fn preview_theme(
     preview_page(&admin, &theme, version, &SamplePage { state, language, event }).await
 }
 
-/// A visitor state that is previewed.
-pub(super) struct PreviewState;
-
-impl Field for PreviewState {
-    type Value = VisitorState;
-
-    fn expected() -> Message {
-        one_of(STATES.map(VisitorState::as_str).into_iter())
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "enum": STATES.map(VisitorState::as_str) })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<VisitorState> {
-        let state = STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str());
-        reader.accept::<Self>(value, state)
-    }
-}
-
-/// A language of the queue page.
-pub(super) struct PreviewLanguage;
-
-impl Field for PreviewLanguage {
-    type Value = Language;
-
-    fn expected() -> Message {
-        one_of(Language::ALL.iter().map(|language| language.code()))
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "enum": Language::ALL.map(Language::code) })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<Language> {
-        let language = Language::ALL.into_iter().find(|language| Some(language.code()) == value.as_str());
-        reader.accept::<Self>(value, language)
-    }
+choice_kind! {
+    /// A visitor state that is previewed.
+    pub(super) PreviewState -> VisitorState: "string", STATES, |state| state.as_str().into();
+    /// A language of the queue page.
+    pub(super) PreviewLanguage -> Language: "string", Language::ALL, |language| language.code().into();
 }

@@ -1,0 +1,128 @@
+//! Writes and removes job queues as a plan says.
+
+use std::time::Duration;
+
+use tracing::warn;
+use vestibule_core::jobs::{JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret};
+use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
+use vestibule_core::store::StoreError;
+use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome};
+
+use super::{JobQueues, parsed, removal_of};
+use crate::schedule_runs::{schedule_key, set_last_run};
+
+/// How long it is known that a job queue was removed, in seconds: longer than SQS keeps its messages.
+const REMOVAL_TTL: u64 = 30 * 86_400;
+
+/// What became of a plan.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct JobQueuesWritten {
+    /// Job queues that were created or changed.
+    pub written: Vec<JobQueueSettings>,
+    /// Job queues that were removed.
+    pub removed: Vec<JobQueueId>,
+    /// Job queues that someone else changed since the plan was made. They are not written.
+    pub skipped: Vec<JobQueueId>,
+    /// Job queues that stay because they have jobs or dead letters.
+    pub not_empty: Vec<JobQueueId>,
+}
+
+impl JobQueues {
+    /// Writes and removes job queues as planned. A job queue with jobs or dead letters is not removed.
+    ///
+    /// # Errors
+    /// Returns the store's error. Plan again to write the rest.
+    pub async fn execute(&self, plan: &JobQueuePlan) -> Result<JobQueuesWritten, StoreError> {
+        let mut outcome = JobQueuesWritten::default();
+        for change in &plan.changed {
+            let mut change = change.clone();
+            let target = &mut change.settings.target;
+            if target.kind == JobTargetKind::Http && target.secret.is_none() {
+                target.secret = Some(SigningSecret::generated(random()?));
+            }
+            self.begin_schedules(&change.settings).await?;
+            let text = change.to_document().to_string();
+            let JobQueueChange { settings, replaces, .. } = change;
+            match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
+                DocumentOutcome::Stored(_) => {
+                    if replaces == 0 {
+                        self.records.take_ephemeral(&removal_of(&settings.id)).await?;
+                    }
+                    outcome.written.push(settings);
+                }
+                DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
+                    outcome.skipped.push(settings.id);
+                }
+            }
+        }
+        for StoredJobQueue { settings, revision, .. } in &plan.removed {
+            if self.has_jobs(settings).await? {
+                outcome.not_empty.push(settings.id.clone());
+                continue;
+            }
+            // First the marker: nobody may take the removal for a loss.
+            self.records.set_ephemeral(&removal_of(&settings.id), "", REMOVAL_TTL).await?;
+            let change = DocumentChange { text: None, over: *revision, needs_other: None };
+            match self.records.change_document(DocumentKind::JobQueues, settings.id.as_str(), change).await? {
+                DocumentOutcome::Stored(_) => {
+                    self.remove_state(settings).await;
+                    outcome.removed.push(settings.id.clone());
+                }
+                DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther | DocumentOutcome::Full => {
+                    self.records.take_ephemeral(&removal_of(&settings.id)).await?;
+                    outcome.skipped.push(settings.id.clone());
+                }
+            }
+        }
+        if !plan.is_empty()
+            && let Err(error) = self.read_if_older(Duration::ZERO).await
+        {
+            warn!(%error, "job queues were written, but could not be read again yet");
+        }
+        Ok(outcome)
+    }
+
+    /// Schedules that the stored settings do not have begin now, whenever they ran before.
+    async fn begin_schedules(&self, settings: &JobQueueSettings) -> Result<(), StoreError> {
+        if settings.schedules.is_empty() {
+            return Ok(());
+        }
+        let id = &settings.id;
+        let stored = self.records.get_document(DocumentKind::JobQueues, id.as_str()).await?;
+        let stored = stored.and_then(|document| parsed(id.as_str(), &document.text, document.revision));
+        let before = stored.map(|stored| stored.settings.schedules).unwrap_or_default();
+        let known: Vec<_> = before.iter().map(|schedule| schedule_key(id, schedule)).collect();
+        let now = self.records.now().await?;
+        for key in settings.schedules.iter().map(|schedule| schedule_key(id, schedule)) {
+            if !known.contains(&key) {
+                set_last_run(&*self.records, &key, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.
+    async fn remove_state(&self, settings: &JobQueueSettings) {
+        let job_queue = &settings.id;
+        match self.backend.remove(settings).await {
+            Ok(true) => {}
+            Ok(false) => warn!(%job_queue, "jobs were accepted meanwhile: they wait for a job queue of this name"),
+            Err(error) => warn!(%job_queue, %error, "results of a removed job queue stay in the backend"),
+        }
+    }
+
+    /// Whether a job queue has jobs that are not finished, or dead letters.
+    ///
+    /// # Errors
+    /// Returns the backend's error.
+    pub async fn has_jobs(&self, settings: &JobQueueSettings) -> Result<bool, StoreError> {
+        let stats = self.backend.stats(settings).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(stats.waiting + stats.running + stats.dead > 0)
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Unavailable(format!("no randomness: {error}")))?;
+    Ok(bytes)
+}

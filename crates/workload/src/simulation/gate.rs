@@ -1,25 +1,26 @@
 //! A gate in virtual time: the rules of the line, and the responses that a gate would send.
 
+mod pre_tickets;
+mod robots;
+mod status;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use vestibule_core::line::{
-    ClientDigests, JoinClient, Line, LineRules, LocatedSession, Mode, SessionLocation, SessionState, Visit,
-    VisitAnswer, VisitKind, delay_of,
+    ClientDigests, JoinClient, Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer, VisitKind,
 };
 use vestibule_core::{
-    ClientNetworks, FirstVisit, JoinStep, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, NEAR_FRONT, POLL_NEAR,
-    PreTicket, PrefixKind, QueueId, SessionId, Ticket, TicketSigner, VisitorState, draw_after, full_after, lobby_after,
-    poll_after, rejected_after,
+    ClientNetworks, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, POLL_NEAR, PreTicket, PrefixKind, QueueId,
+    SessionId, Ticket, TicketSigner, VisitorState, lobby_after,
 };
-use vestibule_estimate::{WaitRange, expected_wait};
 
 use super::devices::Devices;
-use super::polls::{between_polls, polls, presence_ttl};
+use super::polls::{between_polls, presence_ttl};
 use super::sale::{Sale, VirtualSale};
 use crate::hostile::ClientAddresses;
 use crate::rng::Rng;
 use crate::sim_time::SimTime;
-use crate::visitor::{GateResponse, PollSpan, ProofNeeded, ReportedStatus, RequestKind};
+use crate::visitor::{GateResponse, ReportedStatus, RequestKind};
 use crate::visitor_kind::VisitorKind;
 use crate::workload::Workload;
 
@@ -29,9 +30,6 @@ const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);
 const PRESENCE_TTL: u64 = 30 * 86_400;
 /// Maximum time in which polls are skipped, in seconds.
 const SKIP_MAX: f64 = 1800.0;
-/// Seconds of a minute, for which a challenge is the same, and minutes from its start to the end of the challenge.
-const MINUTE: u64 = 60;
-const CHALLENGE_MINUTES: u64 = 3;
 /// Microseconds per millisecond.
 const MICROS_PER_MILLI: u64 = 1000;
 
@@ -224,35 +222,6 @@ impl VirtualGate {
         }
     }
 
-    /// A client whose tokens are worth nothing is a newcomer each time.
-    fn answer_robot(&mut self, now: SimTime, number: u32) -> GateResponse {
-        let (session, client) = (self.rng.session(), self.client_of(number));
-        let answer = self.line.visit(instant(now), &Visit { client, ..Visit::joining(session) });
-        if answer.place.is_some_and(|place| place.admitted_at.is_none()) {
-            let due = SimTime(now.add_seconds(self.rules.claim_ttl as f64).0.saturating_sub(1));
-            self.robots.push_back(WaitingRobot { due, number, session });
-        }
-        match answer.place.filter(|place| place.admitted_at.is_some()) {
-            Some(place) => {
-                let slot_ms = place.expires_at.since(answer.now) / MICROS_PER_MILLI;
-                GateResponse::Site { slot_ms: u32::try_from(slot_ms).ok() }
-            }
-            None => GateResponse::QueuePage { poll_after_ms: 2000, ticket: answer.place.is_some(), lobby: false },
-        }
-    }
-
-    /// The next client without cookies whose session was admitted after it had waited, with the time of the slot. Nobody
-    /// came back to claim it.
-    pub(super) fn next_admitted_robot(&mut self, now: SimTime) -> Option<(u32, SimTime, SimTime)> {
-        while let Some(robot) = self.robots.pop_front_if(|robot| robot.due <= now) {
-            let found = self.line.find(instant(robot.due), robot.session);
-            if let Some(LocatedSession { state: SessionLocation::Active { admitted_at }, expires_at }) = found {
-                return Some((robot.number, sim_time(admitted_at), sim_time(expires_at)));
-            }
-        }
-        None
-    }
-
     /// What limits know about a client.
     fn client_of(&self, number: u32) -> JoinClient {
         let networks = self.addresses.as_ref().and_then(|addresses| ClientNetworks::of(addresses.of(number)));
@@ -266,12 +235,6 @@ impl VirtualGate {
             })
         });
         JoinClient { prefixes, ..JoinClient::default() }
-    }
-
-    /// The network of a client, as it stands in pre-tickets.
-    fn network_of(&self, number: u32) -> Option<String> {
-        let networks = ClientNetworks::of(self.addresses.as_ref()?.of(number))?;
-        Some(networks.network.to_string())
     }
 
     /// A client of a replay sends the token of another in its first request.
@@ -343,75 +306,6 @@ impl VirtualGate {
         if let Some(place) = self.line.visit(instant(now), &Visit::keeping(ticket)).place {
             self.sign(now, number, &place);
         }
-    }
-
-    /// A newcomer who is turned away keeps the first visit as the arrival, if the queue uses pre-tickets.
-    fn preserve_first_visit(&mut self, now: SimTime, number: u32) {
-        if self.rules.protection.pre_ticket_from.is_none() {
-            return;
-        }
-        match &mut self.sessions[number as usize].pre_ticket {
-            Some(pre_ticket) => *pre_ticket = pre_ticket.preserve(),
-            None => self.sign_first_visit(now, number, true),
-        }
-    }
-
-    /// The pre-ticket of a newcomer who has to prove work says how much.
-    fn require_proof(&mut self, now: SimTime, number: u32, difficulty: u64) {
-        if self.session_of(number).pre_ticket.is_none() {
-            self.sign_first_visit(now, number, false);
-        }
-        let max_age = self.rules.protection.pre_ticket_max_age;
-        let pre_ticket = &mut self.sessions[number as usize].pre_ticket;
-        *pre_ticket = pre_ticket.map(|sent| {
-            // Nothing is computed twice, and the arrival is kept (rule W5).
-            let kept = match sent.proven() {
-                Some(_) if sent.is_preserved() || first_visit_counts(&sent, now, max_age) => sent.preserve(),
-                Some(_) => sent.restart(instant(now)),
-                None => sent,
-            };
-            kept.requiring(u32::try_from(difficulty).unwrap_or(u32::MAX))
-        });
-    }
-
-    /// When a newcomer has solved a challenge that is issued now, or when the group has a core for it. The first visit counts while
-    /// the newcomer solves (rule W6).
-    fn solve(&mut self, now: SimTime, number: u32) -> Option<ProofNeeded> {
-        let pre_ticket = self.session_of(number).pre_ticket?;
-        let work = pre_ticket.work_left() as f64 * self.rules.protection.proof_of_work.effort as f64;
-        // The counter is one of twice the mean, each as likely.
-        let derivations = self.rng.between(0.0, 2.0) * work;
-        let (starts, solved) = self.devices.solve(&self.workload, number, now, derivations);
-        let expires_at = (instant(starts).0 / MICROS_PER_SECOND / MINUTE + CHALLENGE_MINUTES) * MINUTE;
-        let counts = first_visit_counts(&pre_ticket, starts, self.rules.protection.pre_ticket_max_age);
-        self.sessions[number as usize].pre_ticket =
-            Some(if counts { pre_ticket.solving(expires_at) } else { pre_ticket });
-        let difficulty = pre_ticket.difficulty().unwrap_or_default().into();
-        let first_visit = sim_time(pre_ticket.first_visit());
-        let delayed = first_visit.add_seconds(delay_of(difficulty) as f64);
-        Some(ProofNeeded {
-            solved_after_ms: solved.0.saturating_sub(now.0).max(1),
-            delayed_after_ms: delayed.0.saturating_sub(now.0),
-        })
-    }
-
-    /// The newcomer sends the solution of the challenge.
-    fn prove(&mut self, number: u32) {
-        let pre_ticket = &mut self.sessions[number as usize].pre_ticket;
-        *pre_ticket = pre_ticket.and_then(|sent| sent.proving(sent.proven().unwrap_or(0).into(), sent.work_left()));
-    }
-
-    fn sign_first_visit(&mut self, now: SimTime, number: u32, preserved: bool) {
-        let (epoch, session) = (self.rules.epoch, self.session_of(number).session);
-        // Virtual time is in milliseconds; a real clock tells first visits apart.
-        self.last_first_visit = instant(now).max(Micros(self.last_first_visit.0 + 1));
-        let network = self.network_of(number);
-        let network = network.as_deref();
-        let visit = FirstVisit { epoch, session, at: self.last_first_visit, network, preserved };
-        let token = self.signer.sign_first_visit(&self.queue, &visit);
-        let verify = |token: String| self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), network).ok();
-        let verified = token.and_then(verify);
-        self.sessions[number as usize].pre_ticket = verified;
     }
 
     fn sign(&mut self, now: SimTime, number: u32, place: &SessionState) {
@@ -494,109 +388,6 @@ impl VirtualGate {
             }
         }
     }
-
-    /// The wait to show, smoothed from the last one as a gate does.
-    fn shown_wait(&self, now: SimTime, number: u32, expected: WaitRange, known_for: f64) -> WaitRange {
-        let session_of = self.session_of(number);
-        let before = (f64::from(session_of.shown_wait) * 1000.0) as u64;
-        if before == 0 { expected } else { expected.after(before, now.since(session_of.shown_at), known_for) }
-    }
-
-    fn tell(&mut self, now: SimTime, number: u32, kind: RequestKind, answer: &VisitAnswer) -> GateResponse {
-        let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        let drawing = answer.mode == Mode::Draw && !admitted;
-        let position = answer.place.filter(|_| !admitted && !drawing).map(|place| place.position);
-        let seen = answer.pace.observed(answer.now);
-        let known_for = seen.age;
-        let ranked = position.filter(|_| answer.mode.admits());
-        let expected = ranked.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
-        let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
-        let poll_wait = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
-        let full = match wait {
-            _ if admitted => self.rules.active_ttl,
-            Some(wait) => self.rules.poll_ttl(answer.now, &seen, position, Some(answer.now.add_seconds(wait.p50))),
-            None => self.rules.waiting_ttl,
-        };
-        let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
-        let is_asked = !matches!(kind, RequestKind::Enter | RequestKind::Page);
-        let proof = match answer.kind {
-            VisitKind::NeedsProof(_) if is_asked => self.solve(now, number),
-            _ => None,
-        };
-        let jittered = self.with_random_micros(answer.now);
-        let ask_after = match answer.kind {
-            VisitKind::Full => full_after(jittered),
-            VisitKind::NeedsPreTicket | VisitKind::NeedsProof(_) => JoinStep::REDEEM_AFTER,
-            VisitKind::Rejected(rejection) => rejected_after(rejection.retry_after, jittered),
-            _ if drawing => {
-                let draw_ends_in = self.sale.as_ref().and_then(|sale| sale.event.draw_ends_in(answer.now));
-                draw_after(draw_ends_in, self.rules.waiting_ttl, left, jittered)
-            }
-            _ => poll_after(position, poll_wait, full, left, jittered),
-        };
-        let poll_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
-        // Polls that are frequent for another reason than the wait are not skipped, and neither is the first one after joining:
-        // no wait was shown before, so the session is present for less time.
-        let near_front = NEAR_FRONT.max(self.rules.quota);
-        let skip = poll_wait
-            .filter(|_| kind == RequestKind::Poll && answer.kind == VisitKind::Renewed && seen.is_known())
-            .filter(|_| position.is_some_and(|position| position > near_front))
-            .and_then(|poll_wait| self.skip(now, poll_wait as f64, known_for));
-        let session_of = &mut self.sessions[number as usize];
-        session_of.shown_at = now;
-        session_of.is_presumed = !seen.is_known();
-        session_of.shown_wait = wait.map_or(0.0, |wait| wait.p50 as f32);
-        session_of.poll_wait = poll_wait.map_or(0.0, |poll_wait| poll_wait as f32);
-        session_of.shown_position = position.map_or(0, |position| {
-            if session_of.shown_position == 0 { position } else { position.min(session_of.shown_position) }
-        });
-        let (session, shown) = (ReportedStatus::session_prefix(session_of.session), session_of.shown_position);
-        let drawn = session_of.number;
-        match kind {
-            RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site { slot_ms: None },
-            RequestKind::Enter | RequestKind::Page => {
-                GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some(), lobby: false }
-            }
-            _ => GateResponse::Status(ReportedStatus {
-                state: match answer.kind {
-                    VisitKind::Full => VisitorState::Full,
-                    _ if admitted => VisitorState::Admitted,
-                    _ if drawing => VisitorState::Lobby,
-                    _ => VisitorState::Waiting,
-                },
-                session: if answer.place.is_some() { session } else { 0 },
-                position: u32::try_from(shown).unwrap_or(u32::MAX),
-                joined_at: answer.place.map_or(0, |place| place.arrival.0),
-                number: drawn,
-                drawing,
-                wait,
-                expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
-                poll_after_ms,
-                is_limited: matches!(answer.kind, VisitKind::Rejected(_)),
-                proof,
-                skip,
-            }),
-        }
-    }
-
-    /// Adds random microseconds to virtual time, from which `poll_after` derives its jitter.
-    fn with_random_micros(&mut self, at: Micros) -> Micros {
-        Micros(at.0 + self.rng.between(0.0, MICROS_PER_MILLI as f64) as u64)
-    }
-
-    /// The span in which polls are skipped: half of the wait, and half of the time for which the pace is known. `None` if it
-    /// has fewer than two polls.
-    fn skip(&self, now: SimTime, wait: f64, known_for: f64) -> Option<PollSpan> {
-        let wait_for_timer = (wait / 2.0).min(self.skip_max).min(known_for / 2.0);
-        let polls = polls(wait - wait_for_timer, wait, &self.rules) as f32;
-        (polls >= 2.0).then(|| PollSpan { until: now.add_seconds(wait_for_timer), polls })
-    }
-}
-
-/// Whether the first visit counts as the arrival, though it is not preserved.
-fn first_visit_counts(pre_ticket: &PreTicket, now: SimTime, max_age: u64) -> bool {
-    let is_solving = pre_ticket.challenge_ends_at().is_some_and(|end| instant(now) <= end);
-    is_solving || instant(now).since(pre_ticket.first_visit()) <= max_age * MICROS_PER_SECOND
 }
 
 fn sim_time(at: Micros) -> SimTime {

@@ -14,7 +14,7 @@ use crate::prompt::prompt;
 #[derive(Subcommand)]
 pub(crate) enum JobsCommand {
     /// List the job queues with their jobs
-    List(ListOptions),
+    List(ApiOptions),
     /// Show a job as JSON: its state, its attempts and its payload
     Show(ShowOptions),
     /// Run dead letters of a job queue again
@@ -28,33 +28,23 @@ pub(crate) enum JobsCommand {
 }
 
 #[derive(Args)]
-pub(crate) struct ListOptions {
-    #[command(flatten)]
-    api: ApiOptions,
-}
-
-#[derive(Args)]
 pub(crate) struct JobQueueOptions {
     /// ID of the job queue
     #[arg(value_name = "JOB_QUEUE")]
-    job_queue: JobQueueId,
+    pub(crate) job_queue: JobQueueId,
 
     #[command(flatten)]
-    api: ApiOptions,
+    pub(crate) api: ApiOptions,
 }
 
 #[derive(Args)]
 pub(crate) struct ShowOptions {
-    /// ID of the job queue
-    #[arg(value_name = "JOB_QUEUE")]
-    job_queue: JobQueueId,
+    #[command(flatten)]
+    of: JobQueueOptions,
 
     /// ID of the job
     #[arg(value_name = "JOB")]
     job: JobId,
-
-    #[command(flatten)]
-    api: ApiOptions,
 }
 
 #[derive(Args)]
@@ -92,8 +82,8 @@ pub(crate) struct DrainOptions {
 /// Runs a command about job queues.
 pub(crate) async fn jobs(command: JobsCommand) -> anyhow::Result<ExitCode> {
     match command {
-        JobsCommand::List(options) => list(&options.api.client()?).await?,
-        JobsCommand::Show(ShowOptions { job_queue, job, api }) => {
+        JobsCommand::List(api) => list(&api.client()?).await?,
+        JobsCommand::Show(ShowOptions { of: JobQueueOptions { job_queue, api }, job }) => {
             let path = format!("/job-queues/{job_queue}/jobs/{job}");
             let job = api.client()?.send(ApiRequest::new(Method::GET, &path)).await?;
             println!("{}", serde_json::to_string_pretty(&job)?);

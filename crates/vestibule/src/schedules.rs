@@ -4,48 +4,34 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use http::Method;
-use vestibule_core::jobs::JobQueueId;
 use vestibule_core::{Micros, ScheduleId, Timestamp};
 
-use crate::api_client::{ApiOptions, ApiRequest, print_job};
+use crate::api_client::{ApiRequest, print_job};
+use crate::jobs::JobQueueOptions;
 
 #[derive(Subcommand)]
 pub(crate) enum SchedulesCommand {
     /// List the schedules of a job queue with their next runs
-    List(ListOptions),
+    List(JobQueueOptions),
     /// Enqueue a job of a schedule now, and print its ID
     Run(RunOptions),
 }
 
 #[derive(Args)]
-pub(crate) struct ListOptions {
-    /// ID of the job queue
-    #[arg(value_name = "JOB_QUEUE")]
-    job_queue: JobQueueId,
-
-    #[command(flatten)]
-    api: ApiOptions,
-}
-
-#[derive(Args)]
 pub(crate) struct RunOptions {
-    /// ID of the job queue
-    #[arg(value_name = "JOB_QUEUE")]
-    job_queue: JobQueueId,
+    #[command(flatten)]
+    of: JobQueueOptions,
 
     /// ID of the schedule
     #[arg(value_name = "SCHEDULE")]
     schedule: ScheduleId,
-
-    #[command(flatten)]
-    api: ApiOptions,
 }
 
 /// Runs a command about schedules.
 pub(crate) async fn schedules(command: SchedulesCommand) -> anyhow::Result<ExitCode> {
     match command {
         SchedulesCommand::List(options) => list(&options).await?,
-        SchedulesCommand::Run(RunOptions { job_queue, schedule, api }) => {
+        SchedulesCommand::Run(RunOptions { of: JobQueueOptions { job_queue, api }, schedule }) => {
             let path = format!("/job-queues/{job_queue}/schedules/{schedule}/run");
             print_job(&api.client()?.send(ApiRequest::new(Method::POST, &path)).await?)?;
         }
@@ -54,7 +40,7 @@ pub(crate) async fn schedules(command: SchedulesCommand) -> anyhow::Result<ExitC
 }
 
 /// Prints the schedules as a table.
-async fn list(ListOptions { job_queue, api }: &ListOptions) -> anyhow::Result<()> {
+async fn list(JobQueueOptions { job_queue, api }: &JobQueueOptions) -> anyhow::Result<()> {
     let path = format!("/job-queues/{job_queue}/schedules");
     let list = api.client()?.send(ApiRequest::new(Method::GET, &path)).await?;
     println!("{:<30} {:<24} {:<24} NEXT RUN", "SCHEDULE", "TIMES", "TIME ZONE");

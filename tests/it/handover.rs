@@ -2,7 +2,7 @@
 
 mod cache;
 mod nginx;
-mod proxy;
+pub(crate) mod proxy;
 mod redirect;
 
 pub(crate) use nginx::server as documented_nginx;

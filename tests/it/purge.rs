@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 use vestibule_core::line::{Counters, Mode};
 use vestibule_core::{PutMode, QueueId, Store};
+use vestibule_purge::PurgeRound;
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 
@@ -37,8 +38,7 @@ impl ExpiredSessions {
     /// This many queues with this many active and waiting sessions.
     async fn fill(queues: usize, admitted: u64, waiting: u64) -> Self {
         let redis = Redis::start().await;
-        let options = RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() };
-        let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
+        let store = Arc::new(connect(&redis));
         let queues: Vec<QueueId> = (0..queues).map(|number| format!("q-{number:03}").parse().unwrap()).collect();
         for queue in &queues {
             let settings = settings_of(queue, &json!({ "quota": admitted }));
@@ -83,6 +83,12 @@ impl ExpiredSessions {
         sum
     }
 
+    /// Two purges at the same time, over two connections.
+    async fn purge_twice(&self) -> (PurgeRound, PurgeRound) {
+        let other = connect(&self.redis);
+        tokio::join!(vestibule_purge::run(self.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT))
+    }
+
     async fn assert_all_expired(&self) {
         assert_eq!(self.left().await, 0);
         let counted = self.counted().await;
@@ -91,16 +97,14 @@ impl ExpiredSessions {
     }
 }
 
+fn connect(redis: &Redis) -> RedisStore {
+    RedisStore::connect(&redis.url(), RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() }).unwrap()
+}
+
 #[tokio::test]
 async fn concurrent_purges_remove_each_session_once() {
     let expired = ExpiredSessions::fill(20, 1500, 1500).await;
-    let other = RedisStore::connect(
-        &expired.redis.url(),
-        RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
-    )
-    .unwrap();
-    let (first, second) =
-        tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
+    let (first, second) = expired.purge_twice().await;
     expired.assert_all_expired().await;
     for round in [&first, &second] {
         assert_eq!((round.record.queues, round.record.failed, round.record.unfinished), (20, 0, false));
@@ -119,13 +123,7 @@ async fn concurrent_purges_report_each_session_once() {
         expired.store.put_settings(&settings, PutMode::Always).await.unwrap();
     }
     let before = expired.left().await;
-    let other = RedisStore::connect(
-        &expired.redis.url(),
-        RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
-    )
-    .unwrap();
-    let (first, second) =
-        tokio::join!(vestibule_purge::run(expired.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
+    let (first, second) = expired.purge_twice().await;
     assert_eq!(first.record.expired + second.record.expired, before);
     expired.assert_all_expired().await;
 }

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import { usePreferencesStore } from '@/stores/preferences'
@@ -8,8 +8,6 @@ import { mockApi } from '@/testing/api'
 import { usePrincipalStore } from '@/stores/principal'
 
 import AccountMenu from './AccountMenu.vue'
-
-enableAutoUnmount(afterEach)
 
 async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
   signInAs(role)

@@ -1,7 +1,7 @@
 import { VueQueryPlugin } from '@tanstack/vue-query'
-import { config } from '@vue/test-utils'
+import { config, enableAutoUnmount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { beforeEach, vi } from 'vitest'
+import { afterEach, beforeEach, vi } from 'vitest'
 
 import { queryClient } from '@/api/queries'
 import { i18n, locale, zone } from '@/i18n'
@@ -14,6 +14,8 @@ vi.stubGlobal('scrollTo', vi.fn())
 
 i18n.global.setLocaleMessage('de', de)
 config.global.plugins = [i18n, [VueQueryPlugin, { queryClient }]]
+
+enableAutoUnmount(afterEach)
 
 // Fixed language and time zone, and fresh stores.
 beforeEach(() => {

@@ -1,12 +1,10 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi } from '@/testing/api'
 
 import AuditView from './AuditView.vue'
-
-enableAutoUnmount(afterEach)
 
 const entry = (id: string, action: string) => ({ id, at: 1, action, operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api' })
 const log = { events: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.update'), entry('1-0', 'account.change_password')], next: null }

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import type { QueueEvent, QueueSettings, QueueStats } from '@/api/types'
 import { locale, zone } from '@/i18n'
@@ -10,8 +10,6 @@ import { settings, stats } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import CalendarView from './CalendarView.vue'
-
-enableAutoUnmount(afterEach)
 
 /** Thursday, half an hour before the lobby of the club night opens. */
 const NOW = Date.parse('2027-03-04T09:00:00Z') / 1000

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { job, jobQueue } from '@/testing/fixtures'
@@ -8,8 +8,6 @@ import { useConfirmationStore } from '@/stores/confirmation'
 import type { Job } from '@/api/types'
 
 import DeadLetters from './DeadLetters.vue'
-
-enableAutoUnmount(afterEach)
 
 const QUEUE = '/api/v1/job-queues/updates.fifo'
 const letter = (id: string, changes: Partial<Job> = {}) => job({ job_id: id, state: 'failed', reason: 'permanent', ended_at: 1_790_000_000, payload: null, ...changes })

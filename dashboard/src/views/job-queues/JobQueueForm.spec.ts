@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 import { h, reactive } from 'vue'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -8,8 +8,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { useTenantsStore } from '@/stores/tenants'
 
 import JobQueueForm from './JobQueueForm.vue'
-
-enableAutoUnmount(afterEach)
 
 const tenants = { tenants: [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }] }
 const field = (label: string) => getElement<HTMLInputElement>(`#${getElement<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { mockApi } from '@/testing/api'
 import { jobQueue } from '@/testing/fixtures'
@@ -8,8 +8,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { useConfirmationStore } from '@/stores/confirmation'
 
 import JobQueueSchedules from './JobQueueSchedules.vue'
-
-enableAutoUnmount(afterEach)
 
 const schedules = [
   { id: 'nightly', cron: '30 4 * * *', time_zone: 'Europe/Berlin', next_run_at: 1_790_000_000 },

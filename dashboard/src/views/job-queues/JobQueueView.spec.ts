@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -9,7 +9,6 @@ import { useConfirmationStore } from '@/stores/confirmation'
 
 import JobQueueView from './JobQueueView.vue'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 

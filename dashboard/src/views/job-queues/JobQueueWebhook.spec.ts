@@ -1,12 +1,10 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { mockApi } from '@/testing/api'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import JobQueueWebhook from './JobQueueWebhook.vue'
-
-enableAutoUnmount(afterEach)
 
 const webhook = { event_types: ['queue.reset', 'job.dead_lettered'] as const, queues: ['tour', 'gala'] }
 const text = () => document.body.textContent.replaceAll(/\s+/g, ' ')

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import type { JobQueueView } from '@/api/types'
 import { useNotificationStore } from '@/stores/notifications'
@@ -9,8 +9,6 @@ import { jobQueue } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import JobQueuesView from './JobQueuesView.vue'
-
-enableAutoUnmount(afterEach)
 
 const UNTIL = Math.floor(Date.now() / 1000) + 3600
 const ALL = [

@@ -1,13 +1,11 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { jobQueue } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import ScheduleDialog from './ScheduleDialog.vue'
-
-enableAutoUnmount(afterEach)
 
 const nightly = { id: 'nightly', cron: '30 4 * * *', time_zone: 'Europe/Berlin', group_id: 'stock', payload: '{"full":true}', content_type: 'application/json' }
 const field = (label: string) => getElement<HTMLInputElement>(`#${getElement<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import type { JobQueueWebhook } from '@/api/types'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -7,8 +7,6 @@ import { jobQueue } from '@/testing/fixtures'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import WebhookDialog from './WebhookDialog.vue'
-
-enableAutoUnmount(afterEach)
 
 const PATH = 'PATCH /api/v1/job-queues/updates.fifo'
 const checkbox = (type: string) => getElement<HTMLInputElement>(`[role=dialog] input[value="${type}"]`)

@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { useTenantsStore } from '@/stores/tenants'
 import { mountApp, signInAs } from '@/testing/mount'
@@ -7,8 +7,7 @@ import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import NewQueueView from './NewQueueView.vue'
 
-let view: VueWrapper | undefined
-afterEach(() => view?.unmount())
+let view: VueWrapper
 
 async function open(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
   const requests = mockApi({ 'GET /api/v1/themes': { themes: [] }, 'GET /api/v1/tenants': { tenants: [{ id: 'acme', name: 'Acme' }] }, ...answers })
@@ -19,10 +18,10 @@ async function open(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[
   return requests
 }
 
-const control = (label: string) => view!.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
+const control = (label: string) => view.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
 const refusalOf = (status: number, errors: object[]) => () => problemResponse(status, 'validation_failed', { errors })
 const send = async () => {
-  await view!.find('form').trigger('submit')
+  await view.find('form').trigger('submit')
   await flushPromises()
 }
 
@@ -63,7 +62,7 @@ test('one form creates the first tenant and its queue', async () => {
     'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
     'POST /api/v1/queues': ({ body }) => body as object,
   })
-  expect(view!.find('form').exists()).toBe(true)
+  expect(view.find('form').exists()).toBe(true)
   await control('Tenant name').setValue('Große Bühne')
   expect(control('Tenant ID').element.value).toBe('grosse-buehne')
   await control('Tenant ID').setValue('buehne')
@@ -75,7 +74,7 @@ test('one form creates the first tenant and its queue', async () => {
   expect(posts.map(({ line }) => line)).toEqual(['POST /api/v1/tenants', 'POST /api/v1/queues'])
   expect(posts[0]?.body).toEqual({ id: 'buehne', name: 'Große Bühne' })
   expect(posts[1]?.body).toMatchObject({ id: 'world-tour', tenant: 'buehne', hosts: ['tickets.example.com'], mode: 'paused', quota: 100 })
-  expect(view!.vm.$router.currentRoute.value).toMatchObject({ name: 'queue-setup', params: { queue: 'world-tour' } })
+  expect(view.vm.$router.currentRoute.value).toMatchObject({ name: 'queue-setup', params: { queue: 'world-tour' } })
 })
 
 test('a created tenant is not created again after an error', async () => {
@@ -90,7 +89,7 @@ test('a created tenant is not created again after an error', async () => {
   await send()
   // The error is about the queue's name.
   expect(control('Name').attributes('aria-invalid')).toBe('true')
-  expect(view!.find('form select').element).toHaveProperty('value', 'acme')
+  expect(view.find('form select').element).toHaveProperty('value', 'acme')
   await send()
   expect(requests.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
 })
@@ -104,7 +103,7 @@ test('a taken tenant id is shown at its field', async () => {
 
 test('an invalid collapsed setting is expanded', async () => {
   await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', detail: 'is wrong' }]) })
-  expect(view!.find('details').element.open).toBe(false)
+  expect(view.find('details').element.open).toBe(false)
   await send()
-  expect(view!.find('details').element.open).toBe(true)
+  expect(view.find('details').element.open).toBe(true)
 })

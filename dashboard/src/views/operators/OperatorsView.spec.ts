@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useReauthStore } from '@/stores/reauth'
@@ -9,8 +9,6 @@ import { problemResponse, mockApi } from '@/testing/api'
 
 import OperatorForm from './OperatorForm.vue'
 import OperatorsView from './OperatorsView.vue'
-
-enableAutoUnmount(afterEach)
 
 const operator = (name: string, role: string, more: object = {}) => ({ name, role, tenants: role === 'superuser' ? [] : ['acme'], created_at: 1, password_at: 1, ...more })
 

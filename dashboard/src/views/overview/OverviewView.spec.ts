@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { listQueueStats } from '@/api/stats'
 import type { QueueStats } from '@/api/types'
@@ -11,9 +11,7 @@ import { mockApi } from '@/testing/api'
 
 import OverviewView from './OverviewView.vue'
 
-let page: VueWrapper | undefined
-
-afterEach(() => page?.unmount())
+let page: VueWrapper
 
 const signal = new AbortController().signal
 
@@ -31,48 +29,48 @@ async function numbers(...queues: QueueStats[]): Promise<void> {
   await flushPromises()
 }
 
-const names = () => page!.findAll('tbody th a').map((link) => link.text())
+const names = () => page.findAll('tbody th a').map((link) => link.text())
 const queue = (id: string, changes: Partial<QueueStats> = {}) => stats({ queue: id, name: id, ...changes })
 
 test('queues with alerts come first and are counted', async () => {
   signInAs()
   await overview(queue('calm'), queue('paused', { mode: 'paused', waiting: 3 }), queue('still', { waiting: 9, admitted_per_minute: 0 }))
   expect(names()).toEqual(['still', 'paused', 'calm'])
-  expect(page!.find('.totals .has-alerts dd').text()).toBe('2')
-  await page!.find('input[type="checkbox"]').setValue(true)
+  expect(page.find('.totals .has-alerts dd').text()).toBe('2')
+  await page.find('input[type="checkbox"]').setValue(true)
   expect(names()).toEqual(['still', 'paused'])
 })
 
 test('rows keep their order under the pointer', async () => {
   signInAs()
   await overview(queue('a', { waiting: 5 }), queue('b', { waiting: 3 }))
-  await page!.find('.table-frame').trigger('pointerenter', { pointerType: 'mouse' })
+  await page.find('.table-frame').trigger('pointerenter', { pointerType: 'mouse' })
   await numbers(queue('a', { waiting: 1 }), queue('b', { waiting: 900 }))
   expect(names()).toEqual(['a', 'b'])
-  expect(page!.text()).toContain('900')
-  await page!.find('.table-frame').trigger('pointerleave')
+  expect(page.text()).toContain('900')
+  await page.find('.table-frame').trigger('pointerleave')
   expect(names()).toEqual(['b', 'a'])
 })
 
 test('queues are filtered by search and tenant', async () => {
   signInAs()
   await overview(queue('acme-tour', { name: 'World tour' }), queue('acme-club', { name: 'Club tour' }), queue('coral-tour', { tenant: 'coral', name: 'World tour' }))
-  await page!.find('input[type="search"]').setValue('TOUR world')
+  await page.find('input[type="search"]').setValue('TOUR world')
   expect(names()).toEqual(['World tour', 'World tour'])
   usePreferencesStore().tenant = 'coral'
   await flushPromises()
-  expect(page!.findAll('tbody tr')).toHaveLength(1)
-  await page!.find('input[type="search"]').setValue('club')
-  expect(page!.text()).toContain('No queues match')
-  await page!.find('.empty button').trigger('click')
-  expect(page!.findAll('tbody tr')).toHaveLength(3)
+  expect(page.findAll('tbody tr')).toHaveLength(1)
+  await page.find('input[type="search"]').setValue('club')
+  expect(page.text()).toContain('No queues match')
+  await page.find('.empty button').trigger('click')
+  expect(page.findAll('tbody tr')).toHaveLength(3)
 })
 
 test('the empty state depends on the role', async () => {
   signInAs('operator')
   await overview()
-  expect(page!.find('.empty a').text()).toBe('Create a queue')
-  page!.unmount()
+  expect(page.find('.empty a').text()).toBe('Create a queue')
+  page.unmount()
   signInAs('viewer')
   page = mountApp(OverviewView)
   expect(page.find('.empty').text()).toContain('Ask an operator')
@@ -82,13 +80,13 @@ test('the empty state depends on the role', async () => {
 test('unknown totals are not shown as zero', async () => {
   signInAs()
   await overview(queue('new', { joined_per_minute: null, admitted_per_minute: null, wait_seconds: null }))
-  const totals = page!.findAll('.totals dd').map((total) => total.text())
+  const totals = page.findAll('.totals dd').map((total) => total.text())
   expect(totals).toEqual(['0', '40', '–', '–', '0'])
 })
 
 test('a long estimate is not called a long wait', async () => {
   signInAs()
   await overview(queue('a', { waiting: 9, wait_seconds: { p50: 3600, p90: 5400 } }))
-  expect(page!.text()).toContain('Long estimated wait')
-  expect(page!.text()).not.toMatch(/Long wait|Longest/)
+  expect(page.text()).toContain('Long estimated wait')
+  expect(page.text()).not.toMatch(/Long wait|Longest/)
 })

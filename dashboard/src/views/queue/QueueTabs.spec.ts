@@ -1,11 +1,9 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { getElement, mountApp } from '@/testing/mount'
 
 import QueueTabs from './QueueTabs.vue'
-
-enableAutoUnmount(afterEach)
 
 async function scrolled(to: number, width = 328): Promise<string[]> {
   const row = getElement('.scroller')

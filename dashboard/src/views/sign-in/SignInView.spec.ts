@@ -1,13 +1,11 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { usePrincipalStore } from '@/stores/principal'
 import { getElement, mountApp } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import SignInView from './SignInView.vue'
-
-enableAutoUnmount(afterEach)
 
 const ACCOUNT = { operator: 'otto', role: 'operator', tenants: ['acme'], token: null, ends_at: null, totp: 'on' }
 

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
 import * as archive from '@/domain/archive'
@@ -7,8 +7,6 @@ import { getElement, mountApp } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import LogoField from './LogoField.vue'
-
-enableAutoUnmount(afterEach)
 
 const theme = (id: string, live: boolean, tenant = 'acme') => ({ id, tenant, live, queues: [] })
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'

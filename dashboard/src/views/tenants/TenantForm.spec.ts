@@ -1,12 +1,10 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import TenantForm from './TenantForm.vue'
-
-enableAutoUnmount(afterEach)
 
 const tenant = { id: 'acme', name: 'Acme Live', color: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
 const field = (label: string) => getElement<HTMLInputElement>(`#${getElement<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)

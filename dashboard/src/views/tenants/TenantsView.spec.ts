@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
@@ -8,8 +8,6 @@ import { stats } from '@/testing/fixtures'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import TenantsView from './TenantsView.vue'
-
-enableAutoUnmount(afterEach)
 
 const tenants = [{ id: 'acme', name: 'Acme Live' }, { id: 'coral', name: 'Coral Sound' }]
 const buttons = () => [...document.querySelectorAll('button')].map((it) => it.getAttribute('aria-label') ?? it.textContent?.trim())

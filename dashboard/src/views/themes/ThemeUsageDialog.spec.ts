@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises, mount } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { useNotificationStore } from '@/stores/notifications'
 import { getElement, signInAs } from '@/testing/mount'
@@ -7,8 +7,6 @@ import { settings } from '@/testing/fixtures'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import ThemeUsageDialog from './ThemeUsageDialog.vue'
-
-enableAutoUnmount(afterEach)
 
 const LIST = 'GET /api/v1/queues'
 const LOG = 'GET /api/v1/audit'

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { usePreferencesStore } from '@/stores/preferences'
 import { useTenantsStore } from '@/stores/tenants'
@@ -7,8 +7,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import ThemesView from './ThemesView.vue'
-
-enableAutoUnmount(afterEach)
 
 const theme = (id: string, tenant: string, queues: string[] = []) => ({ id, tenant, queues, live: true })
 const list = { themes: [theme('acme', 'acme', ['acme-tour']), theme('coral', 'coral')], states: ['waiting'], languages: ['en'] }

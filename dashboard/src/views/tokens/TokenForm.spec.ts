@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { useTenantsStore } from '@/stores/tenants'
 import { jobQueue } from '@/testing/fixtures'
@@ -7,8 +7,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import TokenForm from './TokenForm.vue'
-
-enableAutoUnmount(afterEach)
 
 async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn()) {
   signInAs(role)

@@ -1,12 +1,10 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi, type ApiRequest } from '@/testing/api'
 
 import ImportForm from './ImportForm.vue'
-
-enableAutoUnmount(afterEach)
 
 const PLAN = 'POST /api/v1/settings?validate=true'
 const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, changes: [] }], removed: [], kept: [] }, applied: false, skipped: [] }

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
 
 import { useReauthStore } from '@/stores/reauth'
 import { usePrincipalStore } from '@/stores/principal'
@@ -7,8 +7,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import TwoFactorView from './TwoFactorView.vue'
-
-enableAutoUnmount(afterEach)
 
 const SETUP = { secret: 'GEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Vestibule:otto?secret=GEZDGNBVGY3TQOJQ', qr_code: { size: 21, path: 'M0 0h1v1h-1z' } }
 const CODES = ['aaaa-bbbb-cccc-dddd', 'eeee-ffff-gggg-hhhh']

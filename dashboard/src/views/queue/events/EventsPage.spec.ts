@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import type { EventState, FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
@@ -13,9 +13,7 @@ import EventsPage from './EventsPage.vue'
 
 const EVENT: QueueEvent = { id: 'sale', name: 'Spring sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
 
-let page: VueWrapper | undefined
-
-afterEach(() => page?.unmount())
+let page: VueWrapper
 
 const DRAW: QueueEvent = { ...EVENT, order: 'draw', salt: 'b7f3a1', key: 's1' }
 const COMMITMENT = '58634f96a38bcb2b841e4cc0cbc451f68ca0aae969d79db2e5f60e068012f90d'
@@ -69,7 +67,7 @@ async function submit(): Promise<void> {
 
 test('an early start is confirmed and keeps the open lobby', async () => {
   const requests = await events('2027-03-04T09:40:00Z')
-  expect(page!.text()).toContain('Lobby open')
+  expect(page.text()).toContain('Lobby open')
   await press('Start in 1 minute')
   expect(changes(requests)).toEqual([])
   await submit()
@@ -78,7 +76,7 @@ test('an early start is confirmed and keeps the open lobby', async () => {
 
 test('a running event can be ended but not started', async () => {
   const requests = await events('2027-03-04T11:00:00Z')
-  expect(page!.text()).not.toContain('Start in 1 minute')
+  expect(page.text()).not.toContain('Start in 1 minute')
   await press('End now')
   await submit()
   expect(changes(requests)).toEqual([{ events: [{ ...EVENT, ends_at: '2027-03-04T11:00:00Z' }] }])
@@ -99,15 +97,15 @@ test('the form shows UTC beside the local time', async () => {
 
 test('a link to an event opens its form', async () => {
   await events('2027-03-04T08:00:00Z', { events: [EVENT, { ...EVENT, id: 'next', starts_at: '2027-03-11T10:00:00Z', ends_at: '2027-03-11T14:00:00Z' }] })
-  await page!.vm.$router.replace({ query: { event: 'next' } })
+  await page.vm.$router.replace({ query: { event: 'next' } })
   await flushPromises()
   expect(getElement('[role="dialog"]').textContent).toContain('Edit event next')
-  expect(page!.vm.$route.query, 'it does not open again').toEqual({})
+  expect(page.vm.$route.query, 'it does not open again').toEqual({})
 })
 
 test.each(['viewer', 'operator'] as const)('a link does not open the form of an event that a %s cannot change', async (role) => {
   await events('2027-03-05T08:00:00Z', role === 'viewer' ? { events: [{ ...EVENT, ends_at: '2027-03-06T10:00:00Z' }] } : {}, role)
-  await page!.vm.$router.replace({ query: { event: 'sale' } })
+  await page.vm.$router.replace({ query: { event: 'sale' } })
   await flushPromises()
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
@@ -148,15 +146,15 @@ test('the form previews the page before, at and after the start', async () => {
 
 test('an inactive schedule can be resumed', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { mode: 'closed' })
-  expect(page!.text()).toContain('Schedule not active')
+  expect(page.text()).toContain('Schedule not active')
   await press('Resume schedule')
   expect(changes(requests)).toEqual([{ mode: 'scheduled' }])
 })
 
 test('viewers see events and change none', async () => {
   await events('2027-03-04T08:00:00Z', {}, 'viewer')
-  expect(page!.text()).toContain('Spring sale')
-  expect(page!.findAll('button')).toEqual([])
+  expect(page.text()).toContain('Spring sale')
+  expect(page.findAll('button')).toEqual([])
 })
 
 test('an error of the server is shown at its field', async () => {
@@ -220,7 +218,7 @@ test('an event that cannot be resumed says why', async () => {
   const errors = [{ field: 'events[0].lobby_at', code: 'event_too_early', detail: 'must be at least 15 minutes after the end of another event' }]
   await events('2027-03-04T08:00:00Z', { events: [{ ...EVENT, suspended: true }] }, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
   await press('Resume event')
-  expect(page!.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
+  expect(page.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
 })
 
 test('a time to postpone by that cannot be read is not sent', async () => {
@@ -291,20 +289,20 @@ test('an event in order of arrival has no fields of a draw', async () => {
 
 test('the lobby shows tickets, commitment and a start that is too fast', async () => {
   await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'viewer', { phase: 'lobby', tickets: 2_000_000 })
-  for (const text of [COMMITMENT, '2,000,000', 'About 100,000 requests per second', 'Set a draw of 50 seconds']) expect(page!.text()).toContain(text)
-  expect(page!.text()).not.toContain('verify-draw')
+  for (const text of [COMMITMENT, '2,000,000', 'About 100,000 requests per second', 'Set a draw of 50 seconds']) expect(page.text()).toContain(text)
+  expect(page.text()).not.toContain('verify-draw')
 })
 
 test('functions answer fewer requests at the start', async () => {
   useStatsStore().canStream = false
   await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'viewer', { phase: 'lobby', tickets: 500_000 })
-  expect(page!.text()).toContain('Functions should get at most 20,000. Set a draw of 38 seconds')
+  expect(page.text()).toContain('Functions should get at most 20,000. Set a draw of 38 seconds')
 })
 
 test('the proof is shown after the draw', async () => {
   await events('2027-03-04T10:00:10Z', { events: [DRAW] }, 'viewer', { phase: 'draw', tickets: 3, secret: 'eadb926a' })
-  expect(page!.text()).toContain('eadb926a')
-  expect(page!.text()).toContain('vestibule verify-draw "https://tickets.example.com/_vestibule/line?queue=acme-tour"')
+  expect(page.text()).toContain('eadb926a')
+  expect(page.text()).toContain('vestibule verify-draw "https://tickets.example.com/_vestibule/line?queue=acme-tour"')
 })
 
 test('suspending an event with lobby tickets is confirmed', async () => {
@@ -315,22 +313,22 @@ test('suspending an event with lobby tickets is confirmed', async () => {
   expect(getElement('[role="dialog"]').textContent).toContain('1200 visitors are in the lobby.')
   await submit()
   expect(changes(requests)).toHaveLength(2)
-  expect(page!.text()).toContain('Suspended')
+  expect(page.text()).toContain('Suspended')
 })
 
 test('the round of a beacon is named in advance', async () => {
   await events('2027-03-04T09:40:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'lobby', tickets: 3, beacon: {} })
   const link = getElement<HTMLAnchorElement>('a', '37,117,016')
   expect([link.getAttribute('href'), link.rel]).toEqual([BEACON.address, 'noreferrer'])
-  expect(page!.text()).toContain('drand quicknet, not published yet')
-  expect(page!.text()).not.toContain('Record the value')
+  expect(page.text()).toContain('drand quicknet, not published yet')
+  expect(page.text()).not.toContain('Record the value')
 })
 
 test('a missing value is recorded from what the relay answers', async () => {
   const requests = await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'draw', tickets: 3, beacon: { status: 'missing' } })
-  expect(page!.text()).toContain('Nobody is admitted until it is recorded.')
-  await page!.find('form input').setValue('{"round":37117016,"signature":"00ff"}')
-  await page!.find('form').trigger('submit')
+  expect(page.text()).toContain('Nobody is admitted until it is recorded.')
+  await page.find('form input').setValue('{"round":37117016,"signature":"00ff"}')
+  await page.find('form').trigger('submit')
   await flushPromises()
   const sent = requests.filter(({ line }) => line.startsWith('POST'))
   expect(sent.map(({ line, body }) => [line, body])).toEqual([['POST /api/v1/queues/acme-tour/events/sale/beacon', { round: 37117016, signature: '00ff' }]])
@@ -338,8 +336,8 @@ test('a missing value is recorded from what the relay answers', async () => {
 
 test('viewers see that a value is missing and cannot record it', async () => {
   await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'viewer', { phase: 'draw', tickets: 3, beacon: { status: 'missing' } })
-  expect(page!.text()).toContain('The value of the beacon is missing')
-  expect(page!.find('form').exists()).toBe(false)
+  expect(page.text()).toContain('The value of the beacon is missing')
+  expect(page.find('form').exists()).toBe(false)
 })
 
 test('a beacon is chosen in the form, and removed with a confirmation', async () => {
@@ -376,6 +374,6 @@ test('a change that someone else made while a dialog was open is not undone', as
     const sent = requests.filter(({ line }) => line.startsWith('PATCH'))
     expect(new Set(sent.map(({ headers }) => headers.get('if-match')))).toEqual(new Set(['"7"']))
     expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
-    page!.unmount()
+    page.unmount()
   }
 })

@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import type { InvitationBatch, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
@@ -13,9 +13,7 @@ import InvitationsPage from './InvitationsPage.vue'
 
 const FANS: InvitationBatch = { number: 7, id: 'fans', name: 'Fan club', head_start: 600, count: 250_000, key: 's1', revoked: false }
 
-let page: VueWrapper | undefined
-
-afterEach(() => page?.unmount())
+let page: VueWrapper
 
 async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
@@ -55,7 +53,7 @@ async function type(label: string, text: string): Promise<void> {
 
 test('a batch is shown with its head start and state', async () => {
   await invitations({ invitations: [FANS, { ...FANS, number: 8, id: 'late', until: '2027-03-04T09:00:00Z' }, { ...FANS, number: 9, id: 'soon', from: '2027-03-05T09:00:00Z' }] })
-  const text = page!.text()
+  const text = page.text()
   for (const shown of ['Fan club', '600 s', '250,000', 'Valid', 'Expired', 'Not yet valid']) expect(text).toContain(shown)
 })
 
@@ -123,7 +121,7 @@ test('a batch that cannot be restored says why', async () => {
   const errors = [{ field: 'invitations[0].key', code: 'unknown_sale_key', detail: 'is not one of the sale keys: s2', params: { known: 's2' } }]
   await invitations({ invitations: [{ ...FANS, revoked: true }] }, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
   await press('Restore batch')
-  expect(page!.find('[role="alert"]').text()).toContain('invitations[1].key is not one of the sale keys: s2')
+  expect(page.find('[role="alert"]').text()).toContain('invitations[1].key is not one of the sale keys: s2')
 })
 
 test('errors are shown at their field', async () => {
@@ -145,7 +143,7 @@ test('codes are downloaded in parts', async () => {
 
 test('access for invited visitors without a valid batch is a warning', async () => {
   const requests = await invitations({ access: 'invited', invitations: [{ ...FANS, revoked: true }] })
-  expect(page!.text()).toContain('Nobody can join')
+  expect(page.text()).toContain('Nobody can join')
   getElement('label', 'Anyone').querySelector('input')!.click()
   await flushPromises()
   expect(changes(requests)).toEqual([{ access: 'anyone' }])
@@ -161,17 +159,17 @@ test('access that could not be changed is shown as it is', async () => {
   }
   expect(chosen()).toBe('Anyone')
   await choose()
-  expect(page!.find('[role="alert"]').exists()).toBe(true)
+  expect(page.find('[role="alert"]').exists()).toBe(true)
   expect(chosen()).toBe('Anyone')
   await choose()
-  expect(page!.find('[role="alert"]').exists()).toBe(false)
+  expect(page.find('[role="alert"]').exists()).toBe(false)
   expect(chosen()).toBe('Invited visitors only')
 })
 
 test('viewers see batches and change nothing', async () => {
   await invitations({}, 'viewer')
-  expect(page!.text()).toContain('Fan club')
-  expect(page!.findAll('button')).toHaveLength(0)
+  expect(page.text()).toContain('Fan club')
+  expect(page.findAll('button')).toHaveLength(0)
 })
 
 test('a batch that someone else revoked meanwhile does not become valid again', async () => {
@@ -184,7 +182,7 @@ test('a batch that someone else revoked meanwhile does not become valid again', 
   stored = current
   useStatsStore().setQueue(stats({ revision: 8 }))
   await flushPromises()
-  expect(page!.text()).toContain('Revoked')
+  expect(page.text()).toContain('Revoked')
   await submit()
   const sent = requests.filter(({ line }) => line.startsWith('PATCH'))
   expect(sent.map(({ headers }) => headers.get('if-match'))).toEqual(['"7"'])

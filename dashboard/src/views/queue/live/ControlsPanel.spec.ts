@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { useStatsStore } from '@/stores/stats'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
@@ -9,9 +9,7 @@ import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 import { provideQueue } from '../useQueue'
 import ControlsPanel from './ControlsPanel.vue'
 
-let panel: VueWrapper | undefined
-
-afterEach(() => panel?.unmount())
+let panel: VueWrapper
 
 /** Mounts the controls of a queue with 1,200 waiting visitors. */
 async function controls(answers: Parameters<typeof mockApi>[0], changes: Parameters<typeof settings>[0] = {}): Promise<ApiRequest[]> {
@@ -25,7 +23,7 @@ async function controls(answers: Parameters<typeof mockApi>[0], changes: Paramet
 }
 
 async function type(label: string, value: string): Promise<void> {
-  const field = panel!.findAll('.control').find((control) => control.find('label').text().startsWith(label))!
+  const field = panel.findAll('.control').find((control) => control.find('label').text().startsWith(label))!
   await field.find('input').setValue(value)
   await field.trigger('submit')
   await flushPromises()
@@ -48,19 +46,19 @@ test('invalid numbers are rejected without a dialog', async () => {
   const requests = await controls({})
   for (const wrong of ['-1', '1.5', 'many', '10000001', '']) {
     await type('Quota', wrong)
-    expect(panel!.find('.error').text()).toBe('Enter a number from 0 to 10,000,000.')
+    expect(panel.find('.error').text()).toBe('Enter a number from 0 to 10,000,000.')
   }
   await type('Rate', '0')
-  expect(panel!.find('.error').text()).toBe('Enter a number from 1 to 6,000,000, or leave the field empty.')
+  expect(panel.find('.error').text()).toBe('Enter a number from 1 to 6,000,000, or leave the field empty.')
   await type('Admit visitors', 'all')
-  expect(panel!.find('.error').text()).toBe('Enter a number from 1 to 100,000.')
+  expect(panel.find('.error').text()).toBe('Enter a number from 1 to 100,000.')
   expect(changes(requests)).toEqual([])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
 test('removing the rate removes its steps', async () => {
   const requests = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ revision: 8 }) }, { admissions_per_minute: 300, admissions_every: 15 })
-  expect(panel!.text()).toContain('Now: 300, every 15 s')
+  expect(panel.text()).toContain('Now: 300, every 15 s')
   await type('Rate', '')
   getElement<HTMLButtonElement>('[role="dialog"] button', 'Remove limit').closest('form')!.requestSubmit()
   await flushPromises()
@@ -87,7 +85,7 @@ test('a large release is confirmed with the server’s token', async () => {
 })
 
 async function pause(): Promise<void> {
-  await panel!.find('.mode:nth-child(2)').trigger('click')
+  await panel.find('.mode:nth-child(2)').trigger('click')
   await flushPromises()
   getElement<HTMLButtonElement>('[role="dialog"] button', 'Change to “Paused”').closest('form')!.requestSubmit()
   await flushPromises()
@@ -131,11 +129,11 @@ test('a retried release keeps its idempotency key unless the server keeps an unk
 
 test('the current mode opens no dialog', async () => {
   await controls({})
-  await panel!.find('.mode[aria-pressed="true"]').trigger('click')
+  await panel.find('.mode[aria-pressed="true"]').trigger('click')
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
 test('closed and bypass are set apart from the other modes', async () => {
   await controls({})
-  expect(panel!.findAll('.mode.drastic').map((mode) => mode.text())).toEqual(['Closed', 'Bypass'])
+  expect(panel.findAll('.mode.drastic').map((mode) => mode.text())).toEqual(['Closed', 'Bypass'])
 })

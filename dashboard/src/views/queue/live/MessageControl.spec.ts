@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import { useStatsStore } from '@/stores/stats'
@@ -11,9 +11,7 @@ import type { QueueSettings, QueueStats } from '@/api/types'
 import { provideQueue } from '../useQueue'
 import ControlsPanel from './ControlsPanel.vue'
 
-let panel: VueWrapper | undefined
-
-afterEach(() => panel?.unmount())
+let panel: VueWrapper
 
 const CONTROLS = 'PATCH /api/v1/queues/acme-tour/controls'
 
@@ -29,7 +27,7 @@ async function controls(message?: QueueSettings['message'], changes: Partial<Que
   return requests
 }
 
-const form = () => panel!.find('form.message')
+const form = () => panel.find('form.message')
 const button = (text: string) => form().findAll('button').find((it) => it.text() === text)
 const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => line === CONTROLS).map(({ body }) => body)
 
@@ -85,7 +83,7 @@ test('visitors in the lobby see the message, and nobody does in bypass', async (
   await button('Remove message …')!.trigger('click')
   await flushPromises()
   expect(getElement('[role="dialog"]').textContent).toContain('50,021 visitors will no longer see the message.')
-  panel!.unmount()
+  panel.unmount()
   await controls({ default: 'Doors open soon.' }, { mode: 'scheduled', effective_mode: 'bypass' })
   expect(shown()).toBe('0 visitors see this message.')
 })

@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import type { QueueForecast as Forecast } from '@/api/types'
@@ -12,9 +12,7 @@ import { provideQueue } from '../useQueue'
 import { forecastSentences } from './forecast'
 import QuotaForecast from './QuotaForecast.vue'
 
-let card: VueWrapper | undefined
-
-afterEach(() => card?.unmount())
+let card: VueWrapper
 
 const plain = (text: string) => text.replace(/[\s\u00a0\u202f]+/g, ' ')
 const forecast = (changes: Partial<Forecast> = {}): Forecast => ({
@@ -49,17 +47,17 @@ test('the slider asks for its quota once it is open, and changes nothing', async
   details.open = true
   details.dispatchEvent(new Event('toggle'))
   await flushPromises()
-  expect(plain(card!.find('output').text())).toContain('100 visitors are admitted at once.')
-  const slider = card!.find('input[type="range"]')
+  expect(plain(card.find('output').text())).toContain('100 visitors are admitted at once.')
+  const slider = card.find('input[type="range"]')
   await slider.setValue('150')
-  expect([slider.attributes('aria-valuetext'), card!.find('label').attributes('for')]).toEqual(['150', slider.attributes('id')])
-  await card!.findAll('button').find((button) => button.text() === 'Set quota to 150 …')!.trigger('click')
+  expect([slider.attributes('aria-valuetext'), card.find('label').attributes('for')]).toEqual(['150', slider.attributes('id')])
+  await card.findAll('button').find((button) => button.text() === 'Set quota to 150 …')!.trigger('click')
   await flushPromises()
   expect(getElement('[role="dialog"]').textContent).toContain('Set the quota to 150?')
 })
 
 test('a viewer has the slider without the button', async () => {
   await open(false)
-  expect(card!.find('input[type="range"]').exists()).toBe(true)
-  expect(card!.find('button').exists()).toBe(false)
+  expect(card.find('input[type="range"]').exists()).toBe(true)
+  expect(card.find('button').exists()).toBe(false)
 })

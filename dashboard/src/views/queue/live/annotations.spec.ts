@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import type { AuditEvent, QueueEvent } from '@/api/types'
@@ -10,8 +10,6 @@ import { mockApi } from '@/testing/api'
 
 import HistoryChart from './HistoryChart.vue'
 import { annotationsOf, phasesOf, readChanges } from './annotations'
-
-enableAutoUnmount(afterEach)
 
 const NOW = 1_790_000_000
 const entry = (at: number, more: Partial<AuditEvent>): AuditEvent => ({ id: `${at}-0`, at, action: 'queue.controls', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })

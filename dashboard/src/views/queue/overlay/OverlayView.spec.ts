@@ -1,5 +1,5 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { usePrincipalStore } from '@/stores/principal'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -10,9 +10,7 @@ import { nextMode } from './modes'
 import OverlayView from './OverlayView.vue'
 
 const QUEUE = '/api/v1/queues/acme-tour'
-let overlay: VueWrapper | undefined
-
-afterEach(() => overlay?.unmount())
+let overlay: VueWrapper
 
 async function show(answers: Parameters<typeof mockApi>[0] = {}, now = stats({ waiting: 1200, active: 100 })): Promise<ApiRequest[]> {
   const account = usePrincipalStore().account
@@ -38,21 +36,21 @@ const writes = (requests: ApiRequest[]) => requests.filter(({ line }) => !line.s
 test('the row has the stats, and an operator’s buttons', async () => {
   signInAs()
   await show()
-  expect(overlay!.find('dl').text()).toBe('Waiting1,200Active100Quota100Rateno limit')
-  expect(overlay!.findAll('button').map((button) => button.text())).toEqual(['Admit 10 visitors', 'Pause', 'Reset line'])
+  expect(overlay.find('dl').text()).toBe('Waiting1,200Active100Quota100Rateno limit')
+  expect(overlay.findAll('button').map((button) => button.text())).toEqual(['Admit 10 visitors', 'Pause', 'Reset line'])
 })
 
 test('a viewer sees the stats only', async () => {
   signInAs('viewer')
   await show()
-  expect(overlay!.find('dl').text()).toContain('1,200')
-  expect(overlay!.findAll('button')).toEqual([])
+  expect(overlay.find('dl').text()).toContain('1,200')
+  expect(overlay.findAll('button')).toEqual([])
 })
 
 test('nobody signs in inside the frame', async () => {
   usePrincipalStore().account = null
   const requests = await show()
-  const link = overlay!.find('a')
+  const link = overlay.find('a')
   expect([link.text(), link.attributes('href'), link.attributes('target')]).toEqual(['Sign in', '/queues/acme-tour', '_blank'])
   expect(requests.map(({ line }) => line)).toEqual(['GET /api/v1/sign-in'])
 })
@@ -61,13 +59,13 @@ test('a press asks with the effects and admits ten visitors', async () => {
   signInAs()
   const requests = await show({ [`POST ${QUEUE}/release`]: { released: 10, complete: true } })
   await press('Admit 10 visitors')
-  expect(overlay!.find('[role="alert"]').text()).toBe('Admit 10 visitors now? Admits 10 visitors now, 110 active in total. That is 10 over the quota. Admissions resume when enough have left.')
+  expect(overlay.find('[role="alert"]').text()).toBe('Admit 10 visitors now? Admits 10 visitors now, 110 active in total. That is 10 over the quota. Admissions resume when enough have left.')
   expect(writes(requests)).toEqual([])
   await press('Cancel')
   await press('Admit 10 visitors')
   await confirm()
   expect(writes(requests)).toEqual([[`POST ${QUEUE}/release`, { count: 10 }, null]])
-  expect(overlay!.find('[role="status"]').text()).toBe('10 visitors admitted.')
+  expect(overlay.find('[role="status"]').text()).toBe('10 visitors admitted.')
 })
 
 test('a retry keeps its idempotency key unless the server keeps an unknown outcome under it', async () => {
@@ -91,7 +89,7 @@ test('a queue is paused and resumed', async () => {
   signInAs()
   const requests = await show({ [`PATCH ${QUEUE}/controls`]: settings({ mode: 'paused', revision: 8 }) })
   await press('Pause')
-  expect(overlay!.find('[role="alert"]').text()).toContain('1,200 visitors wait and keep their position until you reopen.')
+  expect(overlay.find('[role="alert"]').text()).toContain('1,200 visitors wait and keep their position until you reopen.')
   await confirm()
   expect(writes(requests)).toEqual([[`PATCH ${QUEUE}/controls`, { mode: 'paused' }, null]])
 })
@@ -103,9 +101,9 @@ test('a reset needs the ID typed in and the server’s token', async () => {
     [`POST ${QUEUE}/reset`]: ({ headers }) => (headers.has('x-vestibule-confirm') ? settings({ epoch: 2 }) : problemResponse(428, 'confirmation_required', { confirmation })),
   })
   await press('Reset line')
-  expect(overlay!.find('[role="alert"]').text()).toContain('1,200 waiting visitors lose their position')
+  expect(overlay.find('[role="alert"]').text()).toContain('1,200 waiting visitors lose their position')
   await confirm()
-  await overlay!.find('input').setValue('acme-tour')
+  await overlay.find('input').setValue('acme-tour')
   await confirm()
   expect(writes(requests).map(([, , token]) => token)).toEqual([null, 'once'])
 })
@@ -121,5 +119,5 @@ test('a queue with an event ahead resumes its schedule', () => {
 test.each(['closed', 'draining', 'bypass'] as const)('a queue in the mode %s is neither paused nor resumed', async (mode) => {
   signInAs()
   await show({ [`GET ${QUEUE}`]: settings({ mode }) }, stats({ mode }))
-  expect(overlay!.findAll('button').map((button) => button.text())).toEqual(['Admit 10 visitors', 'Reset line'])
+  expect(overlay.findAll('button').map((button) => button.text())).toEqual(['Admit 10 visitors', 'Reset line'])
 })

@@ -1,6 +1,6 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { defineComponent, h } from 'vue'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import type { QueueProtection, QueueSettings } from '@/api/types'
 import { useConfirmationStore } from '@/stores/confirmation'
@@ -25,8 +25,7 @@ const REPORT: QueueProtection = {
   would_challenge: 1290, proofs: { challenged: 31, valid: 27, invalid: 2, delayed_joins: 3 },
 }
 
-let page: VueWrapper | undefined
-afterEach(() => page?.unmount())
+let page: VueWrapper
 
 async function open(report: Partial<QueueProtection> = {}, role: 'operator' | 'viewer' = 'operator', changes: Partial<QueueSettings> = {}): Promise<ApiRequest[]> {
   const now = stats({ at: AT })
@@ -55,7 +54,7 @@ async function open(report: Partial<QueueProtection> = {}, role: 'operator' | 'v
 const sent = (requests: ApiRequest[], method: string) => requests.filter(({ line }) => line.startsWith(method))
 
 /** The text of the page. Values and their units are joined by no-break spaces. */
-const text = () => page!.text().replaceAll('\u00a0', ' ')
+const text = () => page.text().replaceAll('\u00a0', ' ')
 
 async function press(text: string): Promise<void> {
   getElement<HTMLButtonElement>('button', text).click()
@@ -73,7 +72,7 @@ test('the report is shown with the effect of the limits', async () => {
 
 test('moved limits are saved with the loaded revision', async () => {
   const requests = await open()
-  const slider = page!.findAll('input[type="range"]')[0]!
+  const slider = page.findAll('input[type="range"]')[0]!
   await slider.setValue(0)
   expect(slider.attributes('aria-valuetext')).toBe('1 join in 10 minutes')
   expect(text()).toContain('Would have rejected 100 of 150 joins')
@@ -130,5 +129,5 @@ test('unreliable addresses are a banner', async () => {
 test('viewers see the report and change nothing', async () => {
   await open({ attack_mode_until: AT + 600 }, 'viewer')
   expect(text()).toContain('It ends in 10 min.')
-  expect(page!.findAll('button')).toHaveLength(0)
+  expect(page.findAll('button')).toHaveLength(0)
 })

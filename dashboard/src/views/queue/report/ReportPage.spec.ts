@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import type { QueueEvent, QueueReport } from '@/api/types'
 import { locale } from '@/i18n'
@@ -10,8 +10,6 @@ import { getElement, mountApp, signInAs } from '@/testing/mount'
 
 import { provideQueue } from '../useQueue'
 import ReportPage from './ReportPage.vue'
-
-enableAutoUnmount(afterEach)
 
 const EVENT: QueueEvent = { id: 'sale', name: 'Spring sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
 const START = Date.parse(EVENT.starts_at) / 1000

@@ -1,5 +1,5 @@
-import { flushPromises, type VueWrapper } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { settings } from '@/testing/fixtures'
@@ -10,14 +10,10 @@ import UrlTester from './UrlTester.vue'
 
 const RESULT = { host: 'tickets.example.com', path: '/', readings: [], outcome: 'bypass', queue: 'acme-tour', evaluated: [] }
 
-let page: VueWrapper | undefined
-
-afterEach(() => page?.unmount())
-
 async function tester(answer: Response | object): Promise<ApiRequest[]> {
   const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'POST /api/v1/url-tests': answer })
   signInAs()
-  page = mountApp(UrlTester, {}, () => provideQueue(() => 'acme-tour'))
+  mountApp(UrlTester, {}, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
   return requests
 }

@@ -1,6 +1,6 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { defineComponent, h } from 'vue'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { settings } from '@/testing/fixtures'
@@ -10,9 +10,7 @@ import { provideQueue } from '../useQueue'
 import SettingsPage from './SettingsPage.vue'
 
 const QUEUE = '/api/v1/queues/acme-tour'
-let form: VueWrapper | undefined
-
-afterEach(() => form?.unmount())
+let form: VueWrapper
 
 async function open(answers: Parameters<typeof mockApi>[0], role: 'operator' | 'viewer' = 'operator'): Promise<ApiRequest[]> {
   const requests = mockApi({ [`GET ${QUEUE}`]: settings(), [`GET ${QUEUE}/stats`]: {}, 'GET /api/v1/themes': { themes: [] }, ...answers })
@@ -28,10 +26,10 @@ async function open(answers: Parameters<typeof mockApi>[0], role: 'operator' | '
   return requests
 }
 
-const field = (label: string) => form!.findAll('.field').find((it) => it.find('label').text() === label)!
+const field = (label: string) => form.findAll('.field').find((it) => it.find('label').text() === label)!
 const writes = (requests: ApiRequest[]) => requests.filter(({ line }) => line.startsWith('PATCH'))
 const review = async () => {
-  await form!.find('form').trigger('submit')
+  await form.find('form').trigger('submit')
   await flushPromises()
 }
 const press = async (text: string) => {
@@ -114,7 +112,7 @@ test('changes are reviewed and saved with the loaded revision', async () => {
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },
     [`PATCH ${QUEUE}`]: settings({ name: 'Grand tour', revision: 8 }),
   })
-  expect(form!.text()).not.toContain('not saved')
+  expect(form.text()).not.toContain('not saved')
   await field('Name').find('input').setValue('Grand tour')
   await review()
   expect(getElement('[role="dialog"] tr', 'Name').textContent).toContain('World tourGrand tour')
@@ -123,7 +121,7 @@ test('changes are reviewed and saved with the loaded revision', async () => {
     [`PATCH ${QUEUE}?validate=true`, { name: 'Grand tour' }, '"7"'],
     [`PATCH ${QUEUE}`, { name: 'Grand tour' }, '"7"'],
   ])
-  expect(form!.text()).not.toContain('not saved')
+  expect(form.text()).not.toContain('not saved')
 })
 
 test('server errors are shown at their fields', async () => {
@@ -133,7 +131,7 @@ test('server errors are shown at their fields', async () => {
   await review()
   expect(field('Waiting timeout').find('.error').text()).toBe('Takes 3 to 3600.')
   // Errors of fields that are not in the form are listed.
-  expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
+  expect(form.find('[role="alert"]').text()).toContain('epoch is odd')
 })
 
 test('conflicts keep the current values unless overridden', async () => {
@@ -164,7 +162,7 @@ test('conflicts keep the current values unless overridden', async () => {
 
 test('viewers see disabled fields', async () => {
   await open({}, 'viewer')
-  expect(form!.find('fieldset').attributes('disabled')).toBeDefined()
+  expect(form.find('fieldset').attributes('disabled')).toBeDefined()
 })
 
 test('themes of other tenants are not offered', async () => {

@@ -1,5 +1,5 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { flushPromises } from '@vue/test-utils'
+import { expect, test } from 'vitest'
 
 import { provideQueue } from '@/views/queue/useQueue'
 import { useStatsStore } from '@/stores/stats'
@@ -8,8 +8,6 @@ import { settings, stats } from '@/testing/fixtures'
 import { mockApi } from '@/testing/api'
 
 import SetupPage from './SetupPage.vue'
-
-enableAutoUnmount(afterEach)
 
 const links = () => [...document.querySelectorAll<HTMLAnchorElement>('.setup a')].map((link) => link.getAttribute('href'))
 const done = () => [...document.querySelectorAll('.setup li')].map((step) => (step.textContent ?? '').includes('Done'))

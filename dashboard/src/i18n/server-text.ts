@@ -1,4 +1,4 @@
-import type { Problem } from '@/api/problem'
+import { CODES, type Problem } from '@/api/problem'
 
 import { count, duration } from './format'
 import { locale, t, te } from './i18n'
@@ -30,6 +30,11 @@ export function problemText(problem: Problem): string {
 export function fieldError(problem: Problem | undefined, field: string): string | undefined {
   const found = problem?.errorOf(field)
   return found && serverSentence(found, found.detail)
+}
+
+/** The error of a new ID, also if it is taken. */
+export function idError(problem: Problem | undefined, field = 'id'): string | undefined {
+  return problem?.code === CODES.alreadyExists ? problemText(problem) : fieldError(problem, field)
 }
 
 /** The path of a field with list entries counted from 1, not from 0 as in the API. */

@@ -59,7 +59,7 @@ pub(crate) async fn visit_store(
         proofs,
         witness,
     };
-    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(_));
+    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(..));
     let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
     if let Ok((answer, _)) = &answer {
         gate.witnesses.served(id, answer);
@@ -88,7 +88,8 @@ pub(crate) async fn visit_store(
     Ok(StoreAnswer { queue: current.unwrap_or_else(|| queue.clone()), answer, lobby_entry, invited, account, offer })
 }
 
-/// Calls the store, and again if the queue is missing in the store or, with `retries`, the session that would join has ended.
+/// Calls the store, and again if the queue is missing in the store or, with `retries`, the session that would join has ended. Then
+/// an account joins under its own session, and another visitor under a random one.
 async fn call_store(
     gate: &Gate,
     queue: &Arc<Queue>,
@@ -104,10 +105,11 @@ async fn call_store(
     }
     let answer = answer?;
     let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
-    if answer.kind != VisitKind::Absent || !accepts_newcomers || visit.join.is_none() || !retries {
+    let has_other = visit.join.is_some() && visit.join != visit.account;
+    if answer.kind != VisitKind::Absent || !accepts_newcomers || !has_other || !retries {
         return Ok((answer, answer.lobby_entry(&visit)));
     }
-    (visit.join, visit.head_start) = (Some(SessionId::random()), None);
+    (visit.join, visit.head_start) = (Some(visit.account.unwrap_or_else(SessionId::random)), None);
     (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
     let answer = gate.visits.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))

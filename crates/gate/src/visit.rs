@@ -189,9 +189,12 @@ async fn visit_from_lobby(
         }
         // The operator opened the line before the draw.
         LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.is_join() => {
-            let batch = ticket.batch();
+            let (batch, account) = (ticket.batch(), intent.account());
             let head_start = batch.map_or(0, |batch| queue.settings.head_start_of(batch));
-            let intent = VisitIntent::JoinAs(InvitedSession { session: ticket.session(), batch, head_start });
+            // The session of an invitation stays that of its code.
+            let own = account.filter(|_| batch.is_none()).map(|account| account.session);
+            let session = own.unwrap_or_else(|| ticket.session());
+            let intent = VisitIntent::JoinAs(InvitedSession { session, batch, head_start }, account);
             visit_line(gate, queue, None, intent, client, enter_url, deadline).await
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
@@ -262,9 +265,9 @@ fn from_store_answer(
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
     let of_session = shown_before.filter(|ticket| status.session == Some(ticket.session()));
+    let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
     // The session of an invitation stays that of its code; its ticket names the account.
-    let is_invited = of_session.is_some_and(|ticket| ticket.batch().is_some());
-    let is_own = |account: &VerifiedAccount| is_invited || status.session == Some(account.session);
+    let is_own = |account: &VerifiedAccount| batch.is_some() || status.session == Some(account.session);
     let account = account.filter(is_own).map(|account| account.ticket);
     let account = account.or(of_session.and_then(Ticket::account));
     let code = account.map(|account| account.code);
@@ -277,7 +280,6 @@ fn from_store_answer(
     if answer.kind != VisitKind::Renewed {
         debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
     }
-    let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
     let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account, former };
     let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);
     let signed = answer.place.as_ref().and_then(sign).map(|token| {

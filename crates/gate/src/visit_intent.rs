@@ -14,8 +14,8 @@ pub(crate) enum VisitIntent {
     /// A page view: a visitor whose ticket does not hold a position joins, under the session that follows from the ticket, or a
     /// random one.
     Join,
-    /// The same under this session of the lobby, or a random one if it has ended.
-    JoinAs(InvitedSession),
+    /// The same under this session of the lobby; if it has ended, under that of the account, or a random one.
+    JoinAs(InvitedSession, Option<VerifiedAccount>),
     /// Joins under this session of an invitation, or not at all.
     JoinInvited(InvitedSession),
     /// The same with a pre-ticket, under its session.
@@ -46,7 +46,7 @@ impl VisitIntent {
             Self::Read | Self::Renew | Self::RenewAccount(_) => None,
             Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account.session),
             Self::Join => Some(ticket.map_or_else(SessionId::random, next)),
-            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited.session),
+            Self::JoinAs(invited, _) | Self::JoinInvited(invited) => Some(invited.session),
             Self::Redeem(pre_ticket) => Some(pre_ticket.session()),
         }
     }
@@ -54,7 +54,7 @@ impl VisitIntent {
     /// The session that joins with an invitation, or from the lobby.
     pub(crate) const fn invited(self) -> Option<InvitedSession> {
         match self {
-            Self::JoinAs(invited) | Self::JoinInvited(invited) => Some(invited),
+            Self::JoinAs(invited, _) | Self::JoinInvited(invited) => Some(invited),
             _ => None,
         }
     }
@@ -71,6 +71,7 @@ impl VisitIntent {
     pub(crate) const fn account(self) -> Option<VerifiedAccount> {
         match self {
             Self::RenewAccount(account) | Self::JoinAccount(account) | Self::RedeemAccount(_, account) => Some(account),
+            Self::JoinAs(_, account) => account,
             _ => None,
         }
     }

@@ -12,10 +12,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -94,13 +94,24 @@ async fn account_that_left_joins_again(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (2, 0));
 }
 
-async fn account_that_left_is_drawn(keeper: StoreSetup) {
+/// The settings with an event whose lobby is open in the mode `scheduled`, and whose draw is in five minutes.
+fn with_lobby(keeper: &StoreSetup, mut settings: Value) -> Value {
     let now = keeper.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
-    let mut settings = identity(&json!({}));
     settings["events"] = json!([{
         "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 300), "ends_at": at(now + 3_600), "key": "s1", "salt": "a",
     }]);
+    settings
+}
+
+/// Moves the clock forward, and tells the gate the time, as requests of others do.
+async fn advance(fixture: &GateFixture, seconds: u64) {
+    fixture.advance_seconds(seconds);
+    fixture.visitor().post(&fixture.own("keepalive")).await;
+}
+
+async fn account_that_left_is_drawn(keeper: StoreSetup) {
+    let settings = with_lobby(&keeper, identity(&json!({})));
     let fixture = GateFixture::open(keeper, settings).await;
     let mut visitor = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut visitor).await);
@@ -112,15 +123,60 @@ async fn account_that_left_is_drawn(keeper: StoreSetup) {
         let shown = status(&fixture, device).await;
         assert_eq!((session_in(&shown), &shown.json()["state"]), (session, &json!("lobby")));
     }
-    fixture.advance_seconds(300);
-    // Tells the gate the time, as requests of others do.
-    fixture.visitor().post(&fixture.own("keepalive")).await;
+    advance(&fixture, 300).await;
     for device in [&mut visitor, &mut elsewhere] {
         let shown = status(&fixture, device).await;
         assert_eq!(session_in(&shown), session);
         assert!(shown.json()["event"]["number"].is_string(), "{}", shown.text());
     }
     assert_eq!(fixture.counts().await, (1, 0));
+}
+
+/// An operator opens the line of this visitor of the lobby, who is admitted as this session, and leaves. Then browsers with the same
+/// lobby ticket and account are the session of the account.
+async fn is_one_session_in_an_open_line(
+    fixture: &GateFixture,
+    mut visitor: Visitor,
+    session: SessionId,
+    own: SessionId,
+) {
+    let kept = visitor.clone();
+    fixture.change(&json!({ "mode": "open", "quota": 10 })).await;
+    advance(fixture, 30).await;
+    let admitted = status(fixture, &mut visitor).await;
+    assert_eq!((session_in(&admitted), &admitted.json()["state"]), (session, &json!("admitted")));
+    visitor.leave(fixture.queue.as_str()).await;
+    advance(fixture, 60).await;
+    for _ in 0..5 {
+        let mut browser = kept.clone();
+        let shown = status(fixture, &mut browser).await;
+        assert_eq!((session_in(&shown), &shown.json()["state"]), (own, &json!("admitted")));
+        browser.set_cookie("shop_id", &account_token("ES256", &claims(fixture, "user-2")));
+        browser.navigate("/").await;
+        assert_ne!(session_in(&status(fixture, &mut browser).await), own, "its ticket names the account");
+    }
+    assert_eq!(fixture.counts().await, (0, 2), "one session for each account");
+}
+
+async fn account_of_the_lobby_is_one_session_in_an_open_line(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, required());
+    settings["mode"] = json!("scheduled");
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut visitor).await);
+    is_one_session_in_an_open_line(&fixture, visitor, session, session).await;
+}
+
+async fn code_of_the_lobby_counts_once_in_an_open_line(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, with_invitations(required()));
+    settings["mode"] = json!("scheduled");
+    let fixture = GateFixture::open(keeper, settings).await;
+    let own = session_in(&status(&fixture, &mut signed_in(&fixture, "user-1")).await);
+    let (code, session) = first_code(&fixture).await;
+    let mut visitor = signed_in(&fixture, "user-1");
+    assert_eq!(visitor.navigate(&format!("/?vestibule_invite={code}")).await.status, StatusCode::FOUND);
+    assert_eq!(session_in(&status(&fixture, &mut visitor).await), session);
+    is_one_session_in_an_open_line(&fixture, visitor, session, own).await;
 }
 
 async fn forged_tokens_join_nobody(keeper: StoreSetup) {

@@ -189,7 +189,7 @@ async fn visit_from_lobby(
         }
         // The operator opened the line before the draw.
         LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.is_join() => {
-            let (batch, account) = (ticket.batch(), intent.account());
+            let (batch, account) = (ticket.batch(), intent.account().or_else(|| account_of(ticket)));
             let head_start = batch.map_or(0, |batch| queue.settings.head_start_of(batch));
             // The session of an invitation stays that of its code.
             let own = account.filter(|_| batch.is_none()).map(|account| account.session);
@@ -199,6 +199,12 @@ async fn visit_from_lobby(
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
     }
+}
+
+/// The account whose session a lobby ticket has: its bearer may have signed out since.
+fn account_of(ticket: &LobbyTicket) -> Option<VerifiedAccount> {
+    let account = ticket.account().filter(|_| ticket.batch().is_none())?;
+    Some(VerifiedAccount { session: ticket.session(), ticket: account })
 }
 
 /// Visits the queue with a ticket or none.
@@ -287,7 +293,7 @@ fn from_store_answer(
         let line = &queue.settings.line;
         NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl) }
     });
-    let signed = signed.or_else(|| lobby::lobby_ticket(gate, &queue.settings, &lobby_entry?));
+    let signed = signed.or_else(|| lobby::lobby_ticket(gate, &queue.settings, &lobby_entry?.of_account(account)));
     let known = of_session.is_some();
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
     let outcome = outcome_of(answer, admitted.is_some());

@@ -12,10 +12,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -177,6 +177,69 @@ async fn code_of_the_lobby_counts_once_in_an_open_line(keeper: StoreSetup) {
     assert_eq!(visitor.navigate(&format!("/?vestibule_invite={code}")).await.status, StatusCode::FOUND);
     assert_eq!(session_in(&status(&fixture, &mut visitor).await), session);
     is_one_session_in_an_open_line(&fixture, visitor, session, own).await;
+}
+
+async fn lobby_ticket_of_another_account_is_ignored(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, required());
+    settings["mode"] = json!("scheduled");
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut seller = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut seller).await);
+    let token = account_token("ES256", &claims(&fixture, "user-2"));
+    let sold_by = |seller: &Visitor| {
+        let mut buyer = seller.clone();
+        buyer.set_cookie("shop_id", &token);
+        buyer
+    };
+    let in_lobby = status(&fixture, &mut sold_by(&seller)).await;
+    assert_eq!(in_lobby.json()["state"], "lobby");
+    let own = session_in(&in_lobby);
+    assert_ne!(own, session, "a lobby ticket of their own");
+    advance(&fixture, 300).await;
+    let mut signed_out = seller.clone();
+    signed_out.set_cookie("shop_id", "");
+    assert_eq!(session_in(&status(&fixture, &mut signed_out).await), session, "a place is kept without the token");
+    for mut buyer in [sold_by(&seller), sold_by(&signed_out)] {
+        assert_eq!(session_in(&status(&fixture, &mut buyer).await), own);
+    }
+    let shown = status(&fixture, &mut seller).await;
+    assert_eq!((session_in(&shown), &shown.json()["reason"]), (session, &Value::Null));
+    assert_eq!(fixture.counts().await, (2, 0));
+}
+
+/// An operator opens the line, and a browser of the lobby is not signed in any more.
+async fn signed_out_lobby_ticket_stays_that_of_the_account(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, identity(&json!({})));
+    settings["mode"] = json!("scheduled");
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut visitor = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut visitor).await);
+    fixture.change(&json!({ "mode": "open" })).await;
+    advance(&fixture, 30).await;
+    visitor.set_cookie("shop_id", "");
+    assert_eq!(session_in(&status(&fixture, &mut visitor).await), session);
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-2")));
+    assert_ne!(session_in(&status(&fixture, &mut visitor).await), session);
+    assert_eq!(fixture.counts().await, (2, 0), "the place was not handed over");
+}
+
+/// A second device of an account comes after the start, without a lobby ticket.
+async fn late_device_keeps_the_drawn_position(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, required());
+    (settings["mode"], settings["waiting_ttl"], settings["claim_ttl"]) = (json!("scheduled"), json!(300), json!(100));
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut phone = signed_in(&fixture, "user-1");
+    let session = session_in(&status(&fixture, &mut phone).await);
+    advance(&fixture, 300).await;
+    let mut behind = signed_in(&fixture, "user-2");
+    status(&fixture, &mut behind).await;
+    let mut laptop = signed_in(&fixture, "user-1");
+    assert_eq!(session_in(&status(&fixture, &mut laptop).await), session);
+    assert_eq!(session_in(&status(&fixture, &mut phone).await), session);
+    advance(&fixture, 40).await;
+    for (device, position) in [(&mut laptop, 1), (&mut phone, 1), (&mut behind, 2)] {
+        assert_eq!(status(&fixture, device).await.json()["position"], position);
+    }
 }
 
 async fn forged_tokens_join_nobody(keeper: StoreSetup) {

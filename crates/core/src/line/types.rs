@@ -4,7 +4,7 @@ use super::continuity::Census;
 use super::pre_ticket::PreTicket;
 use super::{Counters, JoinClient, JoinRejection, LimitStats, LineRules, Mode, Pace, Phase, Waits};
 use crate::SessionId;
-use crate::line::Ticket;
+use crate::line::{Ticket, TicketAccount};
 use crate::time::Micros;
 
 /// A visit, or a keepalive if `join` is `None`.
@@ -210,9 +210,22 @@ pub struct LobbyEntry {
     epoch: u64,
     at: Micros,
     batch: Option<u16>,
+    account: Option<TicketAccount>,
 }
 
 impl LobbyEntry {
+    /// The entry of a visitor with this account.
+    #[must_use]
+    pub const fn of_account(self, account: Option<TicketAccount>) -> Self {
+        Self { account, ..self }
+    }
+
+    /// The account of the visitor (rule 24).
+    #[must_use]
+    pub const fn account(&self) -> Option<TicketAccount> {
+        self.account
+    }
+
     /// The entry of a session that was invited with a code of this batch.
     #[must_use]
     pub const fn in_batch(self, batch: Option<u16>) -> Self {
@@ -251,7 +264,7 @@ impl VisitAnswer {
         let is_from_lobby = |ticket: &Ticket| ticket.is_new_from_lobby() && ticket.epoch() == self.epoch;
         let is_newcomer = !visit.ticket.as_ref().is_some_and(is_from_lobby);
         let session = visit.join.filter(|_| self.kind == VisitKind::Lobby && is_newcomer)?;
-        Some(LobbyEntry { session, epoch: self.epoch, at: self.now, batch: None })
+        Some(LobbyEntry { session, epoch: self.epoch, at: self.now, batch: None, account: None })
     }
 
     /// The current flow of the line.

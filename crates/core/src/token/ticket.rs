@@ -97,6 +97,17 @@ struct LobbyClaims {
     /// The batch of the code with which the visitor was invited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     b: Option<u16>,
+    /// Fingerprint of the token that named the account of the bearer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    i: Option<u32>,
+    /// The code of the account of the bearer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    o: Option<AccountCode>,
+}
+
+/// The account that a ticket or a lobby ticket names.
+fn account_of(fingerprint: Option<u32>, code: Option<AccountCode>) -> Option<TicketAccount> {
+    fingerprint.zip(code).map(|(fingerprint, code)| TicketAccount { fingerprint, code })
 }
 
 /// A lobby ticket whose signature was verified: its bearer was in the lobby of an event before the start (rule 14).
@@ -107,6 +118,7 @@ pub struct LobbyTicket {
     came_at: Micros,
     event: EventId,
     batch: Option<u16>,
+    account: Option<TicketAccount>,
 }
 
 impl LobbyTicket {
@@ -140,6 +152,12 @@ impl LobbyTicket {
         self.batch
     }
 
+    /// The account of its bearer (rule 24).
+    #[must_use]
+    pub const fn account(&self) -> Option<TicketAccount> {
+        self.account
+    }
+
     /// The ticket of the session in line after the draw, signed at the draw (rule 15.6): the line restores the session at
     /// its drawn arrival.
     #[must_use]
@@ -164,7 +182,7 @@ impl LobbyTicket {
             unconfirmed: false,
             event: Some(self.event.clone()),
             batch: self.batch,
-            account: None,
+            account: self.account,
             former: None,
             new_from_lobby: true,
         }
@@ -280,7 +298,16 @@ impl TicketSigner {
     #[must_use]
     pub fn sign_lobby(&self, queue: &QueueId, event: &EventId, entry: &LobbyEntry) -> Option<String> {
         let (q, d) = (queue.clone(), event.clone());
-        let claims = LobbyClaims { q, e: entry.epoch(), s: entry.session(), a: entry.at(), d, b: entry.batch() };
+        let claims = LobbyClaims {
+            q,
+            e: entry.epoch(),
+            s: entry.session(),
+            a: entry.at(),
+            d,
+            b: entry.batch(),
+            i: entry.account().map(|account| account.fingerprint),
+            o: entry.account().map(|account| account.code),
+        };
         self.keys.first()?.lobby.sign(&claims, TICKET_MAX)
     }
 
@@ -352,7 +379,7 @@ impl TicketSigner {
             unconfirmed: claims.u,
             event: claims.d,
             batch: claims.b,
-            account: claims.i.zip(claims.o).map(|(fingerprint, code)| TicketAccount { fingerprint, code }),
+            account: account_of(claims.i, claims.o),
             former: claims.f.zip(claims.h).map(|(session, handed_over_at)| FormerSession { session, handed_over_at }),
             new_from_lobby: false,
         })
@@ -364,11 +391,11 @@ impl TicketSigner {
     /// Returns why the ticket is not valid; untrusted input has no other effect.
     pub fn verify_lobby(&self, queue: &QueueId, token: &[u8]) -> Result<LobbyTicket, TicketError> {
         let (claims, _): (LobbyClaims, _) = self.verified(token, |key| &key.lobby)?;
-        let LobbyClaims { q, e: epoch, s: session, a: came_at, d: event, b: batch } = claims;
+        let LobbyClaims { q, e: epoch, s: session, a: came_at, d: event, b: batch, i: fingerprint, o: code } = claims;
         if q != *queue {
             return Err(TicketError::WrongQueue);
         }
-        Ok(LobbyTicket { epoch, session, came_at, event, batch })
+        Ok(LobbyTicket { epoch, session, came_at, event, batch, account: account_of(fingerprint, code) })
     }
 
     /// The claims of a token that was signed with the key of this type, and that key.

@@ -53,8 +53,8 @@ impl Identified {
     }
 }
 
-/// The account of a request. A ticket of another account is taken out of `credential`: it is not the visitor's. `is_endpoint` says
-/// that the request is for the gate itself, so that its `Authorization` header is not meant for the site.
+/// The account of a request. A ticket or lobby ticket of another account is taken out of `credential`: it is not the visitor's.
+/// `is_endpoint` says that the request is for the gate itself, so that its `Authorization` header is not meant for the site.
 pub(crate) async fn identify(
     gate: &Gate,
     info: &RequestInfo,
@@ -65,14 +65,16 @@ pub(crate) async fn identify(
     let Some(identity) = &queue.settings.line.protection.identity else { return Identified::Nobody };
     let Some(token) = token_of(gate, info, identity, is_endpoint) else { return Identified::Nobody };
     let Some(digest) = gate.tickets.token_digest(identity.key_id.as_deref(), &token) else { return Identified::Nobody };
+    // Such a visit renews at first. The bearer of a lobby ticket may have to join.
     let before = credential.ticket().and_then(Ticket::account);
     if before.is_some_and(|before| gate.tickets.has_fingerprint(&token, before.fingerprint)) {
         return Identified::AsBefore;
     }
-    let current = credential.ticket().map(Ticket::session);
+    let bearer = Bearer::of(credential);
+    let current = bearer.map(|bearer| bearer.session);
     let identified = verify(gate, queue, identity, &token, digest, current).await;
-    if let (Identified::Verified(account), Some(ticket)) = (identified, credential.ticket())
-        && before.is_some_and(|before| !is_same_account(ticket, before, account))
+    if let (Identified::Verified(account), Some(bearer)) = (identified, bearer)
+        && bearer.is_other_than(account)
     {
         debug!(queue = %queue.settings.id, "a ticket of another account is ignored");
         *credential = Credential::None;
@@ -80,9 +82,32 @@ pub(crate) async fn identify(
     identified
 }
 
-/// Whether the ticket with this account is one of the account that was verified now.
-fn is_same_account(ticket: &Ticket, before: TicketAccount, account: VerifiedAccount) -> bool {
-    if ticket.is_of_account() { ticket.session() == account.session } else { before.code == account.ticket.code }
+/// What a ticket or a lobby ticket says of its bearer.
+#[derive(Clone, Copy)]
+struct Bearer {
+    session: SessionId,
+    /// Whether the session is that of a code, whoever uses it.
+    is_invited: bool,
+    account: Option<TicketAccount>,
+}
+
+impl Bearer {
+    fn of(credential: &Credential) -> Option<Self> {
+        let (session, batch, account) = match credential {
+            Credential::Ticket(ticket) => (ticket.session(), ticket.batch(), ticket.account()),
+            Credential::Lobby(ticket) => (ticket.session(), ticket.batch(), ticket.account()),
+            Credential::None | Credential::PreTicket(_) => return None,
+        };
+        Some(Self { session, is_invited: batch.is_some(), account })
+    }
+
+    /// Whether they have another account than the one that was verified now.
+    fn is_other_than(self, account: VerifiedAccount) -> bool {
+        let is_same = |before: TicketAccount| {
+            if self.is_invited { before.code == account.ticket.code } else { self.session == account.session }
+        };
+        self.account.is_some_and(|before| !is_same(before))
+    }
 }
 
 /// The account of a request whose ticket was void, though it says that the token was verified.

@@ -64,7 +64,7 @@ pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, ScheduleId, SessionId, 
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
 pub use join_counters::{CELL_MAX, COUNTERS, JOIN_WINDOW, JOIN_WINDOWS, join_window};
 pub use last_purge::LastPurge;
-pub use line::{FormerSession, PreTicket, Ticket, TicketAccount};
+pub use line::{PreTicket, Ticket, TicketAccount};
 pub use message::{Message, Param, placeholders};
 pub use poll::{
     NEAR_FRONT, POLL_NEAR, POLLS_PER_WAIT, beacon_after, confirm_after, draw_after, full_after, lobby_after,

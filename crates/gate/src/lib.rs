@@ -39,7 +39,6 @@ mod identity;
 mod idle;
 mod invitation;
 mod invitation_code;
-mod job_session;
 mod line_document;
 mod lobby;
 mod log_rate_limiter;

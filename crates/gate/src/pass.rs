@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use quick_cache::sync::Cache;
 use vestibule_core::identity::AccountCode;
-use vestibule_core::{FormerSession, MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
+use vestibule_core::{MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
 
 /// Maximum number of cached passes.
 const PASSES_KEPT: usize = 10_000;
@@ -19,7 +19,7 @@ pub(crate) struct Slot {
     /// The account that it is the session of (rule 24).
     pub(crate) account: Option<AccountCode>,
     /// The session that its visitor had before signing in.
-    pub(crate) former: Option<FormerSession>,
+    pub(crate) former: Option<SessionId>,
 }
 
 /// A signed pass.

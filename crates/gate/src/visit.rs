@@ -6,8 +6,7 @@ use tracing::debug;
 use vestibule_core::line::{JoinClient, Mode, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{
-    FormerSession, JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState,
-    VisitorStatus,
+    JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
@@ -278,8 +277,7 @@ fn from_store_answer(
     let account = account.or(of_session.and_then(Ticket::account));
     let code = account.map(|account| account.code);
     let handed_over = ticket.filter(|ticket| is_handed_over && status.session != Some(ticket.session()));
-    let handed_over = handed_over.map(|it| FormerSession { session: it.session(), handed_over_at: answer.now });
-    let former = handed_over.or_else(|| of_session.and_then(Ticket::former));
+    let former = handed_over.map(Ticket::session).or_else(|| of_session.and_then(Ticket::former));
     let slot =
         |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code, former };
     let admitted = active.map(slot);

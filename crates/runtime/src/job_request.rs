@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde::de::IgnoredAny;
 use vestibule_core::SessionId;
 use vestibule_core::jobs::{
-    DeduplicationId, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
+    DeduplicationId, FormerJob, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
 };
 
 use crate::held_request::HELD_REQUEST;
@@ -72,6 +72,8 @@ pub struct JobRequest {
     pub user_id: Option<String>,
     /// The session that may follow the job.
     pub session: Option<SessionId>,
+    /// The session that its visitor had before signing in, whose equal jobs make it a duplicate.
+    pub former: Option<SessionId>,
     /// Whether that session sent the request.
     pub by_visitor: bool,
     /// What the request has beside its body.
@@ -117,7 +119,13 @@ impl JobRequest {
         };
         let Self { user_id, session, by_visitor, params, delay_seconds, payload, .. } = self;
         let new = NewJob::new(id, payload);
-        Ok(NewJob { group, deduplication_id, delay_seconds, user_id, session, by_visitor, params, ..new })
+        let job = NewJob { group, deduplication_id, delay_seconds, user_id, session, by_visitor, params, ..new };
+        let former = self.former.and_then(|former| match (job.group.clone(), &job.deduplication_id) {
+            (Some(group), _) => Some(FormerJob::Key(job.key_in(group, former))),
+            (None, Some(id)) => Some(FormerJob::Id(JobId::of_deduplication(&settings.id, Some(former), id))),
+            (None, None) => None,
+        });
+        Ok(NewJob { former, ..job })
     }
 }
 
@@ -146,7 +154,40 @@ pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, 
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::fields::Object as _;
+
     use super::*;
+
+    #[test]
+    fn job_from_before_signing_in_is_known() {
+        let [guest, account] = [SessionId::random(), SessionId::random()];
+        let settings = |id: &str| {
+            let target = serde_json::json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+            let settings = serde_json::json!({ "id": id, "tenant": "acme", "target": target });
+            JobQueueSettings::from_json(&settings).unwrap()
+        };
+        let by = |session, former, group: Option<&str>, id: Option<&str>| JobRequest {
+            group_id: group.map(str::to_owned),
+            deduplication_id: id.map(str::to_owned),
+            user_id: None,
+            session: Some(session),
+            former,
+            by_visitor: true,
+            params: None,
+            delay_seconds: 0,
+            payload: checked_payload(String::new(), b"hello".to_vec()).unwrap(),
+        };
+        for (queue, group, id) in
+            [("a.fifo", Some("g"), None), ("a.fifo", Some("g"), Some("x")), ("a", None, Some("x"))]
+        {
+            let first = by(guest, None, group, id).checked(&settings(queue)).unwrap();
+            let again = by(account, Some(guest), group, id).checked(&settings(queue)).unwrap();
+            let known_by = first.deduplication_key().map_or(FormerJob::Id(first.id), FormerJob::Key);
+            assert_eq!((again.former, first.former), (Some(known_by), None), "{queue} {id:?}");
+        }
+        let random = by(account, Some(guest), None, None).checked(&settings("a")).unwrap();
+        assert_eq!(random.former, None, "without an ID, no jobs of a standard job queue are equal");
+    }
 
     #[test]
     fn length_of_a_content_type_is_limited() {

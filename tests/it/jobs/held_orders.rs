@@ -165,22 +165,31 @@ async fn slow_order_is_followed_without_javascript() {
     assert_eq!(shop.orders().len(), 1);
 }
 
-#[tokio::test]
-async fn order_stays_that_of_a_visitor_who_signs_in() {
+/// Settings with accounts, after those of the job queue.
+fn identity() -> String {
     // The keys as an inline table of TOML.
     let keys = account_keys().to_string().replace("\":", "\" = ");
-    let identity = format!(
+    format!(
         "\n[queues.protection.identity]\nissuer = \"https://www.example.com\"\naudience = \"tour\"\n\
          from = [\"cookie:shop_id\"]\nkeys = {keys}"
-    );
-    let shop = Shop::open(10, "", &identity).await;
+    )
+}
+
+/// From now on, the visitor has a token of the account.
+fn sign_in(visitor: &mut Visitor) {
+    let expires = SystemClock::new().now().seconds() + 3600;
+    let claims = json!({ "iss": "https://www.example.com", "aud": "tour", "sub": "user-1", "exp": expires });
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims));
+}
+
+#[tokio::test]
+async fn order_stays_that_of_a_visitor_who_signs_in() {
+    let shop = Shop::open(10, "", &identity()).await;
     let mut visitor = shop.visitor().await;
     let guest = visitor.status("tour").await.json()["session"].clone();
     let submitted = visitor.request(form("/slow?8000"), "ticket=a").await;
     let url = location(&submitted);
-    let expires = SystemClock::new().now().seconds() + 3600;
-    let claims = json!({ "iss": "https://www.example.com", "aud": "tour", "sub": "user-1", "exp": expires });
-    visitor.set_cookie("shop_id", &account_token("ES256", &claims));
+    sign_in(&mut visitor);
     assert!(visitor.navigate("/").await.text().contains("origin /"));
     assert_ne!(visitor.status("tour").await.json()["session"], guest, "it is that of the account now");
 
@@ -197,6 +206,41 @@ async fn order_stays_that_of_a_visitor_who_signs_in() {
     })
     .await;
     assert_eq!((last.text(), shop.orders().len()), ("at last", 1));
+}
+
+/// H4: whenever the visitor signed in, and on all devices of the account.
+#[tokio::test]
+async fn signing_in_makes_no_order_twice() {
+    let (time, start) = stopped_clock();
+    let redis = Redis::start_at(time.clone()).await;
+    let pace = "retention = 60\ntimeout = 1\ndeduplication_interval = 60\n";
+    let shop = Shop::open_over(&redis, &format!("{pace}{}", identity())).await;
+    let mut visitor = shop.admitted().await;
+    let order =
+        async |visitor: &mut Visitor, seat: &str| visitor.request(form("/redirect"), seat.to_owned()).await.status;
+    assert_eq!(order(&mut visitor, "seat=1").await, StatusCode::SEE_OTHER);
+    sign_in(&mut visitor);
+    visitor.navigate("/").await;
+    let session = visitor.status("tour").await.json()["session"].clone();
+    let mut phone = Visitor::new(&shop.address, HOST);
+    sign_in(&mut phone);
+    phone.navigate("/").await;
+    assert_eq!(phone.status("tour").await.json()["session"], session);
+    for (seconds, seats, orders) in
+        [(20, ["seat=1", "seat=2"], 2), (55, ["seat=1", "seat=3"], 3), (64, ["seat=2", "seat=3"], 3)]
+    {
+        time.set(start.add_seconds(seconds));
+        for seat in seats {
+            order(&mut visitor, seat).await;
+        }
+        order(&mut phone, seats[1]).await;
+        assert_eq!(shop.orders().len(), orders, "after {seconds} s");
+    }
+    let jwks = visitor.fetch("/_vestibule/jwks.json").await.json();
+    for later in &shop.orders()[1..] {
+        let pass = later.headers["x-vestibule-pass"].to_str().unwrap();
+        assert_eq!(json!(verify_pass(&jwks, pass, start.add_seconds(55)).unwrap().sub), session);
+    }
 }
 
 /// H6: 60 s after the delivery.

@@ -28,8 +28,8 @@ pub use settings::{CONCURRENCY_MAX, JobProducers, JobQueueSettings, JobRetry, PA
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{
     Attempt, BlockedGroup, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason,
-    JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll, Resolution,
-    Settled, Settlement,
+    FormerJob, JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll,
+    Resolution, Settled, Settlement,
 };
 pub use webhook::{JobWebhook, WebhookEvent, WebhookEventType, WebhookQueue, WebhookSubject};
 

@@ -12,7 +12,7 @@ use super::id::{JobGroupId, JobId};
 use super::results::{JobResponse, Progress};
 use super::settings::JobQueueSettings;
 use super::types::{
-    Attempt, Enqueued, Extension, FailureReason, JobCounters, Lease, LeasedJob, NewJob, Received, Resolution,
+    Attempt, Enqueued, Extension, FailureReason, FormerJob, JobCounters, Lease, LeasedJob, NewJob, Received, Resolution,
 };
 use super::{ENQUEUES_WINDOW, JOB_BATCH};
 use crate::SessionId;
@@ -124,7 +124,8 @@ impl JobQueue {
     fn enqueue_one(&mut self, now: Micros, settings: &JobQueueSettings, job: NewJob) -> Enqueued {
         let key = job.deduplication_key();
         let first = key.as_ref().and_then(|key| self.first_with(now, key));
-        if let Some(first) = first.or_else(|| self.sequences.contains_key(&job.id).then_some(job.id)) {
+        let first = first.or_else(|| self.known(job.id));
+        if let Some(first) = first.or_else(|| self.first_before_signing_in(now, job.former.as_ref()?)) {
             self.counters.duplicate += 1;
             return Enqueued::Duplicate(first);
         }
@@ -175,6 +176,19 @@ impl JobQueue {
     /// J7: the first job with this key, if another one is a duplicate now.
     fn first_with(&self, now: Micros, key: &DeduplicationKey) -> Option<JobId> {
         self.duplicates.get(key).filter(|(_, until)| now < *until).map(|(first, _)| *first)
+    }
+
+    /// J7: the job that a visitor enqueued before signing in, if an equal one is a duplicate now.
+    fn first_before_signing_in(&self, now: Micros, former: &FormerJob) -> Option<JobId> {
+        match former {
+            FormerJob::Key(key) => self.first_with(now, key),
+            FormerJob::Id(id) => self.known(*id),
+        }
+    }
+
+    /// J2: the job with this ID, if it is known.
+    fn known(&self, id: JobId) -> Option<JobId> {
+        self.sequences.contains_key(&id).then_some(id)
     }
 
     /// J7: until this time, another job with this key is a duplicate.

@@ -35,8 +35,19 @@ pub struct NewJob {
     pub by_visitor: bool,
     /// What the request that enqueued it has beside its body.
     pub params: Option<JobParams>,
+    /// What an equal job is known by that its visitor enqueued before signing in. It is a duplicate of that one, too (J7).
+    pub former: Option<FormerJob>,
     /// Its content.
     pub payload: Payload,
+}
+
+/// What an earlier job is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FormerJob {
+    /// Its key of deduplication, in a FIFO job queue.
+    Key(DeduplicationKey),
+    /// Its ID, in a standard job queue.
+    Id(JobId),
 }
 
 impl NewJob {
@@ -52,6 +63,7 @@ impl NewJob {
             session: None,
             by_visitor: false,
             params: None,
+            former: None,
             payload,
         }
     }
@@ -91,6 +103,12 @@ impl NewJob {
         let group = self.group.clone()?;
         let visitor = self.session.filter(|_| self.by_visitor);
         Some(DeduplicationKey::of(group, visitor, self.deduplication_id.clone(), &self.payload))
+    }
+
+    /// What identifies equal jobs in this group that the visitor with this session enqueues.
+    #[must_use]
+    pub fn key_in(&self, group: JobGroupId, session: SessionId) -> DeduplicationKey {
+        DeduplicationKey::of(group, Some(session), self.deduplication_id.clone(), &self.payload)
     }
 }
 

@@ -14,15 +14,6 @@ pub struct TicketAccount {
     pub code: AccountCode,
 }
 
-/// The session that a visitor had before signing in: that of the account took over its place (rule 24). Jobs from before name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FormerSession {
-    /// The session, which has ended.
-    pub session: SessionId,
-    /// When the session of the account took over, by the store's clock.
-    pub handed_over_at: Micros,
-}
-
 /// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
 /// are valid.
 ///
@@ -44,7 +35,7 @@ pub struct Ticket {
     pub(crate) event: Option<EventId>,
     pub(crate) batch: Option<u16>,
     pub(crate) account: Option<TicketAccount>,
-    pub(crate) former: Option<FormerSession>,
+    pub(crate) former: Option<SessionId>,
     pub(crate) new_from_lobby: bool,
 }
 
@@ -132,16 +123,16 @@ impl Ticket {
         self.account
     }
 
-    /// The session that its bearer had before signing in.
+    /// The session that its bearer had before signing in: that of the account took over its place (rule 24). Jobs from before name it.
     #[must_use]
-    pub const fn former(&self) -> Option<FormerSession> {
+    pub const fn former(&self) -> Option<SessionId> {
         self.former
     }
 
     /// Whether its bearer has this session, or had it before signing in.
     #[must_use]
     pub fn is_of_bearer(&self, session: SessionId) -> bool {
-        session == self.session || self.former.is_some_and(|former| session == former.session)
+        session == self.session || self.former == Some(session)
     }
 
     /// Whether its session is that of an account, which may join again under the same ID. The session of an invitation stays that of

@@ -12,7 +12,7 @@ use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
 use crate::identity::AccountCode;
-use crate::line::{Census, FormerSession, LobbyEntry, SessionState, Ticket, TicketAccount};
+use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;
 use crate::{ChallengeSigner, Draw, EventId, QueueId, SessionId};
 
@@ -76,9 +76,6 @@ struct Claims {
     /// The session that the bearer had before signing in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     f: Option<SessionId>,
-    /// When the session of the account took over from it, by the store's clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    h: Option<Micros>,
 }
 
 /// The claims of a lobby ticket.
@@ -214,7 +211,7 @@ pub struct TicketOrigin<'a> {
     /// The account of its bearer.
     pub account: Option<TicketAccount>,
     /// The session that its bearer had before signing in.
-    pub former: Option<FormerSession>,
+    pub former: Option<SessionId>,
 }
 
 /// Why a ticket is not valid. Its bearer is treated as a newcomer.
@@ -342,8 +339,7 @@ impl TicketSigner {
             b: origin.batch,
             i: origin.account.map(|account| account.fingerprint),
             o: origin.account.map(|account| account.code),
-            f: origin.former.map(|former| former.session),
-            h: origin.former.map(|former| former.handed_over_at),
+            f: origin.former,
         };
         self.keys.first()?.ticket.sign(&claims, TICKET_MAX)
     }
@@ -380,7 +376,7 @@ impl TicketSigner {
             event: claims.d,
             batch: claims.b,
             account: account_of(claims.i, claims.o),
-            former: claims.f.zip(claims.h).map(|(session, handed_over_at)| FormerSession { session, handed_over_at }),
+            former: claims.f,
             new_from_lobby: false,
         })
     }

@@ -10,11 +10,11 @@ use http::header;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::warn;
+use vestibule_core::Ticket;
 use vestibule_core::jobs::{
     Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload,
 };
 use vestibule_core::line::JoinClient;
-use vestibule_core::{SessionId, Ticket};
 use vestibule_runtime::{
     CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
 };
@@ -23,7 +23,6 @@ use crate::answer::{Answer, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
-use crate::job_session::job_session;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, respond};
 use crate::state::Gate;
@@ -95,11 +94,10 @@ async fn enqueue_as_visitor(
     let tickets = tickets_of_tenant(gate, info, &job_queue).await?;
     let (visit, cors_origin, ticket) =
         visit_as_producer(gate, info, tickets, producers).await.unwrap_or(Err(GateError::TicketRequired))?;
-    let session = job_session(ticket.session(), ticket.former(), visit.now, &job_queue.settings);
     let outcome = if producers == JobProducers::Active && visit.admitted.is_none() {
         Err(GateError::NotActive)
     } else {
-        enqueue_checked(info, &job_queues, &job_queue, session, path, body).await
+        enqueue_checked(info, &job_queues, &job_queue, &ticket, path, body).await
     };
     let reply = match outcome {
         Ok(job) if info.wants_page() => Reply::SeeOther(job.location),
@@ -198,7 +196,7 @@ async fn enqueue_checked(
     info: &RequestInfo,
     job_queues: &JobQueues,
     job_queue: &CachedJobQueue,
-    session: SessionId,
+    ticket: &Ticket,
     path: JobPath,
     body: Body,
 ) -> Result<QueuedJob, GateError> {
@@ -210,7 +208,8 @@ async fn enqueue_checked(
         group_id: path.group,
         deduplication_id: path.dedupe.or_else(from_header),
         user_id: None,
-        session: Some(session),
+        session: Some(ticket.session()),
+        former: ticket.former(),
         by_visitor: true,
         params: Some(params),
         delay_seconds: 0,

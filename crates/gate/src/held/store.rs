@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use http::{HeaderMap, header};
 use tracing::warn;
-use vestibule_core::jobs::{Enqueued, JobBackendError, JobId, JobQueueId, JobQueueSettings, NewJob};
+use vestibule_core::SessionId;
+use vestibule_core::jobs::{Enqueued, FormerJob, JobBackendError, JobGroupId, JobId, JobQueueId, NewJob};
 use vestibule_core::settings::Settings;
 use vestibule_proxy::{Forwarded, prepare_later_request};
 use vestibule_runtime::{CachedJobQueue, HeldRequest, JobQueues};
 
 use super::content::deduplication_id;
 use super::order_url::without_job;
-use crate::job_session::job_session;
 use crate::own_headers;
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -49,7 +49,7 @@ pub(super) async fn store_order(
     body: &Bytes,
 ) -> Stored {
     let Some((job_queues, job_queue)) = find_job_queue(gate, visit, job_queue).await else { return Stored::No };
-    let Some(job) = job_of(gate, info, visit, &job_queue.settings, body) else { return Stored::No };
+    let Some(job) = job_of(gate, info, visit, body) else { return Stored::No };
     let id = job.id;
     let order = |id, is_duplicate| {
         Stored::As(Order { job_queues: job_queues.clone(), job_queue: job_queue.clone(), id, is_duplicate })
@@ -110,15 +110,8 @@ fn warn_not_stored(visit: &VisitResult, job_queue: &JobQueueId, reason: &str) {
 }
 
 /// The order as a job: its group is the session. `None` if it cannot be forwarded.
-fn job_of(
-    gate: &Gate,
-    info: &RequestInfo,
-    visit: &VisitResult,
-    job_queue: &JobQueueSettings,
-    body: &Bytes,
-) -> Option<NewJob> {
+fn job_of(gate: &Gate, info: &RequestInfo, visit: &VisitResult, body: &Bytes) -> Option<NewJob> {
     let slot = visit.admitted?;
-    let session = job_session(slot.session, slot.former, visit.now, job_queue);
     let target = without_job(&info.path, info.query.as_deref());
     let request = HeldRequest {
         queue: visit.queue.settings.id.clone(),
@@ -129,14 +122,20 @@ fn job_of(
         target: target.clone(),
         body: body.to_vec(),
     };
-    Some(NewJob {
-        group: Some(session.to_string().parse().ok()?),
+    let job = NewJob {
+        group: Some(group_of(slot.session)?),
         deduplication_id: deduplication_id(info, &target, body),
-        session: Some(session),
+        session: Some(slot.session),
         // One session can't fill the job queue, so that the orders of others would lose their pace.
         by_visitor: true,
         ..NewJob::new(JobId::random(), request.to_payload())
-    })
+    };
+    let former = slot.former.and_then(|former| Some(FormerJob::Key(job.key_in(group_of(former)?, former))));
+    Some(NewJob { former, ..job })
+}
+
+fn group_of(session: SessionId) -> Option<JobGroupId> {
+    session.to_string().parse().ok()
 }
 
 /// The headers that the origin receives, without the pass, which is signed when the order is sent.

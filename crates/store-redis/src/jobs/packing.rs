@@ -6,8 +6,8 @@ use fred::types::Value;
 use serde::Serialize;
 use vestibule_core::hex;
 use vestibule_core::jobs::{
-    BackendResult, Failure, FailureReason, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings,
-    JobResponse, NewJob, Outcome, RESPONSE_KEPT,
+    BackendResult, Failure, FailureReason, FormerJob, JobBackendError, JobGroupId, JobId, JobParams,
+    JobQueueSettings, JobResponse, NewJob, Outcome, RESPONSE_KEPT,
 };
 
 use crate::command::nothing;
@@ -59,6 +59,11 @@ struct New<'a> {
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    /// What an equal job from before signing in is known by: the same of it, or its ID in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former_id: Option<String>,
     /// Digest of the content, if a message has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
@@ -145,6 +150,11 @@ pub(super) fn fields_by_message(job: &NewJob) -> BackendResult<Value> {
 
 fn fields(job: &NewJob, content: Option<String>) -> BackendResult<Value> {
     let key = job.deduplication_key().map(|key| start_of(&key.digest()));
+    let (former_key, former_id) = match &job.former {
+        Some(FormerJob::Key(key)) => (Some(start_of(&key.digest())), None),
+        Some(FormerJob::Id(id)) => (None, Some(hex(id.as_bytes()))),
+        None => (None, None),
+    };
     pack(&New {
         content_type: &job.payload.content_type,
         group: job.group.as_ref(),
@@ -155,6 +165,8 @@ fn fields(job: &NewJob, content: Option<String>) -> BackendResult<Value> {
         delay_seconds: job.delay_seconds,
         size: job.size(),
         key,
+        former_key,
+        former_id,
         content,
     })
 }

@@ -3,7 +3,8 @@
 use serde_json::json;
 use vestibule_core::SessionId;
 use vestibule_core::jobs::{
-    ENQUEUES_WINDOW, Enqueued, JOB_BATCH, JobCounters, JobParams, JobQueueId, JobState, JobView, NewJob, Payload,
+    ENQUEUES_WINDOW, Enqueued, FormerJob, JOB_BATCH, JobCounters, JobParams, JobQueueId, JobState, JobView, NewJob,
+    Payload,
 };
 
 use super::fixture::{JOB_BYTES, JobsFixture, job};
@@ -125,6 +126,34 @@ pub(super) async fn j07_jobs_of_visitors_are_compared_within_a_session(fixture: 
     assert_eq!(again, [1, 4].map(|number| Enqueued::Duplicate(job(number, None).id)));
     let of_the_site = NewJob { by_visitor: false, ..by(7, one, None) };
     assert_eq!(queue.enqueue(of_the_site).await, Enqueued::Accepted);
+}
+
+pub(super) async fn j07_job_from_before_signing_in_is_the_first(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let [guest, account] = [SessionId::random(), SessionId::random()];
+    let by = |number, content, session| NewJob {
+        session: Some(session),
+        by_visitor: true,
+        payload: job(content, None).payload,
+        ..job(number, Some("a"))
+    };
+    let signed_in = |number, content| {
+        let new = by(number, content, account);
+        let former = Some(FormerJob::Key(new.key_in(new.group.clone().unwrap(), guest)));
+        NewJob { former, ..new }
+    };
+    let duplicate_of = |number| Enqueued::Duplicate(job(number, None).id);
+    assert_eq!(queue.enqueue(by(1, 1, guest)).await, Enqueued::Accepted);
+    let answers = queue.enqueue_all(vec![signed_in(2, 1), signed_in(3, 3), signed_in(4, 3), by(5, 3, account)]).await;
+    assert_eq!(answers, [duplicate_of(1), Enqueued::Accepted, duplicate_of(3), duplicate_of(3)]);
+    assert_eq!(queue.enqueue(by(6, 1, account)).await, Enqueued::Accepted, "on a device that has nothing from before");
+    assert_eq!(queue.enqueue(signed_in(7, 1)).await, duplicate_of(6), "one of the account comes first");
+
+    let queue = fixture.standard(&json!({}));
+    let signed_in = |number, former| NewJob { former: Some(FormerJob::Id(job(former, None).id)), ..job(number, None) };
+    assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted);
+    let answers = queue.enqueue_all(vec![signed_in(2, 1), signed_in(3, 9), signed_in(3, 1)]).await;
+    assert_eq!(answers, [duplicate_of(1), Enqueued::Accepted, duplicate_of(3)]);
 }
 
 pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {

@@ -12,9 +12,9 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Map, json};
 use vestibule_core::jobs::{
-    Canceled, DeadLetterPosition, Detail, Enqueued, Extension, Failure, FailureReason, JobBackend, JobId, JobParams,
-    JobQueueSettings, JobResponse, JobState, JobStats, Lease, LeasedJob, NewJob, Outcome, PROGRESS_KEPT, Payload,
-    ProgressAdded, Resolution, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Enqueued, Extension, Failure, FailureReason, FormerJob, JobBackend, JobId,
+    JobParams, JobQueueSettings, JobResponse, JobState, JobStats, Lease, LeasedJob, NewJob, Outcome, PROGRESS_KEPT,
+    Payload, ProgressAdded, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryJobs;
@@ -136,7 +136,7 @@ impl Run {
         let bytes = vec![self.rng.random_range(0..8) * 30; size];
         let content_type = self.pick(&["text/plain", "application/json", ""]).to_owned();
         let deduplication_id = self.rng.random_bool(0.2).then(|| self.pick(&["x", "y"]).parse().unwrap());
-        NewJob {
+        let new = NewJob {
             delay_seconds: if self.is_fifo { 0 } else { self.pick(&[0, 0, 0, 1, 10, 900]) },
             user_id: self.rng.random_bool(0.3).then(|| format!("user {number}")),
             payload: Payload { content_type, bytes },
@@ -146,7 +146,17 @@ impl Run {
             by_visitor: self.is_fifo && self.deduplication_interval > 0 && self.rng.random_bool(0.5),
             params: self.rng.random_bool(0.1).then(|| JobParams::of(&Map::new()).unwrap()),
             ..job(number, group)
-        }
+        };
+        NewJob { former: self.some_former(self.rng.clone(), &new), ..new }
+    }
+
+    /// What one of three jobs of visitors can be known by from before. The choice is drawn from a copy, so that the kept seeds stand
+    /// for the same runs.
+    fn some_former(&self, mut rng: SmallRng, new: &NewJob) -> Option<FormerJob> {
+        let session = SessionId::from_bytes([rng.random_range(0..3); 14]);
+        let number = rng.random_range(0..self.next);
+        let former = new.group.clone().map(|group| FormerJob::Key(new.key_in(group, session)));
+        Some(former.unwrap_or_else(|| FormerJob::Id(job(number, None).id))).filter(|_| rng.random_bool(0.33))
     }
 
     async fn step(&mut self) {

@@ -175,8 +175,8 @@ fn job_request(
     delay_seconds: u64,
     payload: Payload,
 ) -> JobRequest {
-    let (session, by_visitor, params) = (None, false, None);
-    JobRequest { group_id, deduplication_id, user_id, session, by_visitor, params, delay_seconds, payload }
+    let (session, former, by_visitor, params) = (None, None, false, None);
+    JobRequest { group_id, deduplication_id, user_id, session, former, by_visitor, params, delay_seconds, payload }
 }
 
 /// Enqueues jobs in the batches of the backend, each with its own result.

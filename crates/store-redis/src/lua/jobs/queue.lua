@@ -497,6 +497,14 @@ do
     return record
   end
 
+  -- J7: the job that a visitor enqueued before signing in, if an equal one is a duplicate now.
+  local function first_before_signing_in(new)
+    if new.former_key then return (first_with(new.former_key)) end
+    local byte_of = function(digits) return string.char(tonumber(digits, 16)) end
+    local id = new.former_id and string.gsub(new.former_id, '%x%x', byte_of)
+    return id and read(id) and id
+  end
+
   -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, TOO_MANY,
   -- or the ID of the job that it duplicates.
   function jobs.enqueue(id, new, payload, token)
@@ -509,6 +517,7 @@ do
       end
       first = first or packed and id
     end
+    first = first or first_before_signing_in(new)
     if first then
       count('duplicate')
       return first

@@ -265,6 +265,8 @@ suite! {
         rule_14_visitor_ended_in_the_lobby_is_not_drawn,
         rule_14_account_that_left_takes_part_in_the_draw,
         rule_14_account_ended_in_the_lobby_joins_after_the_draw,
+        rule_14_session_that_was_served_is_not_drawn,
+        rule_14_account_that_came_again_is_drawn,
         rule_15_admissions_follow_the_numbers,
         rule_15_late_visitor_returns_to_the_drawn_position,
         rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby,

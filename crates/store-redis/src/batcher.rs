@@ -265,7 +265,7 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
             number(ticket.arrival()),
             ticket.admitted_at().map_or(NONE, number),
             number(ticket.signed_at()),
-            ticket.due().map_or(NONE, number),
+            ticket.came_at().or(ticket.due()).map_or(NONE, number),
             ticket.epoch() as f64,
             ticket.census().map_or(NONE, |census| census.active as f64),
             ticket.census().map_or(NONE, |census| number(census.reached)),

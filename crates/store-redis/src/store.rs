@@ -132,8 +132,8 @@ impl VisitStore for RedisStore {
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         let flags = [ticket.admitted_at().is_some(), ticket.is_unconfirmed(), ticket.may_follow_an_end()];
         let [was_active, unconfirmed, may_follow] = flags.map(|flag| text(u8::from(flag)));
-        let (session, epoch, signed_at) = (member(ticket.session()), text(ticket.epoch()), text(ticket.signed_at().0));
-        let arguments = [session, epoch, was_active, unconfirmed, signed_at, may_follow];
+        let (session, epoch, issued_at) = (member(ticket.session()), text(ticket.epoch()), text(ticket.issued_at().0));
+        let arguments = [session, epoch, was_active, unconfirmed, issued_at, may_follow];
         self.run(queue, &functions().leave, arguments, Retry::Safe).await?.removal()
     }
 }

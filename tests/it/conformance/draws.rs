@@ -1,7 +1,7 @@
 //! Rules 14 and 15: the lobby and the draw of an event.
 
 use serde_json::{Value, json};
-use vestibule_core::line::{JoinClient, Mode, Phase, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{JoinClient, Mode, Phase, Removed, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{Draw, LobbyTicket, MICROS_PER_SECOND, NetworkClass, PutMode, SaleKeys, SessionId};
 use vestibule_tests::GateUnderTest;
 
@@ -192,6 +192,65 @@ pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(benc
     let joined = fixture.visit_as_account(account, None).await;
     assert_eq!(joined.kind, VisitKind::Joined);
     assert!(joined.place.unwrap().arrival > anonymous.arrival, "at the end of the line");
+}
+
+/// An operator opened the line during the lobby: one visitor left, an invited one did, and one reached `max_session`.
+pub(super) async fn rule_14_session_that_was_served_is_not_drawn(bench: &StoreFixture) {
+    let mut settings = drawn();
+    settings["quota"] = 10.into();
+    let fixture = bench.open(settings).await;
+    let mut lobby = Vec::new();
+    for _ in 0..4 {
+        lobby.push(enter_lobby(&fixture).await);
+    }
+    let waits = lobby.pop().unwrap();
+    fixture.change(|settings| settings.line.mode = Mode::Open).await;
+    let mut tickets = Vec::new();
+    for (ticket, head_start) in lobby.iter().zip([None, Some(60 * MICROS_PER_SECOND), None]) {
+        let visit = Visit { head_start, ..Visit::joining(ticket.session()) };
+        let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+        assert!(answer.place.unwrap().admitted_at.is_some());
+        tickets.push(fixture.bench.ticket(&fixture.queue, &answer).unwrap());
+    }
+    let last = tickets.pop();
+    assert_eq!(fixture.ask(last.clone(), None).await.kind, VisitKind::Renewed);
+    for ticket in tickets {
+        assert_eq!(fixture.store().leave(&fixture.queue, ticket).await.unwrap(), Removed::Active);
+    }
+    fixture.advance_seconds(60);
+    fixture.change(|settings| settings.line.max_session = Some(60)).await;
+    assert_eq!(fixture.ask(last, None).await.place, None, "it has reached max_session");
+    fixture.change(|settings| (settings.line.mode, settings.line.quota) = (Mode::Scheduled, 0)).await;
+    fixture.advance_seconds(STARTS - 60);
+    for ticket in &lobby {
+        let (answer, _) = visit_drawn(&fixture, ticket).await;
+        assert_eq!(answer.kind, VisitKind::Joined, "a newcomer");
+        assert_ne!(answer.place.unwrap().session, ticket.session());
+    }
+    assert_eq!(visit_drawn(&fixture, &waits).await.0.kind, VisitKind::Restored, "this one was never served");
+}
+
+/// Its lobby ticket from before it was served is void, and ends nothing.
+pub(super) async fn rule_14_account_that_came_again_is_drawn(bench: &StoreFixture) {
+    let (fixture, account) = (bench.open(drawn()).await, SessionId::random());
+    let before = enter_lobby_as(&fixture, Visit::of_account(account)).await;
+    fixture.change(|settings| settings.line.mode = Mode::Open).await;
+    let admitted = fixture.visit_as_account(account, None).await;
+    assert!(admitted.place.unwrap().admitted_at.is_some());
+    fixture.store().leave(&fixture.queue, fixture.account_ticket(&admitted)).await.unwrap();
+    fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+    // Its slot is free by then.
+    fixture.advance_seconds(60);
+    let again = enter_lobby_as(&fixture, Visit::of_account(account)).await;
+    fixture.advance_seconds(STARTS - 60);
+    let (answer, _) = visit_drawn(&fixture, &before).await;
+    assert_eq!((answer.kind, answer.place.map(|place| place.session == account)), (VisitKind::Joined, Some(false)));
+    let (answer, _) = visit_drawn(&fixture, &again).await;
+    let drawn = draw_of(&fixture).await.arrival(account);
+    assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Restored, drawn));
+    let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
+    let void = before.drawn(&draw_of(&fixture).await, drawn_at);
+    assert_eq!(fixture.store().leave(&fixture.queue, void).await.unwrap(), Removed::Absent);
 }
 
 /// An open queue, which is in the lobby of its event once it is scheduled, and admits nobody.

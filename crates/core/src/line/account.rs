@@ -9,11 +9,11 @@ use crate::time::Micros;
 use crate::{PreTicket, SessionId};
 
 impl Line {
-    /// Whether a ticket that can be younger than the end of its session was signed before it: that of an account, or a drawn one.
+    /// Whether a ticket that can be younger than the end of its session was issued before it: that of an account, or a drawn one.
     /// Other tickets are void while there is a tombstone.
     pub(super) fn is_void(&self, now: Micros, ticket: &Ticket) -> bool {
         let ended_at = self.ended_at(now, ticket.session()).filter(|_| ticket.may_follow_an_end());
-        ended_at.is_some_and(|ended_at| ticket.signed_at() <= ended_at)
+        ended_at.is_some_and(|ended_at| ticket.issued_at() <= ended_at)
     }
 
     /// Whether a newcomer can't join, or come to the lobby, under this session: it has ended. An account can under its own, unless the

@@ -36,7 +36,7 @@ pub struct Ticket {
     pub(crate) batch: Option<u16>,
     pub(crate) account: Option<TicketAccount>,
     pub(crate) former: Option<SessionId>,
-    pub(crate) new_from_lobby: bool,
+    pub(crate) came_at: Option<Micros>,
 }
 
 impl Ticket {
@@ -142,17 +142,30 @@ impl Ticket {
         self.account.is_some() && self.batch.is_none()
     }
 
-    /// Whether its session can have ended before it was signed: that of an account, which joined again, or one from the lobby, to which
+    /// Whether its session can have ended before it was issued: that of an account, which joined again, or one from the lobby, to which
     /// an account came again.
     #[must_use]
     pub const fn may_follow_an_end(&self) -> bool {
-        self.is_of_account() || self.new_from_lobby
+        self.is_of_account() || self.is_new_from_lobby()
+    }
+
+    /// When its bearer got it: a converted lobby ticket in the lobby, another one when it was signed. It is void if its session has ended
+    /// since (rule 8).
+    #[must_use]
+    pub fn issued_at(&self) -> Micros {
+        self.came_at.unwrap_or(self.signed_at)
     }
 
     /// Whether this is a lobby ticket that was converted just now: its session joins the line at the drawn arrival.
     #[must_use]
     pub const fn is_new_from_lobby(&self) -> bool {
-        self.new_from_lobby
+        self.came_at.is_some()
+    }
+
+    /// When the bearer of such a lobby ticket came to the lobby, by the store's clock.
+    #[must_use]
+    pub const fn came_at(&self) -> Option<Micros> {
+        self.came_at
     }
 
     /// The census at signing.

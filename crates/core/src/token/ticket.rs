@@ -181,7 +181,7 @@ impl LobbyTicket {
             batch: self.batch,
             account: self.account,
             former: None,
-            new_from_lobby: true,
+            came_at: Some(self.came_at),
         }
     }
 }
@@ -377,7 +377,7 @@ impl TicketSigner {
             batch: claims.b,
             account: account_of(claims.i, claims.o),
             former: claims.f,
-            new_from_lobby: false,
+            came_at: None,
         })
     }
 

@@ -123,11 +123,11 @@ function accounts.read(packed, index)
   accounts.of_invitation = flags >= ACCOUNTS.OF_INVITATION
 end
 
--- Whether a ticket that can be younger than the end of its session was signed before it: that of an account, or a drawn one. Other
+-- Whether a ticket that can be younger than the end of its session was issued before it: that of an account, or a drawn one. Other
 -- tickets are void while there is a tombstone.
-function accounts.is_void(bearer, signed_at, from_lobby)
+function accounts.is_void(bearer, issued_at, from_lobby)
   local ended_at = (accounts.of_ticket or from_lobby) and tombstones.at(bearer)
-  return ended_at and signed_at <= ended_at
+  return ended_at and issued_at <= ended_at
 end
 
 -- Whether a newcomer can't join, or come to the lobby, under this session: it has ended. An account can under its own, unless the end

@@ -7,7 +7,7 @@
 --            admitted at us (-1 while it waits), signed at us, when the turn is due by the wait
 --            shown in us (-1 if none was), epoch, active sessions then (-1 if it does not say so) and the arrival reached by
 --            then; under which session they join, and its head start in us (-1 without an invitation). FROM_LOBBY marks a ticket
---            from the lobby that was converted just now.
+--            from the lobby that was converted just now, with the time at which its bearer came there as when the turn is due.
 --            REDEEMS marks a pre-ticket, with SAME_NETWORK and PRESERVED: its session, the first visit as the arrival, the end of the
 --            challenge as when the turn is due, its epoch, the difficulty that is proven as the active sessions, and that which was required
 --            last (-1 if none was) as the arrival reached
@@ -112,7 +112,9 @@ for i = 0, size - 1 do
   limits.advance_events()
   limits.begin_visit(ARGV[8], i)
   accounts.read(ARGV[9], i)
-  if is_ours and accounts.is_void(bearer, signed_at, from_lobby) then is_ours = false end
+  if is_ours and accounts.is_void(bearer, from_lobby and due or signed_at, from_lobby) then is_ours = false end
+  -- No wait was shown in the lobby.
+  if from_lobby then due = -1 end
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
   if is_ours and not reads then

@@ -239,10 +239,10 @@ pub(super) async fn rule_14_account_that_came_again_is_drawn(bench: &StoreFixtur
     assert!(admitted.place.unwrap().admitted_at.is_some());
     fixture.store().leave(&fixture.queue, fixture.account_ticket(&admitted)).await.unwrap();
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
-    // Its slot is free by then.
-    fixture.advance_seconds(60);
+    // Its slot is held for a last credential.
+    fixture.advance_seconds(1);
     let again = enter_lobby_as(&fixture, Visit::of_account(account)).await;
-    fixture.advance_seconds(STARTS - 60);
+    fixture.advance_seconds(STARTS);
     let (answer, _) = visit_drawn(&fixture, &before).await;
     assert_eq!((answer.kind, answer.place.map(|place| place.session == account)), (VisitKind::Joined, Some(false)));
     let (answer, _) = visit_drawn(&fixture, &again).await;

@@ -215,8 +215,9 @@ local function join(newcomer, head_start)
   -- An account joins again under the same session after it has ended, once its slot is free.
   if accounts.bars(newcomer) then return NOT_JOINED end
   local code, position, admitted_at, arrival = find_joined(newcomer, BY_JOINING)
-  if code and admitted_at and tombstones.covers(newcomer, admitted_at) then return NOT_JOINED end
-  if code then return code, position, admitted_at, arrival end
+  local is_over = admitted_at and tombstones.covers(newcomer, admitted_at)
+  if code and not is_over then return code, position, admitted_at, arrival end
+  if is_over and effective_mode() ~= 'lobby' then return NOT_JOINED end
   if needs_invitation(head_start) then return NOT_JOINED end
   if effective_mode() == 'lobby' then
     if limits.blocks() then return NOT_JOINED end
@@ -259,8 +260,9 @@ end
 -- count as the arrival, and what the pre-ticket proves. Returns code, position from 0, time of admission, arrival.
 local function join_confirmed(session, by, first_visit, challenge_ends_at, flags, counts)
   local code, position, admitted_at, arrival = find_joined(session, by)
-  if code and admitted_at and tombstones.covers(session, admitted_at) then return NOT_JOINED end
-  if code then return code, position, admitted_at, arrival end
+  local is_over = admitted_at and tombstones.covers(session, admitted_at)
+  if code and not is_over then return code, position, admitted_at, arrival end
+  if is_over and effective_mode() ~= 'lobby' then return NOT_JOINED end
   if needs_invitation(-1) then return NOT_JOINED end
   if not accepts_joins() then return join(session, -1) end
   if not counts then limits.work = nil end

@@ -6,8 +6,8 @@ use fred::types::Value;
 use serde::Serialize;
 use vestibule_core::hex;
 use vestibule_core::jobs::{
-    BackendResult, Failure, FailureReason, FormerJob, JobBackendError, JobGroupId, JobId, JobParams,
-    JobQueueSettings, JobResponse, NewJob, Outcome, RESPONSE_KEPT,
+    BackendResult, Failure, FailureReason, FormerJob, JobBackendError, JobGroupId, JobId, JobParams, JobQueueSettings,
+    JobResponse, NewJob, Outcome, RESPONSE_KEPT,
 };
 
 use crate::command::nothing;

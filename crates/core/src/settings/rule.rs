@@ -423,9 +423,9 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
         let (route, queue) = ruling_without_path(queues);
         rulings.push(Ruling { path: facts.path.to_owned(), route, queue });
     }
-    let mut queued = rulings.iter().filter(|ruling| ruling.route == Route::Queue).map(|ruling| ruling.queue);
-    let first = queued.next();
-    if queued.any(|queue| Some(queue) != first) {
+    let mut taking = rulings.iter().filter(|ruling| ruling.route == Route::Queue).map(|ruling| ruling.queue);
+    let first = taking.next();
+    if taking.any(|queue| Some(queue) != first) {
         rulings.push(Ruling { path: facts.path.to_owned(), route: Route::Reject, queue: None });
     }
     rulings
@@ -436,7 +436,7 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
 fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
     let holds = |rules: &[Rule]| rules.iter().any(|rule| rule.action == RuleAction::Hold);
     match queues {
-        [rules, ..] if rules.is_empty() => (Route::Queue, Some(0)),
+        [[], ..] => (Route::Queue, Some(0)),
         [rules] if !holds(rules) => (Route::Queue, Some(0)),
         _ => (Route::Reject, None),
     }

@@ -30,9 +30,13 @@ async fn scripts_are_cached_by_their_hash(keeper: StoreSetup) {
     assert_eq!(script.status, StatusCode::OK);
     assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
     assert!(script.header("cache-control").unwrap().contains("immutable"));
-    for path in ["/_vestibule/queue.js", "/_vestibule/keepalive.js"] {
+    let of_other_version = "/_vestibule/queue.js?v=0123456789abcdef";
+    for path in ["/_vestibule/queue.js", of_other_version, "/_vestibule/keepalive.js"] {
         let script = fixture.visitor().fetch(path).await;
-        assert!(!script.header("cache-control").unwrap().contains("immutable"), "{path} has no hash");
+        assert!(
+            !script.header("cache-control").unwrap().contains("immutable"),
+            "{path} has not the hash of what is sent"
+        );
         let etag = script.header("etag").unwrap();
         let again = fixture.visitor().with_header("if-none-match", etag).fetch(path).await;
         assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0));

@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, Request};
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, header};
-use vestibule_themes::{Asset, keepalive_script, queue_script};
+use vestibule_themes::{Asset, keepalive_script, queue_script, queue_script_version};
 
 use super::theme::serve_asset;
 use crate::compression::{Compression, accepts_gzip, gzip};
@@ -14,9 +14,11 @@ use crate::compression::{Compression, accepts_gzip, gzip};
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| compressed(queue_script()));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| compressed(keepalive_script()));
 
-/// The queue page's script. Pages name it with its hash, so it may be kept for good under that address.
+/// The queue page's script. Pages name it with its hash, so it may be kept for good under that address. While gates of two versions
+/// run, a page of one may get it from the other, whose script it must not keep.
 pub(crate) async fn queue_js(RawQuery(query): RawQuery, request: Request) -> Response {
-    serve_script(queue_script(), &QUEUE, query.is_some_and(|query| query.starts_with("v=")), &request)
+    let is_named = query.is_some_and(|query| query.strip_prefix("v=") == Some(queue_script_version()));
+    serve_script(queue_script(), &QUEUE, is_named, &request)
 }
 
 /// The script that a site embeds.

@@ -33,6 +33,41 @@ test('the page shows offline and resumes at its position', async ({ serve, page,
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
 })
 
+test('a page whose script does not load reloads and keeps its position', async ({ serve, page, context }) => {
+  test.slow()
+  const gate = await serve(queue({ waiting_ttl: 60 }))
+  await activeVisitor(gate)
+  const script = '**/_vestibule/queue.js*'
+  await page.route(script, (route) => route.abort())
+  const reloaded = () => page.waitForEvent('domcontentloaded', { timeout: 20_000 })
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  const younger = new Visitor(gate)
+  await younger.arrive()
+  await reloaded()
+  await expect(part(page, 'position')).toHaveText('1')
+  expect(await younger.status()).toMatchObject({ position: 2, waiting: 2 })
+
+  await context.setOffline(true)
+  await page.waitForTimeout(12_000)
+  await expect(part(page, 'position'), 'without a connection the page stays').toHaveText('1')
+  await page.unroute(script)
+  await context.setOffline(false)
+  await reloaded()
+  await expect(page.locator('html')).toHaveAttribute('data-script')
+  const polls = pollTimes(page)
+  await expect.poll(() => polls.length, { timeout: 20_000 }).toBeGreaterThan(1)
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
+})
+
+test('the page polls whatever the browser lists as languages', async ({ serve, page }) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'en-US,en', 'C'] }))
+  const gate = await serve(queue())
+  await activeVisitor(gate)
+  const polls = pollTimes(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect.poll(() => polls.length).toBeGreaterThan(0)
+})
+
 test('an expired visitor returns to the same position', async ({
   serve,
   page,

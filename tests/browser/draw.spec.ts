@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test'
 
 import { expectAccessible } from './axe.ts'
 import { filterCookies } from './cookie-filter.ts'
-import { eventIn, part, pollTimes, queue, QUEUE, tabTo, Visitor } from './queue.ts'
+import { eventIn, part, pollTimes, queue, QUEUE, STATUS, tabTo, Visitor } from './queue.ts'
 import { expect, test, type Settings } from './server.ts'
 import { controlVisibility } from './visibility.ts'
 
@@ -261,6 +261,16 @@ test('a draw with a beacon waits for its value', async ({ serve, page }) => {
   } finally {
     relay.close()
   }
+})
+
+test('a lobby page asks for its status once the line is open without a draw', async ({ serve, page }) => {
+  const gate = await serve(draw(eventIn(20)), saleKeys)
+  // As after the end of an event whose beacon was never recorded.
+  const observer = new Visitor(gate)
+  await page.route('**/_vestibule/line?*', async (route) => route.fulfill({ json: { ...(await observer.line()), mode: 'open' } }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.waitForRequest('**/_vestibule/line?*', { timeout: 20_000 })
+  await page.waitForRequest(STATUS, { timeout: 2000 })
 })
 
 test('blocked cookies are explained in the lobby', async ({ serve, page }) => {

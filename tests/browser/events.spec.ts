@@ -34,6 +34,16 @@ test('the countdown ends in the shop, whatever the clock says', async ({ serve, 
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
+test('a countdown that skips times announces what is left', async ({ serve, page }) => {
+  const gate = await serve(queue({ ...quick, events: [event(720)] }))
+  await page.clock.install()
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'countdown')).toHaveText(/^1[12]:\d\d$/)
+  // The device slept.
+  await page.clock.fastForward(680_000)
+  await expect(page.getByRole('status')).toHaveText(/^Starts in \d\d seconds$/)
+})
+
 test('the countdown is used by keyboard and survives the back button', async ({ serve, shop, page }) => {
   const gate = await serve(queue({ ...quick, quota: 0, events: [event(900)] }))
   await page.goto(gate.at('shop.localhost', '/a?b=1'))

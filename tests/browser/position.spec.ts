@@ -157,6 +157,22 @@ test('a visitor who leaves can rejoin at the end', async ({ serve, page }) => {
   await expect(part(page, 'position')).toHaveText('2')
 })
 
+test('a session that joins again is shown its new position', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await activeVisitor(gate)
+  await addVisitors(gate, 1)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('2')
+  // What a session of an account left behind that was first in line before.
+  await page.evaluate(() => {
+    const name = 'vestibule:acme-tour:seen'
+    const seen = JSON.parse(sessionStorage.getItem(name) ?? '') as { joined: number }
+    sessionStorage.setItem(name, JSON.stringify({ ...seen, joined: seen.joined - 60, first: 1, low: 1 }))
+  })
+  await page.reload()
+  await expect(part(page, 'position')).toHaveText('2')
+})
+
 test('the page polls without web workers', async ({ serve, page }) => {
   const gate = await serve(queue())
   const active = await activeVisitor(gate)

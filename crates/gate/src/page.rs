@@ -1,13 +1,18 @@
 //! The pages of the gate as responses.
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
+use sha2::{Digest as _, Sha256};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, JobPage, PageView, Themes};
+use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script};
 
 use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
@@ -247,10 +252,15 @@ fn html(info: &RequestInfo, status: StatusCode, nonce: &str, body: String) -> Re
     html_response(status, &format!("'nonce-{nonce}'"), body, is_gzipped)
 }
 
+/// The source that allows the inline script of the queue page.
+static FALLBACK: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(fallback_script()))));
+
 /// A page whose inline styles have these sources.
 fn html_response(status: StatusCode, style_sources: &str, body: Bytes, is_gzipped: bool) -> Response {
+    let fallback = &*FALLBACK;
     let policy = format!(
-        "default-src 'none'; style-src {style_sources} 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; \
+        "default-src 'none'; style-src {style_sources} 'self'; script-src 'self' {fallback}; connect-src 'self'; img-src 'self' data:; \
          font-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     );
     let mut response = Body::from(body).into_response();

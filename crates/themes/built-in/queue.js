@@ -46,7 +46,13 @@
   // The end of a turn is shown with seconds if it is this near.
   const SECONDS_MS = 300000, SOUND_LATE_MS = 1000;
   // Times are formatted for the visitor's region if its language is the page's.
-  const written = (tag) => { const { language, script } = new Intl.Locale(tag).maximize(); return `${language}-${script}`; };
+  const written = (tag) => {
+    // Some browsers list what is no language tag.
+    try {
+      const { language, script } = new Intl.Locale(tag).maximize();
+      return `${language}-${script}`;
+    } catch { return ''; }
+  };
   const region = navigator.languages?.find((tag) => written(tag) === written(page.lang)) ?? page.lang;
   const clock = (at, timeStyle = 'short') => new Intl.DateTimeFormat(region, { timeStyle, ...digits }).format(at);
   const visible = () => document.visibilityState === 'visible';
@@ -128,11 +134,12 @@
   let spokenAt = Date.now();
   const announce = (text) => { spokenAt = Date.now(); write('live', text); };
 
-  // First and lowest position of this session: the progress bar starts at the first; the position shown never rises.
+  // First and lowest position of this session: the progress bar starts at the first; the position shown never rises. The session of
+  // an account or a code can join again.
   let seen = null;
-  const track = (session, position) => {
+  const track = ({ session, joined_at: joined, position }) => {
     if (!seen) try { seen = JSON.parse(store.get('seen')); } catch { seen = null; }
-    if (seen?.session !== session) seen = { session, first: position, low: position };
+    if (seen?.session !== session || seen.joined !== joined) seen = { session, joined, first: position, low: position };
     seen.low = Math.min(seen.low, position);
     store.set('seen', JSON.stringify(seen));
     return seen;
@@ -140,7 +147,7 @@
 
   // The countdown to the start of an event, and then to the end of its draw. It starts from the server's number of seconds,
   // as the visitor's clock may be wrong, and follows a clock that nobody can set.
-  const DAY = 86400, SPOKEN = [600, 300, 60, 10, 0];
+  const DAY = 86400, SPOKEN = [0, 10, 60, 300, 600];
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
   // A newcomer comes back with a pre-ticket to join.
   const redeems = ({ join }) => join?.action === 'redeem';
@@ -180,7 +187,8 @@
     write('countdown', countdown(left));
     const mark = SPOKEN.find((seconds) => left <= seconds && shownLeft > seconds);
     shownLeft = left;
-    if (mark !== undefined) announce(mark ? `${goal.label} ${inWords(mark)}` : goal.end);
+    // A device that slept, or a start that was moved, skips marks.
+    if (mark !== undefined) announce(mark ? `${goal.label} ${inWords(left)}` : goal.end);
     if (left) after('tick', ((goal.at - performance.now()) % 1000) + 1);
     else if (counted.state === 'lobby') renderEvent(later(counted));
   };
@@ -274,8 +282,8 @@
     shownState = state;
   };
 
-  const renderPlace = ({ session, position, waiting }) => {
-    const { first, low } = track(session, position);
+  const renderPlace = (status) => {
+    const { position, waiting } = status, { first, low } = track(status);
     shownPosition = low;
     const text = numbers.format(low);
     all('position').forEach((el) => { el.dataset.digits = text.length; });
@@ -604,7 +612,7 @@
     if (revision !== seen.revision || event?.id !== seen.event.id) return false;
     // The clock of a device that slept is late.
     if (performance.now() + 1000 * event.starts_in < startsAt - 1000) renderEvent({ ...seen, event });
-    return mode === 'lobby' || startSoon();
+    return mode === 'lobby' || (mode === 'draw' && startSoon());
   };
 
   const take = (status) => {
@@ -738,4 +746,6 @@
     if (proves(page)) prove(page);
     after('poll', redeems(page) ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
   }
+  // This far, the script runs in this browser.
+  root.dataset.script = 'runs';
 })();

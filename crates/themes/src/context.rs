@@ -135,7 +135,7 @@ impl Context {
             reload_notice: notes.reload,
             order_notice: notes.order,
             line_url: view.line_url(),
-            asks_for_code: view.code_wrong || visitor_status.state == VisitorState::InvitationRequired,
+            asks_for_code: view.asks_for_code(),
             code_wrong: view.code_wrong,
             code_fields: view.code_fields.to_vec(),
             position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),

@@ -87,7 +87,7 @@ pub use error::ThemeError;
 pub use file_folder::{FileFolder, FileFolderError, FileFolderLimits, FilesVersion};
 pub use files::FILES_MAX;
 pub use language::{Language, RequestLanguages};
-pub use script::{keepalive_script, queue_script};
+pub use script::{fallback_script, keepalive_script, queue_script, queue_script_version};
 pub use templates::PAGE_MAX;
 pub use themes::{FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};

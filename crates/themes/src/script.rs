@@ -12,16 +12,30 @@ use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, W
 use crate::view::{BASE_PATH, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
+static FALLBACK: LazyLock<String> = LazyLock::new(|| minify(include_str!("../built-in/fallback.js")));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
+static QUEUE_VERSION: LazyLock<String> = LazyLock::new(|| content_hash(&queue_script().bytes));
 static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
-    let version = content_hash(&queue_script().bytes);
+    let version = queue_script_version();
     format!(r#"<script src="{BASE_PATH}/queue.js?v={version}" defer></script>"#)
 });
 
-/// The queue page's script, `/_vestibule/queue.js`. Its URL contains a content hash, so it can be cached forever.
+/// The queue page's script, `/_vestibule/queue.js`. With [`queue_script_version`] in its URL it can be cached forever.
 #[must_use]
 pub fn queue_script() -> &'static Asset {
     &QUEUE
+}
+
+/// The hash of the queue page's script.
+#[must_use]
+pub fn queue_script_version() -> &'static str {
+    &QUEUE_VERSION
+}
+
+/// The inline script of the queue page, which reloads it if [`queue_script`] does not run. The page's policy allows it by its hash.
+#[must_use]
+pub fn fallback_script() -> &'static str {
+    &FALLBACK
 }
 
 /// The script that a site embeds, `/_vestibule/keepalive.js`. Its URL never changes, so caches must revalidate it.
@@ -54,6 +68,7 @@ struct Data<'a> {
     queue: &'a QueueId,
     session: Option<SessionId>,
     state: VisitorState,
+    joined_at: Option<u64>,
     position: Option<u64>,
     waiting: Option<u64>,
     wait_seconds: Option<WaitSeconds>,
@@ -71,6 +86,8 @@ struct Data<'a> {
     /// Seconds until the session expires without another visit; `None` in the lobby.
     expires_in: Option<u64>,
     kept_seconds: Option<u64>,
+    /// Seconds after which the page reloads if its script does not run; 0 for never.
+    refresh_seconds: u64,
     next_below: u64,
     brand: &'a str,
     name: &'a str,
@@ -107,11 +124,15 @@ struct DataTexts<'a> {
     position_kept_until: &'a str,
 }
 
-/// The data block and the script tag.
+/// The data block and the script tags.
 pub(crate) fn tags(view: &PageView<'_>) -> String {
     let data = Data::of(view, &texts(view.language).texts);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    format!("<script type=\"application/json\" id=\"vestibule-data\">{}</script>\n{}", inert(&json), *QUEUE_TAG)
+    let (data, fallback) = (inert(&json), fallback_script());
+    format!(
+        "<script type=\"application/json\" id=\"vestibule-data\">{data}</script>\n<script>{fallback}</script>\n{}",
+        *QUEUE_TAG
+    )
 }
 
 /// JSON that cannot end its element or begin a comment.
@@ -125,6 +146,7 @@ impl<'a> Data<'a> {
             queue,
             session,
             state,
+            joined_at,
             position,
             waiting,
             wait_seconds,
@@ -142,6 +164,7 @@ impl<'a> Data<'a> {
             queue,
             session: *session,
             state: *state,
+            joined_at: *joined_at,
             position: *position,
             waiting: *waiting,
             wait_seconds: *wait_seconds,
@@ -158,6 +181,7 @@ impl<'a> Data<'a> {
             join_url: format!("{BASE_PATH}/join?queue={queue}"),
             expires_in: *expires_in,
             kept_seconds: view.kept_seconds,
+            refresh_seconds: if view.asks_for_code() { 0 } else { view.refresh_seconds },
             next_below: NEXT_BELOW,
             brand: view.brand(),
             name: view.queue_name,

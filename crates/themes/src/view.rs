@@ -1,6 +1,6 @@
 //! The values of a page.
 
-use vestibule_core::{JoinStep, VisitorStatus};
+use vestibule_core::{JoinStep, VisitorState, VisitorStatus};
 
 use crate::{Color, Language};
 
@@ -46,6 +46,11 @@ impl PageView<'_> {
     pub(crate) fn brand(&self) -> &str {
         let names = [self.brand_name, self.queue_name, self.visitor_status.queue.as_str()];
         names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+    }
+
+    /// Whether the page has the form for an invitation code, so that it does not reload by itself.
+    pub(crate) fn asks_for_code(&self) -> bool {
+        self.code_wrong || self.visitor_status.state == VisitorState::InvitationRequired
     }
 
     /// URL for an admitted visitor. Empty, which links to the page itself, if it is not safe to follow.

@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
 mod crowd;
+mod forgers;
 mod served;
 mod server;
 mod streams;
@@ -58,6 +59,9 @@ async fn main() {
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for kind in ["memory", "redis"] {
         rows(kind, WAITING, &PROTECTION, AT_ONCE, &halves).await;
+    }
+    for kind in ["memory", "redis"] {
+        forgers::rows(kind, &halves).await;
     }
     if only("protection") {
         return;

@@ -17,6 +17,7 @@ use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLim
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::account_keys;
 
 /// Visitors who join at once while the line forms.
 const JOINING: usize = 256;
@@ -35,6 +36,18 @@ fn scarce() -> Settings {
     let document = json!({
         "id": "scarce", "tenant": "bench", "hosts": ["scarce.test"], "quota": 0, "handover": { "kind": "check" },
         "protection": { "pre_ticket_from": 0 },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+/// A queue without free slots that requires accounts.
+fn accounts() -> Settings {
+    let document = json!({
+        "id": "accounts", "tenant": "bench", "hosts": ["accounts.test"], "quota": 0, "handover": { "kind": "check" },
+        "protection": { "pre_ticket_from": "none", "identity": {
+            "keys": account_keys(), "issuer": "https://www.example.com", "audience": "bench", "from": ["cookie:shop_id"],
+            "key_id": "bench", "required": true, "sign_in": "https://www.example.com/sign-in",
+        } },
     });
     Settings::from_value(&document).unwrap()
 }
@@ -81,7 +94,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
             Arc::new(RedisStore::connect(url, options).unwrap())
         }
     };
-    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60), lobby(), scarce()];
+    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60), lobby(), scarce(), accounts()];
     for queue in &queues {
         while store.put_settings(queue, PutMode::Always).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -269,6 +269,7 @@ suite! {
         rule_14_account_that_came_again_is_drawn,
         rule_15_admissions_follow_the_numbers,
         rule_15_late_visitor_returns_to_the_drawn_position,
+        rule_15_drawn_arrivals_are_no_times_in_any_mode,
         rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby,
         rule_15_quiet_lobby_is_no_loss,
         rule_15_flush_in_the_lobby_loses_no_position,

@@ -330,6 +330,26 @@ pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(bench: &S
     );
 }
 
+pub(super) async fn rule_15_drawn_arrivals_are_no_times_in_any_mode(bench: &StoreFixture) {
+    let mut settings = drawn();
+    settings["quota"] = 0.into();
+    let fixture = bench.open(settings).await;
+    let lobby = enter_lobby(&fixture).await;
+    let starts_at = fixture.settings().await.line.events[0].starts_at.micros();
+    fixture.advance_seconds(STARTS + DRAW);
+    let drawn = visit_drawn(&fixture, &lobby).await.1.unwrap();
+    for mode in [Mode::Scheduled, Mode::Closed, Mode::Draining, Mode::Open, Mode::Paused] {
+        fixture.change(|settings| settings.line.mode = mode).await;
+        assert_eq!(fixture.stats().await.oldest_arrival, Some(starts_at), "{mode:?}");
+    }
+    let invited = Visit::invited(SessionId::random(), 2 * STARTS * MICROS_PER_SECOND);
+    let invited = fixture.store().visit(&fixture.queue, invited).await.unwrap().place.unwrap();
+    assert_eq!((invited.position, invited.arrival), (2, starts_at), "behind everyone drawn");
+    assert_eq!(fixture.release(1).await, 1);
+    assert!(fixture.is_in(&drawn).await);
+    assert_eq!(fixture.stats().await.waits.sum_us, DRAW * MICROS_PER_SECOND);
+}
+
 pub(super) async fn rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby(bench: &StoreFixture) {
     let fixture = bench.open(drawn()).await;
     let lobby = enter_lobby(&fixture).await;

@@ -114,10 +114,10 @@ impl LineRules {
         drawn_until.map_or(arrival.ahead(head_start), |starts_at| arrival.ahead(head_start).max(starts_at))
     }
 
-    /// When the lobby of the last event opened and when it ended, if the event has started with a draw. Drawn arrivals lie between.
+    /// When the lobby of the last event opened and when it ended, if the event has started with a draw. Drawn arrivals lie between,
+    /// whatever mode the queue has since.
     fn draw(&self, now: Micros) -> Option<(Micros, Micros)> {
-        let event =
-            latest(self, now).filter(|event| self.mode == Mode::Scheduled && event.order == EventOrder::Draw)?;
+        let event = latest(self, now).filter(|event| event.order == EventOrder::Draw)?;
         let (lobby_at, starts_at) = (event.lobby_at().micros(), event.starts_at.micros());
         (starts_at <= now).then_some((lobby_at, starts_at))
     }

@@ -237,7 +237,8 @@ local function join(newcomer, head_start)
   -- order is drawn, the line does not move.
   if effective_mode() ~= 'draw' then joins_line() end
   -- Behind everyone drawn in the current event.
-  return enter_line(newcomer, math.max(arrival - head_start, drawn_until() or 0), BY_JOINING)
+  local _, drawn_until = drawn.between()
+  return enter_line(newcomer, math.max(arrival - head_start, drawn_until or 0), BY_JOINING)
 end
 
 -- Rule 23: whether the first visit of a pre-ticket counts for the arrival: it was recent, its bearer is solving a challenge, or
@@ -272,7 +273,7 @@ local function join_confirmed(session, by, first_visit, challenge_ends_at, flags
   local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
   if counts and not limits.joined_late and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then
     -- One in the lobby of a draw counts from the start on, behind everyone who is drawn.
-    arrival = waits_since(first_visit)
+    arrival = drawn.waits_since(first_visit, drawn.between())
   end
   -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
   if arrival < last and effective_mode() ~= 'draw' then joins_line() end

@@ -126,16 +126,28 @@ local function lobby_counter()
   return string.format('lobby:%.0f', schedule.lobby_at)
 end
 
--- When the last event started with a draw. Drawn arrivals lie between the opening of its lobby and that instant.
-local function drawn_until()
-  return schedule and schedule.draw_ends_at and now >= schedule.starts_at and schedule.starts_at or nil
+-- Rule 15: the draw of the last event. Functions are fields of a table, since a chunk has at most 200 local variables.
+local drawn = {}
+
+-- The last event whose lobby has opened, or else the first one, whatever the mode; nil without events. O(1).
+function drawn.event()
+  if schedule then return schedule.lobby_at and schedule end
+  local packed = call('HGET', SETTINGS, 'events')
+  local events = packed and cmsgpack.unpack(packed) or {}
+  return events[last_opened(events)]
 end
 
--- Rule 15: when the wait of a session with this arrival began. A drawn arrival is an order and not a time; those visitors wait
--- from the start of the sale on.
-local function waits_since(arrival)
-  local starts_at = drawn_until()
-  return starts_at and arrival >= schedule.lobby_at and arrival < starts_at and starts_at or arrival
+-- When the lobby of the last event opened and when it ended, if the event has started with a draw. Drawn arrivals lie between,
+-- whatever mode the queue has since.
+function drawn.between()
+  local event = drawn.event()
+  if event and event.draw_ends_at and now >= event.starts_at then return event.lobby_at, event.starts_at end
+end
+
+-- When the wait of a session with this arrival began, given drawn.between. A drawn arrival is an order and not a time;
+-- those visitors wait from the start of the sale on.
+function drawn.waits_since(arrival, lobby_at, starts_at)
+  return starts_at and arrival >= lobby_at and arrival < starts_at and starts_at or arrival
 end
 
 -- Changes these fields of the rules, one of which is the revision. The schedule follows.
@@ -342,9 +354,7 @@ end
 -- The end of the draw phase of the last event whose lobby has opened, whatever the mode: its lobby tickets restore sessions from an
 -- instant before then on. 0 without a draw.
 function tombstones.draw_phase_ends_at()
-  local packed = call('HGET', SETTINGS, 'events')
-  local events = packed and cmsgpack.unpack(packed) or {}
-  local event = events[last_opened(events)]
+  local event = drawn.event()
   return event and now >= event.lobby_at and event.draw_ends_at or 0
 end
 
@@ -517,8 +527,9 @@ end
 local function count_waits(arrivals)
   if #arrivals == 0 then return end
   local buckets, sum = {}, 0
+  local lobby_at, starts_at = drawn.between()
   for _, arrival in ipairs(arrivals) do
-    local wait = math.max(now - waits_since(tonumber(arrival)), 0)
+    local wait = math.max(now - drawn.waits_since(tonumber(arrival), lobby_at, starts_at), 0)
     local bucket = 0
     for _, bound in ipairs(WAIT_BUCKETS) do
       if wait <= bound * SECOND then break end
@@ -662,7 +673,7 @@ local function stats_reply()
   local lobby_tickets = current ~= '' and current ~= 'idle' and call('HGET', STATE, lobby_counter())
   local reply = {
     DONE, now, state_since, recovering and 1 or 0, reserved(), waiting, active,
-    oldest[2] and waits_since(tonumber(oldest[2])) or -1, pace, rules_text, effective_mode(), current, lobby_tickets or 0,
+    oldest[2] and drawn.waits_since(tonumber(oldest[2]), drawn.between()) or -1, pace, rules_text, effective_mode(), current, lobby_tickets or 0,
   }
   local filled = #reply
   for i, value in ipairs(call('HMGET', STATE, unpack(COUNTER_FIELDS))) do reply[filled + i] = value end

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule_admin::{NewOperator, create_operator, replace_operator};
-use vestibule_core::TenantId;
+use vestibule_core::{Store, TenantId};
 use vestibule_runtime::{is_memory, open_store_and_records};
 
 #[derive(Args)]
@@ -43,13 +43,14 @@ pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<Ex
     if is_memory(&options.store) {
         bail!("--store must be a Redis URL: the memory store ends with its process");
     }
-    let (_, records) = open_store_and_records("--store", &options.store, STORE_TIMEOUT)?;
+    let (store, records) = open_store_and_records("--store", &options.store, STORE_TIMEOUT)?;
     let CreateUserOptions { name, role, tenants, replace, .. } = options;
+    if role == "superuser" && !tenants.is_empty() {
+        bail!("--tenant requires --role operator or viewer: a superuser has access to all tenants");
+    }
+    check_tenants(&*store, &tenants).await?;
     let password = password()?;
     let new = match role.as_str() {
-        "superuser" if !tenants.is_empty() => {
-            bail!("--tenant requires --role operator or viewer: a superuser has access to all tenants")
-        }
         "superuser" => NewOperator::superuser(&name, &password),
         "operator" => NewOperator::operator(&name, &password, tenants),
         _ => NewOperator::viewer(&name, &password, tenants),
@@ -62,6 +63,23 @@ pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<Ex
     }
     println!("\"{name}\" already exists; use --replace to reset it");
     Ok(ExitCode::FAILURE)
+}
+
+/// Every tenant must exist: an operator of one that does not sees nothing, and gets access if it is created later.
+async fn check_tenants(store: &dyn Store, tenants: &[TenantId]) -> anyhow::Result<()> {
+    if tenants.is_empty() {
+        return Ok(());
+    }
+    let known = store.tenants().await.context("cannot read the tenants in the store")?;
+    let Some(unknown) = tenants.iter().find(|id| !known.iter().any(|tenant| tenant.id == **id)) else { return Ok(()) };
+    if known.is_empty() {
+        bail!(
+            "--tenant \"{unknown}\" does not exist: the store has no tenants. Start `vestibule serve` with a settings file, or \
+             create the tenant in the backoffice"
+        );
+    }
+    let known: Vec<&str> = known.iter().map(|tenant| tenant.id.as_str()).collect();
+    bail!("--tenant \"{unknown}\" does not exist; the tenants in the store are {}", known.join(", "))
 }
 
 /// The password from the environment, or from a prompt on the terminal.

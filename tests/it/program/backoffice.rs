@@ -141,6 +141,8 @@ async fn create_user_creates_and_replaces_operators() {
     assert!(create(&redis, "a second long password", &["zoe", "--replace"]).await.0);
     assert_eq!(client.get("/queues").await.status, StatusCode::UNAUTHORIZED, "the old sign-in is over");
     client.sign_in("zoe", "a second long password").await;
+    let (made, said) = create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "acme"]).await;
+    assert!(!made && said.contains("--tenant \"acme\" does not exist; the tenants in the store are default"), "{said}");
     let mut ben = AdminClient::at(&both.admin);
     assert!(create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "default"]).await.0);
     ben.sign_in("ben", "a third long password").await;
@@ -155,6 +157,7 @@ async fn create_user_reports_invalid_input() {
         (&["zoe"], "short", "the password must be 12 to 256"),
         (&["zoe", "--role", "viewer"], "a long enough password", "need at least one tenant"),
         (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has access to all"),
+        (&["zoe", "--role", "viewer", "--tenant", "acme"], "a long enough password", "the store has no tenants"),
         (&["zoe", "--role", "king"], "a long enough password", "superuser, operator, viewer"),
     ] {
         let (made, said) = create(&redis, password, arguments).await;

@@ -10,7 +10,7 @@ use crate::line::{
     AttackModeChange, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed, SessionList,
     SessionPage, Stats, Visit, VisitAnswer,
 };
-use crate::settings::{Settings, Tenant};
+use crate::settings::{QueueChange, Settings, Tenant};
 use crate::{QueueId, SessionId, TenantId};
 
 /// Errors of a store.
@@ -38,13 +38,16 @@ pub enum PutMode {
     /// revision if the store holds no such queue, or if they are newer than what another process
     /// restored. The state starts in recovery. A removed queue stays removed.
     Restore,
+    /// Over settings that cannot be read; then the same as [`PutMode::Restore`].
+    Unreadable,
 }
 
 impl PutMode {
-    /// Over the revision that a plan compared with; without one the queue is new.
+    /// Over what a plan compared with: a revision, settings that cannot be read, or nothing if the queue is new.
     #[must_use]
-    pub const fn over(revision: Option<u64>) -> Self {
-        match revision {
+    pub const fn of(change: &QueueChange) -> Self {
+        match change.replaces {
+            _ if change.replaces_unreadable => Self::Unreadable,
             Some(revision) => Self::IfRevision(revision),
             None => Self::Always,
         }

@@ -9,15 +9,13 @@ use arc_swap::ArcSwap;
 use tracing::{info, warn};
 use vestibule_core::QueueId;
 use vestibule_core::line::Stats;
-use vestibule_core::settings::{
-    Document, Plan, PlanOptions, QueueChange, Settings, Tenant, Unlisted, affected_lobbies,
-};
+use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, Tenant, Unlisted, affected_lobbies};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
 
 use self::queue::queue_of;
 use self::refresh_gate::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
-use crate::stored_settings;
+use crate::readable_settings;
 
 mod queue;
 mod refresh;
@@ -133,7 +131,7 @@ impl Directory {
     pub async fn apply(&self, tenants: &[Tenant], queues: &[Settings]) -> Result<(), StoreError> {
         let document = Document { tenants: tenants.to_vec(), queues: queues.to_vec(), ..Document::default() };
         let options = PlanOptions { unlisted: Unlisted::RemoveOnly(&[]), ..PlanOptions::default() };
-        let stored = stored_settings(&*self.store, &document, options.unlisted).await?;
+        let stored = readable_settings(&*self.store, &document, options.unlisted).await?;
         self.execute(&Plan::of(&stored, document, &options)).await.map(drop)
     }
 
@@ -158,8 +156,9 @@ impl Directory {
             self.store.put_tenant(&change.tenant).await?;
         }
         let mut skipped = Vec::new();
-        for QueueChange { settings, replaces, .. } in &plan.queues {
-            match self.store.put_settings(settings, PutMode::over(*replaces)).await {
+        for change in &plan.queues {
+            let settings = &change.settings;
+            match self.store.put_settings(settings, PutMode::of(change)).await {
                 Ok(PutOutcome::Stored(revision)) => info!(queue = %settings.id, revision, "settings written"),
                 Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
                     skipped.push(settings.id.clone());

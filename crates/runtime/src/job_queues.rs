@@ -15,7 +15,7 @@ use tracing::warn;
 use vestibule_core::fields::joined;
 use vestibule_core::hex;
 use vestibule_core::jobs::{BackendResult, Enqueued, JobBackend, JobQueueId, JobQueueSettings, NewJob};
-use vestibule_core::settings::{RetiredSecret, StoredJobQueue, Tenant};
+use vestibule_core::settings::{RetiredSecret, StoredJobQueue, StoredSettings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
@@ -121,8 +121,24 @@ impl JobQueues {
     /// # Errors
     /// Returns the store's error.
     pub async fn stored(&self) -> Result<Vec<StoredJobQueue>, StoreError> {
-        let documents = self.records.list_documents(DocumentKind::JobQueues).await?;
-        Ok(documents.into_iter().filter_map(|(id, document)| parsed(&id, &document.text, document.revision)).collect())
+        let mut stored = StoredSettings::default();
+        self.read_into(&mut stored).await?;
+        Ok(stored.job_queues)
+    }
+
+    /// Reads the settings of all job queues, by ID, and which of them cannot be read.
+    ///
+    /// # Errors
+    /// Returns the store's error.
+    pub async fn read_into(&self, stored: &mut StoredSettings) -> Result<(), StoreError> {
+        for (id, document) in self.records.list_documents(DocumentKind::JobQueues).await? {
+            match (parsed(&id, &document.text, document.revision), id.parse()) {
+                (Some(found), _) => stored.job_queues.push(found),
+                (None, Ok(id)) => stored.unreadable_job_queues.push((id, document.revision)),
+                (None, Err(_)) => {}
+            }
+        }
+        Ok(())
     }
 
     /// A job queue, at most five seconds old; `None` if there is none with this ID. If the store does not respond, the cached

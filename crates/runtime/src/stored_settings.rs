@@ -1,40 +1,56 @@
 //! Reads the stored settings that a document is compared with.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use vestibule_core::QueueId;
-use vestibule_core::settings::{Document, StoredSettings, Unlisted};
+use vestibule_core::settings::{Document, StoredSettings, Unlisted, UnreadableQueue};
 use vestibule_core::store::{SettingsStore, StoreError};
 
 /// Reads the tenants, the queues of a document, and of the other queues those that `unlisted` is about: these, or all.
 ///
 /// # Errors
-/// Returns the store's error. If a queue that the document does not contain cannot be read, it is listed as unreadable.
+/// Returns the store's error. A queue that cannot be read is listed as unreadable.
 pub async fn stored_settings(
     store: &dyn SettingsStore,
     document: &Document,
     unlisted: Unlisted<'_>,
 ) -> Result<StoredSettings, StoreError> {
     let mut stored = StoredSettings { tenants: store.tenants().await?, ..StoredSettings::default() };
-    let listed: BTreeSet<QueueId> = document.queues.iter().map(|queue| queue.id.clone()).collect();
-    let mut ids = listed.clone();
+    let mut ids: BTreeMap<_, _> = document.queues.iter().map(|queue| (queue.id.clone(), 0)).collect();
+    if let Unlisted::RemoveOnly(only) = unlisted {
+        ids.extend(only.iter().map(|id| (id.clone(), 0)));
+    }
     for (id, revision) in store.queues().await? {
         match unlisted {
             // A removed queue stays in the index with revision 0.
             _ if revision == 0 => stored.removed.push(id),
-            Unlisted::Keep | Unlisted::Remove => drop(ids.insert(id)),
-            Unlisted::RemoveOnly(_) => {}
+            Unlisted::Keep | Unlisted::Remove => drop(ids.insert(id, revision)),
+            Unlisted::RemoveOnly(_) => drop(ids.get_mut(&id).map(|known| *known = revision)),
         }
     }
-    if let Unlisted::RemoveOnly(only) = unlisted {
-        ids.extend(only.iter().cloned());
-    }
-    for id in ids {
+    for (id, revision) in ids {
         match store.settings(&id).await {
             Ok(settings) => stored.queues.extend(settings),
-            Err(StoreError::Corrupt(_)) if !listed.contains(&id) => stored.unreadable.push(id),
+            Err(StoreError::Corrupt(reason)) => stored.unreadable.push(UnreadableQueue { id, revision, reason }),
             Err(error) => return Err(error),
         }
     }
     Ok(stored)
+}
+
+/// The same for processes that replace no settings which they cannot read: a newer version may have written them.
+///
+/// # Errors
+/// Also returns an error if a queue of the document cannot be read.
+pub async fn readable_settings(
+    store: &dyn SettingsStore,
+    document: &Document,
+    unlisted: Unlisted<'_>,
+) -> Result<StoredSettings, StoreError> {
+    let stored = stored_settings(store, document, unlisted).await?;
+    match stored.unreadable.iter().find(|it| document.queues.iter().any(|queue| queue.id == it.id)) {
+        Some(UnreadableQueue { reason, .. }) => {
+            Err(StoreError::Corrupt(format!("{reason}; `vestibule apply` replaces settings that cannot be read")))
+        }
+        None => Ok(stored),
+    }
 }

@@ -125,7 +125,7 @@ impl MemoryStore {
         if let Some(entry) = queues.get(&settings.id) {
             return PutOutcome::Conflict(lock(entry).settings.line.revision);
         }
-        let restores = mode == PutMode::Restore;
+        let restores = matches!(mode, PutMode::Restore | PutMode::Unreadable);
         if restores && lock(&self.removed).contains(&settings.id) {
             return PutOutcome::Removed;
         }
@@ -143,11 +143,11 @@ impl MemoryStore {
         let fits = match mode {
             PutMode::Always => true,
             PutMode::IfRevision(revision) => revision == current,
-            PutMode::Restore if entry.line.restore_rules(settings.line.clone(), now) => {
+            PutMode::Restore | PutMode::Unreadable if entry.line.restore_rules(settings.line.clone(), now) => {
                 entry.settings = settings.clone();
                 return PutOutcome::Stored(settings.line.revision);
             }
-            PutMode::Restore => false,
+            PutMode::Restore | PutMode::Unreadable => false,
         };
         if !fits {
             return PutOutcome::Conflict(current);

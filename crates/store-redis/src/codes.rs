@@ -318,9 +318,14 @@ struct StoredSchedule {
 
 /// Whether a queue with these rules follows the stored schedule: only if both have the same
 /// revision, since programs that do not know schedules change the rules alone.
-pub(crate) fn follows(schedule: Option<&[u8]>, rules: &LineRules) -> bool {
-    let schedule = schedule.and_then(|packed| rmp_serde::from_slice::<StoredSchedule>(packed).ok());
-    schedule.is_some_and(|schedule| schedule.revision == rules.revision)
+///
+/// # Errors
+/// Returns an error if the bytes are not a schedule.
+pub(crate) fn follows(schedule: Option<&[u8]>, rules: &LineRules) -> Result<bool, StoreError> {
+    let Some(packed) = schedule else { return Ok(false) };
+    let schedule: StoredSchedule =
+        rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the schedule: {error}")))?;
+    Ok(schedule.revision == rules.revision)
 }
 
 /// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults.

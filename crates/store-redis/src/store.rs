@@ -105,6 +105,19 @@ impl RedisStore {
         Ok(self.client.execute(Command::new(name, arguments, Retry::Safe), Instant::now()).await?)
     }
 
+    /// Deletes settings that cannot be read, as if they were lost. The other keys of the queue stay.
+    async fn discard_unreadable(&self, queue: &QueueId) -> Result<(), StoreError> {
+        match self.settings(queue).await {
+            Ok(_) => Ok(()),
+            // The server rejected the command, for whatever reason, and not the settings.
+            Err(StoreError::Corrupt(reason)) if reason.starts_with("ERR ") => Err(StoreError::Unavailable(reason)),
+            Err(StoreError::Corrupt(_)) => {
+                self.command("UNLINK", vec![text(Keys::of(queue).settings())]).await.map(drop)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Lists the queue in the index after the queue itself is written.
     async fn list(&self, queue: &QueueId, revision: u64, how: i64) -> Result<(), StoreError> {
         let arguments = [text(queue.as_str()), text(revision), Value::Integer(how)];
@@ -145,6 +158,10 @@ impl SettingsStore for RedisStore {
             PutMode::Always => (codes::ALWAYS, nothing()),
             PutMode::IfRevision(revision) => (codes::IF_REVISION, text(revision)),
             PutMode::Restore => (codes::RESTORE, nothing()),
+            PutMode::Unreadable => {
+                self.discard_unreadable(&settings.id).await?;
+                (codes::RESTORE, nothing())
+            }
         };
         let [rules, schedule] = [codes::pack_rules(&settings.line)?, codes::pack_schedule(&settings.line)?];
         let [rules, schedule] = [rules, schedule].map(|packed| Value::Bytes(packed.into()));
@@ -181,7 +198,7 @@ impl SettingsStore for RedisStore {
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
         let settings = Settings::from_stored(&document).map_err(|errors| corrupt(joined(&errors)))?;
         let rules = codes::unpack_rules(&rules)?;
-        let mode = if codes::follows(schedule.as_deref(), &rules) { Mode::Scheduled } else { rules.mode };
+        let mode = if codes::follows(schedule.as_deref(), &rules)? { Mode::Scheduled } else { rules.mode };
         // Stored rules have no events, lists, networks and identity.
         let LineRules { between_events, events, protection, .. } = settings.line;
         let Protection { lists, networks, identity, .. } = protection;

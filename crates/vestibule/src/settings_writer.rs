@@ -11,7 +11,7 @@ use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, Unlisted};
 use vestibule_core::{QueueId, SaleKeys, Store, StoreError};
-use vestibule_runtime::{Directory, JobQueues, stored_settings};
+use vestibule_runtime::{Directory, JobQueues, readable_settings};
 
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::serve_options::ServeOptions;
@@ -80,7 +80,7 @@ impl SettingsWriter {
             known.restore(&*self.store, &file.queues).await?;
         }
         let unlisted = Unlisted::RemoveOnly(removed);
-        let mut stored = stored_settings(&*self.store, file, unlisted).await?;
+        let mut stored = readable_settings(&*self.store, file, unlisted).await?;
         stored.job_queues = self.jobs.stored().await?;
         let last = self.last_applied.read().await?;
         let now = self.last_applied.now().await?;

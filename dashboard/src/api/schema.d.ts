@@ -2939,6 +2939,8 @@ export interface components {
             created: boolean;
             /** @description The ID. */
             id: string;
+            /** @description Whether the stored settings cannot be read. They are replaced. */
+            replaces_unreadable?: boolean;
         };
         /** @description A lobby that a plan affects: its event is removed or suspended, or loses its beacon. */
         PlannedLobby: {

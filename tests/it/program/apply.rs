@@ -1,10 +1,11 @@
 //! `vestibule apply`.
 
 use serde_json::{Value, json};
+use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 use vestibule_core::{PutMode, QueueId, SessionId};
-use vestibule_records::{LogName, RecordStore as _};
+use vestibule_records::{DocumentKind, LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis};
 
@@ -56,6 +57,43 @@ async fn applying_twice_changes_nothing() {
     let (status, said) = shared.apply(&["--yes"]).await;
     assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
     assert_eq!(shared.tour().await.line.revision, 1);
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_read_are_replaced() {
+    let job_queue = "quota = 0\n\n[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\ntarget = { kind = \"pull\" }\n";
+    let shared = Shared::with(job_queue).await;
+    assert_eq!(shared.apply(&["--yes"]).await.0, 0);
+    let joining = Visit::joining(SessionId::random());
+    shared.store.visit(&tour(), joining).await.unwrap();
+    let key = "vestibule:{tour}:settings";
+    let damages = [
+        &["HSET", key, "rules", "nonsense"][..],
+        &["HSET", key, "document", "{"],
+        &["HSET", key, "schedule", "nonsense"],
+        &["SET", key, "nonsense"],
+    ];
+    for (damage, revision) in damages.into_iter().zip(2..) {
+        shared.redis.command(damage).await;
+        assert!(shared.store.settings(&tour()).await.is_err(), "{damage:?}");
+        let (status, said) = shared.apply(&["--dry-run"]).await;
+        assert_eq!(status, 0, "{said}");
+        assert!(shared.store.settings(&tour()).await.is_err(), "{damage:?}");
+        let (status, said) = shared.apply(&["--yes"]).await;
+        let written = format!("queue tour: written, revision {revision}\n");
+        for words in ["  ~ queue tour\n      replaces settings that cannot be read\n", &written] {
+            assert!(status == 0 && said.contains(words), "{damage:?}: {said}");
+        }
+        let stats = shared.store.stats(&tour()).await.unwrap();
+        assert!(stats.recovering && stats.rules.quota == 0, "tickets restore the line");
+    }
+    shared.store.put_document(DocumentKind::JobQueues, "mails", "nonsense", 1).await.unwrap();
+    let (status, said) = shared.apply(&["--yes"]).await;
+    for words in ["  ~ job queue mails\n      replaces settings that cannot be read\n", "job queue mails: written"] {
+        assert!(status == 0 && said.contains(words), "{said}");
+    }
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
 }
 
 #[tokio::test]

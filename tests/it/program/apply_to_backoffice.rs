@@ -15,7 +15,10 @@ struct AdminClient {
 
 impl AdminClient {
     async fn with(lines: &str) -> Self {
-        let backoffice = Backoffice::memory().await;
+        Self::of(Backoffice::memory().await, lines).await
+    }
+
+    async fn of(backoffice: Backoffice, lines: &str) -> Self {
         let token = json!({ "name": "apply", "role": "superuser", "expires_in": 600 });
         let token = backoffice.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
         Self { backoffice, token, file: SettingsFile::of(&settings("https://www.example.com", lines)) }
@@ -67,6 +70,23 @@ async fn apply_shows_the_plan_and_writes_it_once() {
     let log = client.backoffice.root().get("/audit?action=settings.import&limit=1").await.json();
     assert_eq!(log["events"][0]["operator"], "root", "{log}");
     assert!(log["events"][0]["token"].is_string(), "{log}");
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_read_are_replaced() {
+    let client = AdminClient::of(Backoffice::redis().await, "quota = 1").await;
+    assert_eq!(client.apply(&["--yes"]).await.0, 0);
+    let redis = client.backoffice.redis.as_ref().unwrap();
+    redis.command(&["HSET", "vestibule:{tour}:settings", "rules", "nonsense"]).await;
+    let (status, said) = client.apply(&["--yes"]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(
+        said.contains("  ~ queue tour\n      replaces settings that cannot be read\nqueue tour: written"),
+        "{said}"
+    );
+    assert_eq!(client.tour().await["quota"], 1);
+    let (status, said) = client.apply(&["--yes"]).await;
+    assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
 }
 
 #[tokio::test]

@@ -108,6 +108,8 @@ fn document_of(settings: &JobQueueSettings, retired_secret: Option<&RetiredSecre
 pub struct JobQueuePlan {
     /// New and changed job queues, in the order of the document.
     pub changed: Vec<JobQueueChange>,
+    /// Those of them that replace settings which cannot be read.
+    pub unreadable: Vec<JobQueueId>,
     /// Job queues that are removed, unless they have jobs.
     pub removed: Vec<StoredJobQueue>,
     /// Job queues that the document does not contain and that stay.
@@ -117,11 +119,13 @@ pub struct JobQueuePlan {
 }
 
 impl JobQueuePlan {
-    /// Compares the job queues of a document with the stored ones. `last` is what the same source contained when it was last
+    /// Compares the job queues of a document with the stored ones; `unreadable` are those that may be replaced although they cannot be
+    /// read, with their revision. `last` is what the same source contained when it was last
     /// applied: entries that have not changed in it keep the changes that were made elsewhere, and entries that it no longer
     /// has are removed.
     pub(super) fn of(
         stored: &[StoredJobQueue],
+        unreadable: &[(JobQueueId, u64)],
         wanted: Vec<JobQueueSettings>,
         last: Option<&[JobQueueSettings]>,
         removes_unlisted: bool,
@@ -154,10 +158,13 @@ impl JobQueuePlan {
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());
             if !changes.is_empty() {
+                let unreadable = unreadable.iter().find(|(id, _)| *id == settings.id);
+                plan.unreadable.extend(unreadable.map(|(id, _)| id.clone()));
+                let replaces = before.map(|it| it.revision).or(unreadable.map(|(_, revision)| *revision));
                 plan.changed.push(JobQueueChange {
                     settings,
                     retired_secret: before.and_then(|it| it.retired_secret.clone()),
-                    replaces: before.map_or(0, |it| it.revision),
+                    replaces: replaces.unwrap_or_default(),
                     changes,
                 });
             }
@@ -211,7 +218,7 @@ mod tests {
     }
 
     fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {
-        JobQueuePlan::of(stored, wanted.to_vec(), last, false)
+        JobQueuePlan::of(stored, &[], wanted.to_vec(), last, false)
     }
 
     fn summary(plan: &JobQueuePlan) -> (Vec<(&str, u64)>, Vec<&str>, Vec<&str>) {
@@ -229,6 +236,14 @@ mod tests {
         assert_eq!(summary(&plan), (vec![("mails", 3), ("new", 0)], vec![], vec!["other"]));
         let changes: Vec<_> = plan.changed[0].changes.iter().map(|it| (it.field.as_str(), &it.to)).collect();
         assert_eq!(changes, [("concurrency", &json!(2))]);
+    }
+
+    #[test]
+    fn unreadable_job_queues_of_the_document_are_replaced() {
+        let unreadable = ["mails", "other"].map(|id| (id.parse().unwrap(), 7));
+        let plan = JobQueuePlan::of(&[], &unreadable, vec![job_queue("mails", 1), job_queue("new", 1)], None, true);
+        assert_eq!(summary(&plan), (vec![("mails", 7), ("new", 0)], vec![], vec![]));
+        assert_eq!(plan.unreadable, ["mails".parse().unwrap()]);
     }
 
     #[test]
@@ -267,7 +282,7 @@ mod tests {
         assert_eq!(summary(&unchanged), (vec![], vec!["gone"], vec!["other"]), "changes elsewhere stay");
         let changed = plan(&before, &[job_queue("mails", 2)], Some(&last));
         assert_eq!(changed.changed[0].settings.concurrency, 2);
-        let removing = JobQueuePlan::of(&before, Vec::new(), None, true);
+        let removing = JobQueuePlan::of(&before, &[], Vec::new(), None, true);
         assert_eq!(removing.removed.len(), 3);
         assert_eq!(plan(&[], &[job_queue("mails", 1)], Some(&last)).changed.len(), 1, "a lost one is written again");
     }

@@ -56,7 +56,9 @@ pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
 pub use origin_pattern::OriginPattern;
 pub use path::{PathReadings, path_readings};
-pub use plan::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, values_outside};
+pub use plan::{
+    KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, UnreadableQueue, values_outside,
+};
 pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::{Reach, is_own_address};

@@ -14,6 +14,7 @@ use super::{
     keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
 };
 use crate::fields::FieldError;
+use crate::jobs::JobQueueId;
 use crate::line::LineRules;
 use crate::time::Micros;
 use crate::{QueueId, SaleKeys, TenantId};
@@ -27,10 +28,23 @@ pub struct StoredSettings {
     pub queues: Vec<Settings>,
     /// Queues that were removed, not lost.
     pub removed: Vec<QueueId>,
-    /// Queues that exist and cannot be read. They always stay.
-    pub unreadable: Vec<QueueId>,
-    /// All job queues.
+    /// Queues that exist and cannot be read. Those that the document does not contain always stay.
+    pub unreadable: Vec<UnreadableQueue>,
+    /// All job queues that can be read.
     pub job_queues: Vec<StoredJobQueue>,
+    /// Job queues that cannot be read and may be replaced, with the revision of their settings.
+    pub unreadable_job_queues: Vec<(JobQueueId, u64)>,
+}
+
+/// A queue whose stored settings cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableQueue {
+    /// The queue.
+    pub id: QueueId,
+    /// The revision of its settings, as the index of the store says; 0 if it is not known.
+    pub revision: u64,
+    /// Why they cannot be read.
+    pub reason: String,
 }
 
 impl StoredSettings {
@@ -111,6 +125,8 @@ pub struct QueueChange {
     pub settings: Settings,
     /// The revision that is replaced; `None` if the queue is new.
     pub replaces: Option<u64>,
+    /// Whether the stored settings cannot be read. They are replaced even if nothing is known to change.
+    pub replaces_unreadable: bool,
     /// The changed fields; all fields of a new queue.
     pub changes: Vec<FieldChange>,
     /// Whether the stored settings differ both from the document and from what its source contained when it was last applied.
@@ -158,7 +174,8 @@ impl Plan {
         plan.add_unlisted(stored, &listed, options.unlisted);
         let last = options.last_applied.map(|last| &*last.job_queues);
         let removes_unlisted = matches!(options.unlisted, Unlisted::Remove);
-        plan.job_queues = JobQueuePlan::of(&stored.job_queues, document.job_queues, last, removes_unlisted);
+        let (readable, unreadable) = (&stored.job_queues, &stored.unreadable_job_queues);
+        plan.job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, removes_unlisted);
         plan.invalid.append(&mut plan.job_queues.invalid);
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan
@@ -221,18 +238,28 @@ impl Plan {
         let overrides = before.is_some_and(|before| {
             !before.eq_ignoring_revision(&settings) && !last.is_some_and(|last| last.eq_ignoring_revision(before))
         });
-        // A reset since the document was written began a later epoch, which a change of the document must not undo.
-        let least_epoch = before.map_or(options.first_epoch, |before| before.line.epoch);
+        let unreadable = stored.unreadable.iter().find(|it| it.id == settings.id);
+        // A reset since the document was written began a later epoch, which a change of the document must not undo. The epoch of
+        // settings that cannot be read is that of the tickets.
+        let least_epoch = match (before, unreadable) {
+            (Some(before), _) => before.line.epoch,
+            (None, Some(_)) => 0,
+            (None, None) => options.first_epoch,
+        };
         settings.line.epoch = settings.line.epoch.max(least_epoch);
         let replaces = before.map(|before| before.line.revision);
-        settings.line.revision = replaces.unwrap_or(1);
+        settings.line.revision = match unreadable {
+            Some(unreadable) => unreadable.revision.max(replaces.unwrap_or_default()) + 1,
+            None => replaces.unwrap_or(1),
+        };
         if let Some(before) = before {
             settings.unknown_fields.clone_from(&before.unknown_fields);
         }
         let changes = differences(&before.map_or(Value::Null, Settings::to_value), &settings.to_value());
         self.queues_after.push(settings.clone());
-        if !changes.is_empty() {
-            self.queues.push(QueueChange { settings, replaces, changes, overrides });
+        let replaces_unreadable = unreadable.is_some();
+        if replaces_unreadable || !changes.is_empty() {
+            self.queues.push(QueueChange { settings, replaces, replaces_unreadable, changes, overrides });
         }
     }
 
@@ -249,7 +276,8 @@ impl Plan {
             }
         }
         self.removed.sort();
-        let unreadable = stored.unreadable.iter().filter(|id| !listed.contains(*id) && !self.removed.contains(id));
+        let unreadable = stored.unreadable.iter().map(|it| &it.id);
+        let unreadable = unreadable.filter(|id| !listed.contains(*id) && !self.removed.contains(id));
         self.kept.extend(unreadable.map(|id| (id.clone(), KeptReason::Unreadable)));
     }
 
@@ -502,7 +530,7 @@ mod tests {
     #[test]
     fn unlisted_queues_stay_or_are_removed() {
         let mut stored = stored(&[("gig", 1), ("old", 1), ("tour", 1)]);
-        stored.unreadable.push(id("broken"));
+        stored.unreadable.push(unreadable("broken", 1));
         let with = |unlisted| {
             let plan = Plan::of(&stored, document(&[("tour", 1)]), &PlanOptions { unlisted, ..PlanOptions::default() });
             (ids(&plan.removed), ids(plan.kept_because(KeptReason::NotListed)), plan.all_queues_after().count())
@@ -516,6 +544,24 @@ mod tests {
         let plan =
             Plan::of(&stored, document(&[]), &PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() });
         assert_eq!(ids(plan.kept_because(KeptReason::Unreadable)), ["broken"]);
+    }
+
+    fn unreadable(queue: &str, revision: u64) -> UnreadableQueue {
+        UnreadableQueue { id: id(queue), revision, reason: "the rules".to_owned() }
+    }
+
+    #[test]
+    fn unreadable_settings_of_the_document_are_replaced() {
+        let mut stored = stored(&[("cached", 1)]);
+        stored.queues[0].line.epoch = 9;
+        stored.unreadable = vec![unreadable("cached", 1), unreadable("tour", 7)];
+        let options = PlanOptions { first_epoch: 100, ..PlanOptions::default() };
+        let plan = Plan::of(&stored, document(&[("cached", 1), ("tour", 2)]), &options);
+        let written = plan.queues.iter().map(|it| {
+            assert!(it.replaces_unreadable);
+            (it.settings.id.as_str(), it.settings.line.revision, it.settings.line.epoch)
+        });
+        assert_eq!(written.collect::<Vec<_>>(), [("cached", 2, 9), ("tour", 8, 1)]);
     }
 
     #[test]

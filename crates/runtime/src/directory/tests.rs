@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{advance, sleep};
 use vestibule_core::line::{Visit, VisitKind};
-use vestibule_core::settings::Mode;
+use vestibule_core::settings::{Mode, UnreadableQueue};
 use vestibule_core::store::{PutMode, SettingsStore as _, StoreError, VisitStore as _};
 use vestibule_core::{MICROS_PER_SECOND, ManualClock, Micros, SessionId, Timestamp};
 use vestibule_store_memory::MemoryStore;
 
 use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
 use super::*;
+use crate::stored_settings;
 
 #[tokio::test(start_paused = true)]
 async fn many_queues_are_loaded_at_once_but_not_all() {
@@ -135,8 +136,12 @@ async fn unreadable_queue_of_others_does_not_stop_a_plan() {
     keeper.break_queue(1, true);
     let with = |number| Document { tenants: Vec::new(), queues: vec![settings(number)], ..Document::default() };
     let stored = stored_settings(&*keeper, &with(0), Unlisted::Keep).await.unwrap();
-    assert_eq!((stored.queues.len(), stored.unreadable), (1, vec![id(1)]));
-    assert!(stored_settings(&*keeper, &with(1), Unlisted::Keep).await.is_err());
+    let unreadable = [UnreadableQueue { id: id(1), revision: 1, reason: "this one is broken".to_owned() }];
+    assert_eq!((stored.queues.len(), &stored.unreadable[..]), (1, &unreadable[..]));
+    let listed = stored_settings(&*keeper, &with(1), Unlisted::RemoveOnly(&[])).await.unwrap();
+    assert_eq!((listed.queues.len(), &listed.unreadable[..]), (0, &unreadable[..]));
+    assert!(readable_settings(&*keeper, &with(0), Unlisted::Keep).await.is_ok());
+    assert!(readable_settings(&*keeper, &with(1), Unlisted::Keep).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,7 +40,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let backend = open_jobs(flag, jobs, &options.to, STORE_TIMEOUT, 0)?;
     let job_queues = JobQueues::new(records.clone(), store.clone(), backend);
     let mut stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
-    stored.job_queues = job_queues.stored().await.context("cannot read the store")?;
+    job_queues.read_into(&mut stored).await.context("cannot read the store")?;
     let keys =
         options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
     let now = records.now().await.context("cannot read the store")?;
@@ -100,9 +100,10 @@ async fn execute(
         store.put_tenant(tenant).await.with_context(|| format!("cannot write tenant {}", tenant.id))?;
         audit_tenant(records, via, stored.tenant(&tenant.id), Some(tenant)).await;
     }
-    for QueueChange { settings, replaces, .. } in &plan.queues {
+    for change in &plan.queues {
+        let QueueChange { settings, .. } = change;
         let id = &settings.id;
-        match store.put_settings(settings, PutMode::over(*replaces)).await {
+        match store.put_settings(settings, PutMode::of(change)).await {
             Ok(PutOutcome::Stored(revision)) => {
                 let mut after = settings.clone();
                 after.line.revision = revision;

@@ -28,10 +28,13 @@ pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<O
 pub(super) fn text_of(plan: &ImportPlan) -> String {
     let mut text = String::new();
     for (kind, changes) in [("tenant", &plan.tenants), ("queue", &plan.queues), ("job queue", &plan.job_queues)] {
-        for PlannedChange { id, created, changes } in changes {
+        for PlannedChange { id, created, replaces_unreadable, changes } in changes {
             let sign = if *created { '+' } else { '~' };
             let _ = writeln!(text, "  {sign} {kind} {id}");
-            for FieldChange { field, from, to } in changes.iter().filter(|_| !created) {
+            if *replaces_unreadable {
+                let _ = writeln!(text, "      replaces settings that cannot be read");
+            }
+            for FieldChange { field, from, to } in changes.iter().filter(|_| !created && !replaces_unreadable) {
                 let _ = writeln!(text, "      {field}: {from} -> {to}");
             }
         }

@@ -49,6 +49,14 @@ test('differences of changed queues are shown at once', async () => {
   expect(document.querySelectorAll('details:not([open])')).toHaveLength(1)
 })
 
+test('settings that cannot be read are named', async () => {
+  const changes = [{ field: 'quota', from: null, to: 777 }]
+  const queues = [{ id: 'acme-tour', created: false, replaces_unreadable: true, changes }]
+  mockApi({ [PLAN]: { ...plan, plan: { ...plan.plan, queues } } })
+  await submit('[[queues]]\nid = "acme-tour"\n')
+  await vi.waitFor(() => expect(getElement('details:not([open])').textContent).toMatch(/changed.*replaces settings that cannot be read/))
+})
+
 test('changed, removed and skipped job queues are shown', async () => {
   const job_queues = [{ id: 'updates.fifo', created: false, changes: [{ field: 'concurrency', from: 10, to: 77 }] }]
   const planned = { ...plan.plan, queues: [], job_queues, removed_job_queues: ['mails'] }

@@ -207,9 +207,11 @@ async fn execute(
         let event = AuditEventBuilder::of(principal, "settings.import").tenant(&tenant.id).changes(changes);
         event.written(admin, admin.store.put_tenant(&tenant).await).await?;
     }
-    for QueueChange { mut settings, replaces, changes, .. } in plan.queues {
+    for change in plan.queues {
+        let mode = PutMode::of(&change);
+        let QueueChange { mut settings, changes, .. } = change;
         let event = AuditEventBuilder::of(principal, "settings.import").queue(&settings).changes(changes);
-        match admin.store.put_settings(&settings, PutMode::over(replaces)).await {
+        match admin.store.put_settings(&settings, mode).await {
             Ok(PutOutcome::Stored(revision)) => {
                 settings.line.revision = revision;
                 event.queue(&settings).log(admin).await;

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 use vestibule_core::settings::{
-    Document, FieldChange, FieldError, KeptReason, Plan, PlanOptions, SaltPolicy, StoredSettings, Tenant, Unlisted,
-    untrusted_headers,
+    Document, FieldChange, FieldError, JobQueueChange, KeptReason, Plan, PlanOptions, QueueChange, SaltPolicy,
+    StoredSettings, Tenant, Unlisted, untrusted_headers,
 };
 use vestibule_core::{Message, Micros, Store, StoreError};
+use vestibule_runtime::{Queue, stored_settings};
 
 use crate::api::job_queues::refuse_pull;
 use crate::api::queues::events::{consequence, joined};
@@ -59,6 +60,9 @@ pub struct PlannedChange {
     pub id: String,
     /// Whether it is created.
     pub created: bool,
+    /// Whether the stored settings cannot be read. They are replaced.
+    #[serde(default)]
+    pub replaces_unreadable: bool,
     /// Changed fields with old and new values.
     #[schema(value_type = Vec<FieldChangeSchema>)]
     pub changes: Vec<FieldChange>,
@@ -66,23 +70,26 @@ pub struct PlannedChange {
 
 impl From<&Plan> for ImportPlan {
     fn from(plan: &Plan) -> Self {
-        let change = |id: &dyn ToString, created, changes: &[FieldChange]| PlannedChange {
-            id: id.to_string(),
-            created,
-            changes: changes.to_vec(),
+        let change =
+            |id: &dyn ToString, is_new: bool, replaces_unreadable: bool, changes: &[FieldChange]| PlannedChange {
+                id: id.to_string(),
+                created: is_new && !replaces_unreadable,
+                replaces_unreadable,
+                changes: changes.to_vec(),
+            };
+        let queue =
+            |it: &QueueChange| change(&it.settings.id, it.replaces.is_none(), it.replaces_unreadable, &it.changes);
+        let job_queue = |it: &JobQueueChange| {
+            let id = &it.settings.id;
+            change(id, it.replaces == 0, plan.job_queues.unreadable.contains(id), &it.changes)
         };
         Self {
-            tenants: plan.tenants.iter().map(|it| change(&it.tenant.id, it.created, &it.changes)).collect(),
-            queues: plan.queues.iter().map(|it| change(&it.settings.id, it.replaces.is_none(), &it.changes)).collect(),
+            tenants: plan.tenants.iter().map(|it| change(&it.tenant.id, it.created, false, &it.changes)).collect(),
+            queues: plan.queues.iter().map(queue).collect(),
             removed: plan.removed.iter().map(ToString::to_string).collect(),
             kept: plan.kept_because(KeptReason::NotListed).map(ToString::to_string).collect(),
             lobbies: Vec::new(),
-            job_queues: plan
-                .job_queues
-                .changed
-                .iter()
-                .map(|it| change(&it.settings.id, it.replaces == 0, &it.changes))
-                .collect(),
+            job_queues: plan.job_queues.changed.iter().map(job_queue).collect(),
             removed_job_queues: plan.job_queues.removed.iter().map(|it| it.settings.id.to_string()).collect(),
         }
     }
@@ -158,25 +165,24 @@ pub(super) struct PlannedImport {
 
 /// Compares a document with the stored settings.
 pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool) -> Result<PlannedImport, Problem> {
-    admin.directory.refresh().await?;
+    admin.directory.refresh_readable().await?;
     // Without an epoch in the document, a new queue starts with the current time, in case there was a queue with this ID.
     let now = admin.now().await?;
     let first_epoch = now.seconds();
     let unlisted = if remove { Unlisted::Remove } else { Unlisted::Keep };
-    let job_queues = match &admin.jobs {
+    let mut stored = stored_settings(&*admin.store, &document, Unlisted::RemoveOnly(&[])).await?;
+    let is_read = |queue: &Queue| stored.queues.iter().any(|read| read.id == queue.settings.id);
+    let cached = admin.directory.queues().into_iter().filter(|queue| !is_read(queue));
+    let cached: Vec<_> = cached.map(|queue| queue.settings.clone()).collect();
+    stored.queues.extend(cached);
+    match &admin.jobs {
         Some(job_queues) => {
             document.job_queues.iter().try_for_each(|settings| refuse_pull(job_queues, settings))?;
-            job_queues.stored().await?
+            job_queues.read_into(&mut stored).await?;
         }
-        None if document.job_queues.is_empty() => Vec::new(),
+        None if document.job_queues.is_empty() => {}
         None => return Err(wrong("job_queues", Code::NoJobQueues)),
-    };
-    let stored = StoredSettings {
-        job_queues,
-        tenants: admin.store.tenants().await?,
-        queues: admin.directory.queues().iter().map(|queue| queue.settings.clone()).collect(),
-        ..StoredSettings::default()
-    };
+    }
     let plan = Plan::of(
         &stored,
         document,
@@ -264,7 +270,8 @@ mod tests {
 
     fn plan(created: bool, fields: &[&str]) -> ImportPlan {
         let change = |field: &&str| FieldChange { field: (*field).to_owned(), from: json!(null), to: json!(1) };
-        let queue = PlannedChange { id: "tour".to_owned(), created, changes: fields.iter().map(change).collect() };
+        let changes = fields.iter().map(change).collect();
+        let queue = PlannedChange { id: "tour".to_owned(), created, replaces_unreadable: false, changes };
         ImportPlan {
             tenants: Vec::new(),
             queues: vec![queue],

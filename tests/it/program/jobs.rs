@@ -7,9 +7,11 @@ use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
     Failure, FailureReason, JobBackend as _, JobId, JobQueueSettings, NewJob, Outcome, Payload, Settlement,
 };
-use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_records::{DocumentKind, RecordStore as _};
+use vestibule_store_redis::{RedisJobs, RedisOptions, RedisStore};
 use vestibule_tests::{Origin, Program, Redis, free_port, wait_until};
 
+use super::RunningGate;
 use crate::admin::backoffice::Backoffice;
 
 /// A backoffice with the job queues `mails` and `updates.fifo`, and an API token of an operator.
@@ -216,6 +218,23 @@ async fn work_runs_the_jobs_of_other_processes() {
     worker.restart();
     let completed = async || jobs.stats(&settings).await.unwrap().counters.acknowledged == 2;
     wait_until("the other job is completed", limit, completed).await;
+}
+
+/// Redis comes back empty, and no process knew the settings but by the file.
+#[tokio::test]
+async fn job_queues_of_the_settings_file_survive_an_empty_redis() {
+    let (redis, limit) = (Redis::start().await, Duration::from_secs(20));
+    let url = redis.url();
+    let mails = "quota = 1\n\n[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\ntarget = { kind = \"pull\" }\n";
+    let mut served = RunningGate::launched(mails, &["--store", &url], |launch| launch).await;
+    let store = RedisStore::connect(&url, RedisOptions::default()).unwrap();
+    let stored = async || store.list_documents(DocumentKind::JobQueues).await.is_ok_and(|all| all.len() == 1);
+    wait_until("the job queue is stored", limit, stored).await;
+    served.program.kill();
+    redis.restart_empty().await;
+    assert_eq!(redis.command(&["DBSIZE"]).await.integer(), 0);
+    served.program.restart();
+    wait_until("the job queue is stored again", limit, stored).await;
 }
 
 #[tokio::test]

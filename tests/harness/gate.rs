@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -47,6 +48,8 @@ pub struct GateOptions {
     pub job_queues: Option<Arc<JobQueues>>,
     /// How many streams may be open, in all and from one address. A function has none.
     pub streams: StreamLimits,
+    /// How long a request waits for the store. A function waits for ten seconds.
+    pub store_timeout: Duration,
 }
 
 impl Default for GateOptions {
@@ -61,6 +64,7 @@ impl Default for GateOptions {
             writes_settings: true,
             job_queues: None,
             streams: StreamLimits { total: 100, per_network: 100 },
+            store_timeout: STORE_TIMEOUT,
         }
     }
 }
@@ -103,7 +107,7 @@ impl GateUnderTest {
             tickets: TicketSigner::new(&options.ticket_keys).unwrap(),
             passes: PassSigner::new(&Self::pass_keys()).unwrap(),
             sale_keys: SaleKeys::new(&Self::sale_keys()).unwrap(),
-            store_timeout: STORE_TIMEOUT,
+            store_timeout: options.store_timeout,
             trusted_proxies: options.trusted_proxies,
             clients: options.clients,
             proxy: Proxy::new(options.proxy).unwrap(),

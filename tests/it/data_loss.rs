@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::sleep;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_core::{
+    Clock as _, MICROS_PER_SECOND, ManualClock, Micros, PutMode, QueueId, SessionId, Store, SystemClock,
+};
 use vestibule_runtime::Directory;
-use vestibule_store_redis::Keys;
-use vestibule_tests::{GateUnderTest, Origin, Redis, Visitor, wait_until};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, Redis, Visitor};
 
 use crate::gate_fixture::{document_of, over, random_id};
 
@@ -21,8 +22,8 @@ const QUOTA: u64 = 60;
 /// Admissions before Redis dies.
 const THROUGH: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// The whole line moves through within this.
-const LONG: Duration = Duration::from_secs(110);
+/// The whole line moves through within so many polls, one a second.
+const ROUNDS_MAX: usize = 100;
 
 /// Who was admitted, and when by the store's clock.
 #[derive(Default)]
@@ -34,30 +35,26 @@ impl Admissions {
     }
 }
 
-/// Waits as a queue page does, and leaves as soon as it is admitted.
-async fn wait_for_the_turn(
+/// Polls as a queue page does. Whether the visitor is admitted.
+async fn polls_as_admitted(
     number: usize,
-    mut visitor: Visitor,
-    store: Arc<dyn Store>,
-    queue: QueueId,
-    admissions: Arc<Admissions>,
-) {
-    loop {
-        let answer = visitor.status(queue.as_str()).await;
-        assert!(answer.status.is_success(), "{}", answer.status);
-        let visitor_status = answer.json();
-        if visitor_status["state"] == "admitted" {
-            let session = visitor_status["session"].as_str().unwrap().parse().unwrap();
-            if let Ok(Some(found)) = store.find(&queue, session).await
-                && let SessionLocation::Active { admitted_at } = found.state
-            {
-                admissions.0.lock().unwrap().push((admitted_at, number, session));
-                visitor.leave(queue.as_str()).await;
-                return;
-            }
-        }
-        sleep(Duration::from_millis(visitor_status["poll_after"].as_u64().unwrap().min(2) * 900)).await;
+    visitor: &mut Visitor,
+    store: &dyn Store,
+    queue: &QueueId,
+    admissions: &Admissions,
+) -> bool {
+    let answer = visitor.status(queue.as_str()).await;
+    assert!(answer.status.is_success(), "{}", answer.status);
+    let visitor_status = answer.json();
+    if visitor_status["state"] == "admitted"
+        && let session = visitor_status["session"].as_str().unwrap().parse().unwrap()
+        && let Ok(Some(found)) = store.find(queue, session).await
+        && let SessionLocation::Active { admitted_at } = found.state
+    {
+        admissions.0.lock().unwrap().push((admitted_at, number, session));
+        return true;
     }
+    false
 }
 
 /// Nobody was admitted before an earlier arrival.
@@ -73,8 +70,9 @@ fn assert_in_order(mut sorted: Vec<(Micros, usize, SessionId)>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn empty_redis_loses_no_position() {
-    let redis = Redis::start().await;
-    let store = over(&redis, TIMEOUT);
+    let (redis, clock) = (Redis::start().await, Arc::new(ManualClock::at(SystemClock::new().now())));
+    let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
+    let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
     let (origin, id) = (Origin::start(), random_id());
     let host = format!("{id}.example.com");
     let queue: QueueId = id.parse().unwrap();
@@ -82,7 +80,9 @@ async fn empty_redis_loses_no_position() {
     let times = json!({ "waiting_ttl": 8, "claim_ttl": 8, "active_ttl": 15, "recheck_after": 0 });
     let mut settings = json!({ "quota": 0, "name": "As it was" });
     settings.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());
-    let gate = GateUnderTest::start(Arc::clone(&store), &document_of(&id, &host, &origin.url(), &settings)).await;
+    let document = document_of(&id, &host, &origin.url(), &settings);
+    let options = GateOptions { store_timeout: TIMEOUT, ..GateOptions::default() };
+    let gate = GateUnderTest::start_with(Arc::clone(&store), &document, options).await;
     let epoch = store.reset(&queue).await.unwrap();
 
     let mut people = Vec::new();
@@ -97,24 +97,30 @@ async fn empty_redis_loses_no_position() {
     changed.line.quota = QUOTA;
     store.put_settings(&changed, vestibule_core::PutMode::Always).await.unwrap();
 
-    let admissions = Arc::new(Admissions::default());
-    let line = people.into_iter().enumerate().map(|(number, visitor)| {
-        tokio::spawn(wait_for_the_turn(number, visitor, Arc::clone(&store), queue.clone(), Arc::clone(&admissions)))
-    });
-    let line: Vec<_> = line.collect();
-    wait_until("some are through", LONG, async || admissions.all().len() >= THROUGH).await;
-    redis.restart_empty().await;
-
-    let mut most = 0;
-    wait_until("all are through", LONG, async || {
+    let admissions = Admissions::default();
+    let (mut most, mut is_emptied, mut rounds) = (0, false, 0);
+    let mut line: Vec<_> = people.into_iter().enumerate().collect();
+    while !line.is_empty() {
+        rounds += 1;
+        assert!(rounds < ROUNDS_MAX, "{} are still in line", line.len());
+        let polls = join_all(
+            line.iter_mut().map(|(number, visitor)| polls_as_admitted(*number, visitor, &*store, &queue, &admissions)),
+        );
+        let are_admitted = if is_emptied || admissions.all().len() < THROUGH {
+            polls.await
+        } else {
+            is_emptied = true;
+            tokio::join!(polls, redis.restart_empty()).0
+        };
         if let Ok(stats) = store.stats(&queue).await {
             most = most.max(stats.active);
         }
-        admissions.all().len() == PEOPLE
-    })
-    .await;
-    for person in join_all(line).await {
-        person.unwrap();
+        let mut are_admitted = are_admitted.into_iter();
+        let leaving = line.extract_if(.., |_| are_admitted.next() == Some(true)).map(async |(_, mut visitor)| {
+            visitor.leave(queue.as_str()).await;
+        });
+        join_all(leaving).await;
+        clock.advance(MICROS_PER_SECOND);
     }
     assert!(most <= QUOTA, "{most} were in at once");
     let admissions = admissions.all();

@@ -4,14 +4,20 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use vestibule_tests::Visitor;
+use vestibule_tests::{GateOptions, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, on_each_store, session_in};
 
 on_each_store! {
     a_hundred_tabs_of_one_visitor_are_one_session,
     a_hundred_tabs_with_an_ended_ticket_are_one_session,
     a_hundred_concurrent_visitors_are_a_hundred_sessions,
+}
+
+/// A gate that a hundred requests at once do not keep from its store.
+async fn open(keeper: StoreSetup, quota: u64) -> GateFixture {
+    let options = GateOptions { store_timeout: TIMEOUT, ..GateOptions::default() };
+    GateFixture::open_with(keeper, json!({ "quota": quota }), options).await
 }
 
 async fn sessions_of_tabs(visitor: &Visitor) -> usize {
@@ -26,7 +32,7 @@ async fn sessions_of_tabs(visitor: &Visitor) -> usize {
 }
 
 async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+    let fixture = open(keeper, 0).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     assert_eq!(sessions_of_tabs(&visitor).await, 1);
@@ -34,7 +40,7 @@ async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: StoreSetup) {
 }
 
 async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+    let fixture = open(keeper, 0).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     fixture.gate.store().reset(&fixture.queue).await.unwrap();
@@ -46,7 +52,7 @@ async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup)
 }
 
 async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 7 })).await;
+    let fixture = open(keeper, 7).await;
     let arrivals = join_all((0..100).map(|_| {
         let (mut visitor, queue) = (fixture.visitor(), fixture.queue.clone());
         async move {

@@ -73,16 +73,21 @@ async fn prometheus_scrapes_the_program_with_its_token() {
     composition.up("prometheus").await;
     let address = composition.address("prometheus", 9090);
     let mut prometheus = Visitor::new(&address, &address);
-    wait_until("the first scrape", TIMEOUT, async || {
+    // On a busy machine, a scrape may fail before one succeeds.
+    wait_until("a scrape", TIMEOUT, async || {
         let targets = prometheus.fetch("/api/v1/targets").await.json();
         let target = &targets["data"]["activeTargets"][0];
-        let error = target["lastError"].as_str().unwrap_or_default();
-        assert_eq!(error, "", "{target}\n{}", composition.log("vestibule"));
+        if target["lastError"].as_str().is_some_and(|error| !error.is_empty()) {
+            println!("{target}\n{}", composition.log("vestibule"));
+        }
         target["health"] == "up"
     })
     .await;
-    let answer = prometheus.fetch("/api/v1/query?query=vestibule_up").await.json();
-    assert_eq!(answer["data"]["result"][0]["value"][1], "1", "{answer}");
+    wait_until("the store is up", TIMEOUT, async || {
+        let answer = prometheus.fetch("/api/v1/query?query=vestibule_up").await.json();
+        answer["data"]["result"][0]["value"][1] == "1"
+    })
+    .await;
 
     let admin = composition.address("vestibule", 8081);
     let refused = Visitor::new(&admin, &admin).fetch("/metrics").await;

@@ -92,7 +92,7 @@ async fn hostile_clients_break_no_promise() {
     sessions.retain(|session| *session != 0);
     assert_eq!(sessions.len(), 1, "one pre-ticket is one session");
     let forgers: Vec<&VisitorTrace> = of_kind(traces, VisitorKind::Forger).collect();
-    assert!(forgers.iter().map(|trace| trace.requests).sum::<u32>() > 100);
+    assert!(!forgers.is_empty() && forgers.iter().all(|trace| trace.requests > 0));
     assert!(forgers.iter().all(|trace| trace.bot_slots.is_empty()), "a forged token joins nobody");
     assert!(of_kind(traces, VisitorKind::Bot).all(|trace| trace.bot_slots.is_empty()), "they never come back");
     assert!(of_kind(traces, VisitorKind::Leaver).any(|trace| trace.was_absent && trace.session != 0));

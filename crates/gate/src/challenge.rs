@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use quick_cache::sync::Cache;
-use tokio::time::Instant;
 use vestibule_core::{Challenge, ChallengeSigner, ChallengeTerms, MICROS_PER_SECOND, Micros, QueueId, SessionId};
+use vestibule_freeze::FreezeAwareInstant;
 
 /// Maximum number of challenges that a process makes per second.
 const PER_SECOND: u32 = 200;
@@ -52,7 +52,7 @@ impl Default for Challenges {
     fn default() -> Self {
         Self {
             kept: Cache::new(KEPT),
-            budget: Mutex::new(Budget::new(Instant::now())),
+            budget: Mutex::new(Budget::new()),
             invalid: Mutex::default(),
             hasher: RandomState::new(),
         }
@@ -81,7 +81,7 @@ impl Challenges {
             return Some(kept);
         }
         let bucket = self.hasher.hash_one(network) as usize % BUCKETS;
-        if !locked(&self.budget).take(Instant::now(), bucket) {
+        if !locked(&self.budget).take(bucket) {
             return None;
         }
         let challenge = signer.challenge(terms, now)?;
@@ -94,13 +94,13 @@ impl Challenges {
         let invalid = locked(&self.invalid);
         let proofs = invalid.get(&address?)?;
         let rest = INVALID_WINDOW.checked_sub(proofs.since.elapsed()).filter(|rest| !rest.is_zero())?;
-        (proofs.count >= INVALID_MAX).then(|| rest.as_secs().max(1))
+        (proofs.count >= INVALID_MAX).then(|| rest.as_secs() + u64::from(rest.subsec_nanos() > 0))
     }
 
     /// Counts an invalid proof of this address. From the last one that is possible on, it waits for the whole window.
     pub(crate) fn count_invalid(&self, address: Option<IpNet>) {
         let Some(address) = address else { return };
-        let (now, mut invalid) = (Instant::now(), locked(&self.invalid));
+        let (now, mut invalid) = (FreezeAwareInstant::now(), locked(&self.invalid));
         if invalid.len() >= ADDRESSES_MAX && !invalid.contains_key(&address) {
             invalid.retain(|_, proofs| proofs.since.elapsed() < INVALID_WINDOW);
             if invalid.len() >= ADDRESSES_MAX {
@@ -124,14 +124,14 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Invalid proofs of one address.
 struct InvalidProofs {
-    since: Instant,
+    since: FreezeAwareInstant,
     count: u32,
 }
 
 /// The challenges of one second. Each network may get an equal part of them, so one that asks for many does not take those of
 /// others.
 struct Budget {
-    since: Instant,
+    since: FreezeAwareInstant,
     made: u32,
     /// Challenges by bucket, and whether the bucket asked at all.
     buckets: [Option<u32>; BUCKETS],
@@ -141,16 +141,16 @@ struct Budget {
 }
 
 impl Budget {
-    const fn new(now: Instant) -> Self {
-        Self { since: now, made: 0, buckets: [None; BUCKETS], asking: 0, asked_before: 0 }
+    fn new() -> Self {
+        Self { since: FreezeAwareInstant::now(), made: 0, buckets: [None; BUCKETS], asking: 0, asked_before: 0 }
     }
 
     /// Whether a client of this bucket gets one more.
-    fn take(&mut self, now: Instant, bucket: usize) -> bool {
-        let passed = now.duration_since(self.since);
+    fn take(&mut self, bucket: usize) -> bool {
+        let passed = self.since.elapsed();
         if passed >= Duration::from_secs(1) {
             let is_next = passed < Duration::from_secs(2);
-            *self = Self { asked_before: if is_next { self.asking } else { 0 }, ..Self::new(now) };
+            *self = Self { asked_before: if is_next { self.asking } else { 0 }, ..Self::new() };
         }
         let Some(taken) = self.buckets.get_mut(bucket) else { return false };
         if taken.is_none() {
@@ -169,22 +169,38 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn challenges_are_shared_among_networks() {
-        let start = Instant::now();
-        let mut budget = Budget::new(start);
-        let granted = |budget: &mut Budget, now, bucket, count: usize| {
-            (0..count).filter(|_| budget.take(now, bucket)).count() as u32
-        };
-        assert_eq!(granted(&mut budget, start, 1, 400), PER_SECOND, "nobody else asks");
-        assert_eq!(granted(&mut budget, start, 2, 1), 0, "all are made");
-        let next = start + Duration::from_secs(1);
-        assert_eq!(granted(&mut budget, next, 1, 400), PER_SECOND / 2, "another network asked before");
-        assert_eq!(granted(&mut budget, next, 2, 5), 5);
-        let quiet = next + Duration::from_secs(5);
-        assert_eq!(granted(&mut budget, quiet, 3, 400), PER_SECOND);
+        let mut budget = Budget::new();
+        let granted =
+            |budget: &mut Budget, bucket, count: usize| (0..count).filter(|_| budget.take(bucket)).count() as u32;
+        assert_eq!(granted(&mut budget, 1, 400), PER_SECOND, "nobody else asks");
+        assert_eq!(granted(&mut budget, 2, 1), 0, "all are made");
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(granted(&mut budget, 1, 400), PER_SECOND / 2, "another network asked before");
+        assert_eq!(granted(&mut budget, 2, 5), 5);
+        advance(Duration::from_secs(5)).await;
+        assert_eq!(granted(&mut budget, 3, 400), PER_SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn limits_end_while_the_process_is_frozen() {
+        let (mut budget, challenges) = (Budget::new(), Challenges::default());
+        let address = Some("203.0.113.9/32".parse().unwrap());
+        while budget.take(1) {}
+        budget.since = budget.since.before_freeze(Duration::from_secs(1)).unwrap();
+        assert!(budget.take(1), "a second has passed");
+        for _ in 0..INVALID_MAX {
+            challenges.count_invalid(address);
+        }
+        for proofs in locked(&challenges.invalid).values_mut() {
+            proofs.since = proofs.since.before_freeze(INVALID_WINDOW).unwrap();
+        }
+        assert_eq!(challenges.must_wait(address), None, "a minute has passed");
     }
 
     #[tokio::test(start_paused = true)]
@@ -198,7 +214,7 @@ mod tests {
         assert_eq!(challenges.must_wait(address), Some(60));
         assert_eq!(challenges.must_wait(Some("203.0.113.10/32".parse().unwrap())), None);
         assert_eq!(challenges.must_wait(None), None, "an address that is not usable may be that of everyone");
-        tokio::time::advance(INVALID_WINDOW).await;
+        advance(INVALID_WINDOW).await;
         assert_eq!(challenges.must_wait(address), None);
         challenges.count_invalid(address);
         assert_eq!(challenges.must_wait(address), None);

@@ -126,9 +126,9 @@ impl Gate {
             challenges: Challenges::default(),
             first_pages: PageCache::default(),
             sale_keys: parts.sale_keys,
-            unknown_sale_keys: LogRateLimiter::new(),
-            store_failures: LogRateLimiter::new(),
-            unknown_hosts: LogRateLimiter::new(),
+            unknown_sale_keys: LogRateLimiter::default(),
+            store_failures: LogRateLimiter::default(),
+            unknown_hosts: LogRateLimiter::default(),
         }))
     }
 

@@ -41,7 +41,7 @@ impl Default for IdentityCheck {
             keys: KeySets::default(),
             verified: Cache::new(VERIFIED_KEPT),
             counts: IdentityCounts::default(),
-            unknown_key_ids: LogRateLimiter::new(),
+            unknown_key_ids: LogRateLimiter::default(),
         }
     }
 }

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 
 import { ago, count, dateTime, dayName, duration, inDays, mark, minute, monthName, NONE, percent, rate, time, wait, weekdayName } from './format'
 import { browserLanguages, locale, zone } from './i18n'
+
+beforeEach(() => vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 10, 26)))
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
 
@@ -25,9 +27,17 @@ test('durations have at most two units', () => {
 test('times are in the viewer’s time zone', () => {
   const at = Date.UTC(2026, 10, 3, 19, 0, 5) / 1000
   expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
-  expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
+  expect([mark(at, 300), mark(at, 60), mark(at, 30), mark(at, 86_400)]).toEqual(['19:00', '19:00', '19:00:05', '3 Nov'])
   zone.value = 'America/New_York'
   expect([time(at), minute(at)]).toEqual(['14:00:05', '14:00'])
+})
+
+test('times in another year have the year, in the time zone of the viewer', () => {
+  const newYear = Date.UTC(2027, 0, 1) / 1000
+  expect([dateTime(newYear - 60), dateTime(newYear)]).toEqual(['31 Dec, 23:59', '1 Jan 2027, 00:00'])
+  expect(dateTime(Date.UTC(2020, 0, 1, 10) / 1000)).toBe('1 Jan 2020, 10:00')
+  zone.value = 'America/New_York'
+  expect(dateTime(newYear)).toBe('31 Dec, 19:00')
 })
 
 test('days of a calendar are the same in every time zone', () => {

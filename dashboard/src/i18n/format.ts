@@ -20,6 +20,8 @@ const rates = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionD
 const shares = computed(() => new Intl.NumberFormat(tag.value, { style: 'percent', maximumFractionDigits: 0 }))
 const clock = computed(() => date({ hour: '2-digit', minute: '2-digit', second: '2-digit' }))
 const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
+const shortWithYear = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }))
+const years = computed(() => new Intl.DateTimeFormat('en', { timeZone: zone.value, year: 'numeric' }))
 const hours = computed(() => date({ hour: '2-digit', minute: '2-digit' }))
 const monthDays = computed(() => date({ day: 'numeric', month: 'short' }))
 const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
@@ -72,14 +74,18 @@ export const time = (at: Number) => (isNone(at) ? NONE : clock.value.format(at *
 /** The time of day to the minute: `19:00`. */
 export const minute = (at: Number) => (isNone(at) ? NONE : hours.value.format(at * 1000))
 
-/** Day and time: `3 Nov, 19:00`. */
-export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(at * 1000))
+/** Day and time: `3 Nov, 19:00`, or `3 Nov 2029, 19:00` in another year than the current one. */
+export function dateTime(at: Number): string {
+  if (isNone(at)) return NONE
+  const isThisYear = years.value.format(at * 1000) === years.value.format(Date.now())
+  return (isThisYear ? short : shortWithYear).value.format(at * 1000)
+}
 
 /** The day: `3 Nov 2026`. */
 export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1000))
 
-/** A label of a time axis: `19:00`, or `3 Nov` if labels are a day or more apart. */
-export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : hours).value.format(at * 1000)
+/** A label of a time axis: `19:00`, with seconds if labels are less than a minute apart, or `3 Nov` if they are a day or more apart. */
+export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : apart < MINUTE ? clock : hours).value.format(at * 1000)
 
 /** How long ago a time was, in its largest unit: `3 minutes ago`. */
 export function ago(at: Number, now: number): string {

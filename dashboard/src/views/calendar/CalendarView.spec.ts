@@ -1,5 +1,5 @@
 import { flushPromises } from '@vue/test-utils'
-import { expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 
 import type { QueueEvent, QueueSettings, QueueStats } from '@/api/types'
 import { locale, zone } from '@/i18n'
@@ -13,6 +13,9 @@ import CalendarView from './CalendarView.vue'
 
 /** Thursday, half an hour before the lobby of the club night opens. */
 const NOW = Date.parse('2027-03-04T09:00:00Z') / 1000
+
+// Times have a year in another year only.
+beforeEach(() => vi.spyOn(Date, 'now').mockReturnValue(NOW * 1000))
 
 const event = (id: string, starts_at: string, ends_at: string, changes: Partial<QueueEvent> = {}): QueueEvent =>
   ({ id, starts_at, ends_at, order: 'arrival', suspended: false, ...changes })

@@ -35,6 +35,13 @@ test('every message of the API is translated with its parameters', () => {
   expect(Object.keys(en.api).filter((code) => !(code in english))).toEqual([])
 })
 
+test.each(['en', 'de'] as const)('every state of a preview has a name (%s)', (name) => {
+  const { ThemeDraft: draft } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
+  const states = draft.properties.states.items.enum as string[]
+  expect(states).toContain('lobby')
+  expect(states.filter((state) => !(state in source(name).themes.states))).toEqual([])
+})
+
 test.each(['en', 'de'] as const)('every audit event has a text (%s)', (name) => {
   locale.value = name
   const api = '../crates/admin/src'

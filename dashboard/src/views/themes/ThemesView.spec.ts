@@ -58,4 +58,5 @@ test('a new theme is named after its tenant', async () => {
   name.dispatchEvent(new Event('input'))
   await flushPromises()
   expect(getElement<HTMLButtonElement>('[role=dialog] [type=submit]').disabled).toBe(true)
+  expect(getElement('[role=dialog] .error').textContent).toBe('a-z, 0-9 and -. Leave empty for the main theme of the tenant.')
 })

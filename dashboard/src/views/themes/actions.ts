@@ -13,8 +13,8 @@ import type { ThemeDraft } from './draft'
 export interface ThemeActions {
   check(): Promise<void>
   save(): Promise<void>
-  /** Resolves to whether the version was activated. */
-  activate(version: ThemeVersionView): Promise<boolean>
+  /** Resolves to whether the version was activated. `isUnused` if no queue uses the theme. */
+  activate(version: ThemeVersionView, isUnused: boolean): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
   deactivate(): Promise<void>
   /** Removes the theme and leaves its page. */
@@ -34,10 +34,10 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     if (await work.save()) notifications.done(t('themes.saved'))
   }
 
-  async function activate(version: ThemeVersionView): Promise<boolean> {
+  async function activate(version: ThemeVersionView, isUnused: boolean): Promise<boolean> {
     if (!(await confirmation.ask({ title: t('themes.activateTitle'), body: t('themes.activateBody'), action: t('themes.activate') }))) return false
     const isDone = await work.activate(version)
-    if (isDone) notifications.done(t('themes.activated'))
+    if (isDone) notifications.done(isUnused ? t('themes.activatedUnused') : t('themes.activated'))
     return isDone
   }
 

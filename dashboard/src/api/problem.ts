@@ -69,6 +69,7 @@ export const CODES = {
   storeUnavailable: 'store_unavailable',
   notFound: 'not_found',
   alreadyExists: 'already_exists',
+  tooLarge: 'too_large',
   streamingUnavailable: 'streaming_unavailable',
   tooManyStreams: 'too_many_streams',
   revisionConflict: 'revision_conflict',

@@ -44,6 +44,11 @@ test('an entry by a token links to the token’s entries', () => {
   expect(line.get('a').attributes('href')).toBe('/audit?search=a2f4')
 })
 
+test('an entry without a request does not mention one', () => {
+  expect(shown({}).get('.meta').text()).toBe('Request r1')
+  expect(shown({ request: '', via: 'settings_file' }).get('.meta').text()).toBe('')
+})
+
 test('an unknown outcome is shown', () => {
   const line = shown({ action: 'queue.release', queue: 'acme-tour', outcome: 'unknown' })
   expect(line.text()).toContain('may or may not have been applied')

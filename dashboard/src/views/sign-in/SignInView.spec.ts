@@ -65,6 +65,13 @@ test('a wrong code can be entered again', async () => {
   expect(usePrincipalStore().account).toBeUndefined()
 })
 
+test('a name that exceeds the request is too long', async () => {
+  await open()
+  mockApi({ 'POST /api/v1/sign-in': problemResponse(413, 'too_large', { detail: 'The body exceeds 4096 bytes.' }) })
+  await password()
+  expect(getElement('[role=alert]').textContent).toBe('The name or the password is too long.')
+})
+
 test('back returns to name and password', async () => {
   await open()
   await password()

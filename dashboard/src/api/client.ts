@@ -1,5 +1,7 @@
 import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer, type Middleware } from 'openapi-fetch'
 
+import { UNREADABLE_NUMBER } from '@/domain/json'
+
 import { Problem, unreachable, type ProblemBody } from './problem'
 import type { paths } from './schema'
 
@@ -47,8 +49,7 @@ export const client = createClient<paths>({
   credentials: 'same-origin',
   cache: 'no-store',
   headers: { accept: 'application/json' },
-  // NaN would become null, which is a valid value; the API rejects a text.
-  bodySerializer: (body: unknown) => JSON.stringify(body, (_, value: unknown) => (Number.isNaN(value) ? 'not a number' : value)),
+  bodySerializer: (body: unknown) => JSON.stringify(body, (_, value: unknown) => (Number.isNaN(value) ? UNREADABLE_NUMBER : value)),
   fetch: (request) => {
     if (new URL(request.url).pathname === STREAM) return fetch(request)
     return fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]) })

@@ -1,3 +1,6 @@
+/** Sent instead of a number that cannot be read: NaN would become null, which is a valid value. The API rejects a text. */
+export const UNREADABLE_NUMBER = 'not a number'
+
 /** Whether two JSON values are equal. The order of members is ignored; `null` equals a missing member. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true

@@ -11,6 +11,16 @@ test('messages of the server are translated by code', () => {
   expect(serverSentence(invalid, '')).toBe('Erwartet eine ganze Zahl von 0 bis 10.000.000, nicht -1.')
 })
 
+test('a number that cannot be read is not shown as it was sent', () => {
+  const what: ServerMessage = { code: 'whole_number', params: { least: 0, most: 10_000_000 } }
+  const sent: ServerMessage = { code: 'invalid_value', params: { what, given: '"not a number"' } }
+  expect(serverSentence(sent, 'must be a whole number from 0 to 10000000; got "not a number"')).toBe('Must be a whole number from 0 to 10,000,000.')
+  const optional: ServerMessage = { code: 'invalid_value', params: { what: { code: 'or_none', params: { what } }, given: '"not a number"' } }
+  expect(serverSentence(optional, '')).toBe('Must be a whole number from 0 to 10,000,000.')
+  locale.value = 'de'
+  expect(serverSentence(sent, '')).toBe('Erwartet eine ganze Zahl von 0 bis 10.000.000.')
+})
+
 test('unknown codes are shown in the English of the server', () => {
   locale.value = 'de'
   expect(serverText({ code: 'brand_new' }, 'is brand new')).toBe('is brand new')

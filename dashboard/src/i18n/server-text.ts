@@ -1,4 +1,5 @@
 import { CODES, type Problem } from '@/api/problem'
+import { UNREADABLE_NUMBER } from '@/domain/json'
 
 import { count, duration } from './format'
 import { locale, t, te } from './i18n'
@@ -43,10 +44,20 @@ export function fieldPath(field: string): string {
 }
 
 function translate({ code, params = {} }: ServerMessage): string | undefined {
+  // The operator did not type what was sent.
+  if (code === 'invalid_value' && params.given === JSON.stringify(UNREADABLE_NUMBER)) return numberText(params.what)
   const key = `api.${code}`
   if (!te(key)) return undefined
   const named = Object.entries(params).map(([name, value]) => [name, format(name, value)] as const)
   return named.some(([, text]) => text === undefined) ? undefined : t(key, Object.fromEntries(named))
+}
+
+/** What a field accepts. A form shows beside the field that it can be empty, which is "none" in the API. */
+function numberText(what: number | string | ServerMessage | undefined): string | undefined {
+  if (typeof what !== 'object') return undefined
+  if (what.code === 'or_none') return numberText(what.params?.what)
+  const wanted = translate(what)
+  return wanted && t('problems.unreadableNumber', { what: wanted })
 }
 
 function format(name: string, value: number | string | ServerMessage): string | undefined {

@@ -204,7 +204,7 @@ test('an event is not repeated more often than a queue can have events', async (
   const requests = await events('2027-03-04T08:00:00Z', { events: [] })
   await press('Add an event')
   const times = getElement('[role="dialog"] .field', 'Repeat weekly').querySelector('input')!
-  for (const [typed, error] of [['52', 'Enter a number from 1 to 50.'], ['0', 'Enter a number from 1 to 50.'], ['2', undefined]]) {
+  for (const [typed, error] of [['52', 'Enter a whole number from 1 to 50.'], ['0', 'Enter a whole number from 1 to 50.'], ['2', undefined]]) {
     times.value = typed!
     times.dispatchEvent(new Event('input'))
     await flushPromises()
@@ -230,7 +230,7 @@ test('a time to postpone by that cannot be read is not sent', async () => {
   await flushPromises()
   await submit()
   expect(changes(requests)).toEqual([])
-  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number, 0 or more.')
 })
 
 test('numbers that cannot be read are not sent', async () => {
@@ -242,7 +242,7 @@ test('numbers that cannot be read are not sent', async () => {
   await flushPromises()
   await submit()
   expect(changes(requests)).toEqual([])
-  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number.')
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number, 0 or more.')
 })
 
 test('a duration of the draw that cannot be read is shown for a draw only', async () => {

@@ -101,7 +101,7 @@ test('a new batch gets another number after one was removed', async () => {
   await type('Batch number', '')
   await submit()
   expect(changes(requests)).toEqual([])
-  expect(getElement('[role="dialog"] .error').textContent).toBe('Enter a whole number.')
+  expect(getElement('[role="dialog"] .error').textContent).toBe('Enter a whole number, 0 or more.')
   await type('Batch number', '12')
   await submit()
   expect(changes(requests)).toMatchObject([{ invitations: [FANS, { number: 12, id: 'press' }] }])

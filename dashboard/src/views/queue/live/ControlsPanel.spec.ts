@@ -46,12 +46,12 @@ test('invalid numbers are rejected without a dialog', async () => {
   const requests = await controls({})
   for (const wrong of ['-1', '1.5', 'many', '10000001', '']) {
     await type('Quota', wrong)
-    expect(panel.find('.error').text()).toBe('Enter a number from 0 to 10,000,000.')
+    expect(panel.find('.error').text()).toBe('Enter a whole number from 0 to 10,000,000.')
   }
   await type('Rate', '0')
-  expect(panel.find('.error').text()).toBe('Enter a number from 1 to 6,000,000, or leave the field empty.')
+  expect(panel.find('.error').text()).toBe('Enter a whole number from 1 to 6,000,000, or leave the field empty.')
   await type('Admit visitors', 'all')
-  expect(panel.find('.error').text()).toBe('Enter a number from 1 to 100,000.')
+  expect(panel.find('.error').text()).toBe('Enter a whole number from 1 to 100,000.')
   expect(changes(requests)).toEqual([])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })

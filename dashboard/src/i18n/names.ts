@@ -1,7 +1,11 @@
 import type { Problem } from '@/api/problem'
+import type { QueueEvent } from '@/api/types'
 
 import { t, te } from './i18n'
 import { fieldError } from './server-text'
+
+/** The texts for the fields of an event. */
+const EVENT_FIELDS: Record<string, string> = { id: 'id', name: 'name', lobby_at: 'lobby', starts_at: 'starts', ends_at: 'ends', order: 'order', beacon: 'beacon', draw_seconds: 'drawSeconds', salt: 'salt', key: 'key' }
 
 /** Name of a queue's mode; an unknown mode is shown as it is. */
 export const modeName = (mode: string) => translated(`modes.${mode}.name`, mode)
@@ -20,6 +24,15 @@ export function fieldText(field: string): { label: string; hint?: string } {
 
 /** Label, hint and error of a setting's control. `path` is the setting in the API, if its text has another name. */
 export const fieldProps = (problem: Problem | undefined, field: string, path = field) => ({ ...fieldText(field), error: fieldError(problem, path) })
+
+/** Label of a field by its path in the API, such as that of a setting, or `events[0].starts_at` with the name of the event. */
+export function fieldLabel(path: string, events: readonly QueueEvent[] = []): string | undefined {
+  const [, index, field = ''] = /^events\[(\d+)\]\.(\w+)$/.exec(path) ?? []
+  const event = events[Number(index)]
+  const text = EVENT_FIELDS[field]
+  if (event && text) return `${event.name ?? event.id}, ${t(`events.${text}`)}`
+  return te(`fields.${path}.label`) ? fieldName(path) : undefined
+}
 
 function translated(key: string, otherwise: string): string {
   return te(key) ? t(key) : otherwise

@@ -21,6 +21,10 @@ test('a number that cannot be read is not shown as it was sent', () => {
   expect(serverSentence(sent, '')).toBe('Erwartet eine ganze Zahl von 0 bis 10.000.000.')
 })
 
+test('a field of the API has its label', () => {
+  expect(serverText({ code: 'invalid_id', params: { name: 'group_id' } }, '')).toMatch(/^The value of Group is invalid/)
+})
+
 test('unknown codes are shown in the English of the server', () => {
   locale.value = 'de'
   expect(serverText({ code: 'brand_new' }, 'is brand new')).toBe('is brand new')

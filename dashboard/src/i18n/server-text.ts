@@ -62,6 +62,8 @@ function numberText(what: number | string | ServerMessage | undefined): string |
 
 function format(name: string, value: number | string | ServerMessage): string | undefined {
   if (typeof value === 'object') return translate(value)
+  // The only field of the API that a parameter names in the dashboard.
+  if (name === 'name' && value === 'group_id') return t('jobs.group')
   if (typeof value === 'string') return value
   if (name === 'seconds') return duration(value)
   return count(value)

@@ -117,7 +117,7 @@ test('a late lobby is a warning before it is saved', async () => {
     await press(name)
     const before = changes(requests).length
     await submit()
-    expect(getElement('[role="dialog"] [role="alert"]').textContent).toMatch(/events\[1\]\.lobby_at\s*opens so soon/)
+    expect(getElement('[role="dialog"] [role="alert"]').textContent).toMatch(/Spring sale, Lobby:\s*opens so soon/)
     expect(changes(requests)).toHaveLength(before)
     await submit()
     expect(changes(requests)).toHaveLength(before + 1)
@@ -169,7 +169,7 @@ test('an error of the server is shown at its field', async () => {
   expect(invalid).toEqual(['End'])
   expect(getElement('[role="dialog"] .field.invalid .error').textContent).toContain('60 seconds to 30 days')
   // That of another event is listed.
-  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('events[1].lobby_at must be earlier')
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).toMatch(/Spring sale, Lobby:\s*must be 60 seconds to 24 hours before the start/)
   expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
 })
 
@@ -218,7 +218,7 @@ test('an event that cannot be resumed says why', async () => {
   const errors = [{ field: 'events[0].lobby_at', code: 'event_too_early', detail: 'must be at least 15 minutes after the end of another event' }]
   await events('2027-03-04T08:00:00Z', { events: [{ ...EVENT, suspended: true }] }, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
   await press('Resume event')
-  expect(page.find('[role="alert"]').text()).toContain('events[1].lobby_at must be at least 15 minutes after')
+  expect(page.find('[role="alert"]').text()).toMatch(/Spring sale, Lobby:\s*must be at least 15 minutes after/)
 })
 
 test('a time to postpone by that cannot be read is not sent', async () => {

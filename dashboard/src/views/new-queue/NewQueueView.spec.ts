@@ -101,6 +101,13 @@ test('a taken tenant id is shown at its field', async () => {
   expect(control('Tenant ID').attributes('aria-invalid')).toBe('true')
 })
 
+test('a taken queue id is shown at its field', async () => {
+  await open({ 'POST /api/v1/queues': problemResponse(409, 'already_exists', { detail: 'This ID is already used.' }) })
+  await send()
+  expect(control('ID').attributes('aria-invalid')).toBe('true')
+  expect(view!.get('.field.invalid .error').text()).toBe('This ID is already used.')
+})
+
 test('an invalid collapsed setting is expanded', async () => {
   await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', detail: 'is wrong' }]) })
   expect(view.find('details').element.open).toBe(false)

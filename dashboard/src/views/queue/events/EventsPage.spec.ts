@@ -233,6 +233,17 @@ test('a time to postpone by that cannot be read is not sent', async () => {
   expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number, 0 or more.')
 })
 
+test('the form says that an event in the past does not take place', async () => {
+  await events('2027-03-04T08:00:00Z')
+  await press('Edit')
+  expect(getElement('[role="dialog"]').textContent).not.toContain('in the past')
+  const [, end] = document.querySelectorAll<HTMLInputElement>('[role="dialog"] input[type="datetime-local"]')
+  end!.value = '2020-03-04T12:00'
+  end!.dispatchEvent(new Event('input'))
+  await flushPromises()
+  expect(getElement('[role="dialog"] .warn').textContent).toBe('The end is in the past, so this event does not take place.')
+})
+
 test('numbers that cannot be read are not sent', async () => {
   const requests = await events('2027-03-04T08:00:00Z')
   await press('Add an event')

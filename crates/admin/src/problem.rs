@@ -76,7 +76,7 @@ pub(crate) enum Problem {
     RoutingConflict(Vec<FieldError>),
     /// Values of a tenant's queues that its new lists do not allow, by queue and field.
     QueuesOutside(Vec<FieldError>),
-    /// The kind of the existing object.
+    /// What is used by another object.
     AlreadyExists(Code),
     /// The queues that a tenant still has.
     NotEmpty(String),

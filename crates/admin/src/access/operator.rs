@@ -101,7 +101,7 @@ async fn written(records: &dyn RecordStore, name: &OperatorName, change: Documen
     let outcome = records.change_document(DocumentKind::Operators, name.as_str(), change).await;
     match outcome.map_err(Problem::of_write)? {
         DocumentOutcome::Stored(revision) => Ok(revision),
-        DocumentOutcome::Conflict(_) if change.over == 0 => Err(Problem::AlreadyExists(Code::AnOperator)),
+        DocumentOutcome::Conflict(_) if change.over == 0 => Err(Problem::AlreadyExists(Code::ThisName)),
         DocumentOutcome::Conflict(_) => Err(Problem::ConcurrentChange),
         DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
         DocumentOutcome::NoOther => Err(Problem::LastSuperuser(name.to_string())),

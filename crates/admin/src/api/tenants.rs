@@ -88,7 +88,7 @@ pub(crate) async fn create_tenant(
 ) -> Result<(StatusCode, Json<Tenant>), Problem> {
     principal.at_least(Role::Superuser)?;
     if find(&admin, &tenant.id).await?.is_some() {
-        return Err(Problem::AlreadyExists(Code::ATenant));
+        return Err(Problem::AlreadyExists(Code::ThisId));
     }
     refuse_missing_logo(&admin, &tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));

@@ -92,7 +92,7 @@ test('errors are shown at their fields, also at collapsed ones', async () => {
 })
 
 test('a taken ID is shown at its field', async () => {
-  await open({ 'POST /api/v1/job-queues': problemResponse(409, 'already_exists', { detail: 'A job queue with this name already exists.' }) })
+  await open({ 'POST /api/v1/job-queues': problemResponse(409, 'already_exists', { detail: 'This ID is already used.' }) })
   await write('ID', 'mails')
   submit()
   await vi.waitFor(() => expect(field('ID').getAttribute('aria-invalid')).toBe('true'))

@@ -79,7 +79,7 @@ pub(super) async fn create<'a>(
     refuse_pull(job_queues, &settings)?;
     let stored = job_queues.stored().await?;
     if stored.iter().any(|it| it.settings.id == settings.id) {
-        return Err(Problem::AlreadyExists(Code::AJobQueue));
+        return Err(Problem::AlreadyExists(Code::ThisId));
     }
     if stored.len() >= JOB_QUEUES_MAX {
         return Err(Problem::LimitReached(JOB_QUEUES_MAX));

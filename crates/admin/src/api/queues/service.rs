@@ -117,7 +117,7 @@ pub(crate) async fn draft(
     let original = original.filter(|original| original.tenant == settings.tenant);
     allowed(admin, principal, &settings, original).await?;
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::AlreadyExists(Code::AQueue));
+        return Err(Problem::AlreadyExists(Code::ThisId));
     }
     consistent(admin, principal, &settings).await?;
     Ok(settings)
@@ -162,7 +162,7 @@ pub(crate) async fn create(admin: &Admin, event: AuditEventBuilder, settings: Se
         return Err(Problem::ConcurrentChange);
     }
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::AlreadyExists(Code::AQueue));
+        return Err(Problem::AlreadyExists(Code::ThisId));
     }
     let event = event.queue(&settings).changes(differences(&Value::Null, &settings.to_value()));
     let written = admin.store.put_settings(&settings, PutMode::Always).await;

@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Invitations(InvitationsOptions),
     /// Record the value of the beacon of a draw in the backoffice
     DrawBeacon(DrawBeaconOptions),
-    /// Check a draw by the line document that the gate published, offline
+    /// Check a draw by the line document that the gate published, from its address or a file
     VerifyDraw(VerifyDrawOptions),
 }
 

@@ -58,6 +58,9 @@ pub(crate) struct PushOptions {
 
 /// Enqueues a job, and prints its ID.
 pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
+    if options.job_queue.is_fifo() && options.group.is_none() {
+        bail!("{} is a FIFO job queue, which needs the group of the job: give it with --group", options.job_queue);
+    }
     let client = options.api.client()?;
     let payload = payload(&options.payload)?;
     let content_type = options.content_type.clone().unwrap_or_else(|| content_type_of(&payload).to_owned());

@@ -241,7 +241,7 @@ async fn job_queues_of_the_settings_file_survive_an_empty_redis() {
 async fn errors_of_push_and_jobs_say_what_to_do() {
     let jobs = Jobs::start().await;
     for (arguments, says) in [
-        (&["push", "updates.fifo", "hello"][..], "A FIFO job queue needs the group of the job"),
+        (&["push", "updates.fifo", "hello"][..], "needs the group of the job: give it with --group"),
         (&["push", "mails", "hello", "--group", "a"], "A standard job queue has no groups"),
         (&["push", "mails", ""], "The payload is empty"),
         (&["push", "mails", "@/nothing"], "cannot read /nothing"),

@@ -15,6 +15,7 @@ test('alerts follow from the stats', () => {
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0 }))).toBe('stalled')
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0, mode: 'draining' }))).toBe('stalled')
   expect(alertFor(stats({ waiting: 5, quota: 0, active: 0 }))).toBe('no_quota')
+  expect(alertFor(stats({ waiting: 25, active: 7, quota: 2, mode: 'scheduled', effective_mode: 'bypass' }))).toBe('bypassed')
   expect(alertFor(stats({ active: 101 }))).toBe('over_quota')
   expect(alertFor(stats({ waiting: 1, mode: 'paused' }))).toBe('paused')
   expect(alertFor(stats({ waiting: 5, wait_seconds: { p50: 1801, p90: 2000 } }))).toBe('long_wait')

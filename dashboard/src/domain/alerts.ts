@@ -10,7 +10,7 @@ const STALLED_AFTER = 2 * 60
 const RATE_SPAN = 60
 
 /** Alerts, the most urgent first. */
-export const ALERTS = ['recovering', 'stalled', 'no_quota', 'over_quota', 'paused', 'long_wait', 'full'] as const
+export const ALERTS = ['recovering', 'stalled', 'no_quota', 'bypassed', 'over_quota', 'paused', 'long_wait', 'full'] as const
 export type Alert = (typeof ALERTS)[number]
 
 /** Severity of each alert. A plain one needs no action. */
@@ -18,6 +18,7 @@ export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
   recovering: 'bad',
   stalled: 'bad',
   no_quota: 'bad',
+  bypassed: 'warn',
   over_quota: 'warn',
   paused: 'warn',
   long_wait: 'warn',
@@ -30,6 +31,7 @@ export function alertFor(stats: QueueStats): Alert | undefined {
   const isOpen = admits(mode)
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
+  if (mode === 'bypass' && waiting > 0) return 'bypassed'
   const isStalled = stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER
   if (isOpen && waiting > 0 && isStalled && (stats.admissions_every ?? 0) <= RATE_SPAN) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'

@@ -1,4 +1,4 @@
-import type { QueueEvent } from '@/api/types'
+import type { Mode, QueueEvent, QueueSettings } from '@/api/types'
 
 import { drawSecondsOf, newSalt } from './draws'
 
@@ -27,6 +27,13 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
   if (now < secondsOf(event.starts_at)) return 'lobby'
   if (now < drawEndOf(event)) return 'draw'
   return now < secondsOf(event.ends_at) ? 'running' : 'over'
+}
+
+/** The mode of a queue that follows its events while none takes place; `undefined` during one. The last event goes on while anyone waits. */
+export function idleMode({ events = [], between_events = 'bypass', hold_ttl }: QueueSettings, now: number, waiting: number): Mode | undefined {
+  const [latest] = events.filter((event) => !event.suspended && lobbyOf(event) <= now).toSorted((one, other) => secondsOf(other.starts_at) - secondsOf(one.starts_at))
+  const isOver = latest === undefined || (waiting === 0 && now >= Math.max(drawEndOf(latest), secondsOf(latest.ends_at) + hold_ttl))
+  return isOver ? between_events : undefined
 }
 
 /** Whether an event in this phase has a report: its lobby has opened. */

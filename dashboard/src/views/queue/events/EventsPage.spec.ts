@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 
 import type { EventState, FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
+import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { settings, stats } from '@/testing/fixtures'
@@ -148,7 +149,53 @@ test('an inactive schedule can be resumed', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { mode: 'closed' })
   expect(page.text()).toContain('Schedule not active')
   await press('Resume schedule')
+  expect(changes(requests)).toEqual([])
+  expect(getElement('[role="dialog"]').textContent).toContain('All visitors go straight to the site, including the 0 waiting. No limit applies.')
+  expect(getElement('[role="dialog"] button[type="submit"]').classList).toContain('danger')
+  await submit()
   expect(changes(requests)).toEqual([{ mode: 'scheduled' }])
+})
+
+test('suspending or removing the current event says who passes', async () => {
+  for (const [action, sent] of [['Suspend', [{ ...EVENT, suspended: true }]], ['Remove', []]] as const) {
+    const requests = await events('2027-03-04T11:00:00Z')
+    useStatsStore().setQueue({ ...useStatsStore().byId.get('acme-tour')!, waiting: 25 })
+    await press(action)
+    expect(getElement('[role="dialog"]').textContent).toContain('All visitors go straight to the site, including the 25 waiting. No limit applies.')
+    const [cancel, confirm] = [...document.querySelectorAll('[role="dialog"] .actions button')]
+    expect([cancel, [...confirm!.classList]]).toEqual([document.activeElement, expect.arrayContaining(['danger'])])
+    await submit()
+    expect(changes(requests)).toEqual([{ events: sent }])
+    page!.unmount()
+  }
+})
+
+test('suspending an event that is ahead frees nobody', async () => {
+  for (const changes of [{}, { between_events: 'closed' as const }]) {
+    await events('2027-03-04T08:00:00Z', changes)
+    await press('Suspend')
+    expect(getElement('[role="dialog"]').textContent).not.toMatch(/straight to the site|No one can join/)
+    expect(getElement('[role="dialog"] button[type="submit"]').classList).not.toContain('danger')
+    page!.unmount()
+  }
+})
+
+test('a queue that lets everyone pass between events is confirmed', async () => {
+  const requests = await events('2027-03-04T08:00:00Z', { between_events: 'closed' })
+  const choose = async (label: string) => {
+    getElement('.radios > label', label).querySelector('input')!.click()
+    await flushPromises()
+  }
+  await choose('All visitors continue')
+  const { pending } = useConfirmationStore()
+  expect([pending?.isDangerous, pending?.body]).toEqual([true, 'All visitors go straight to the site, including the 0 waiting. No limit applies.'])
+  pending!.answer(false)
+  await flushPromises()
+  expect(changes(requests)).toEqual([])
+  await choose('All visitors continue')
+  useConfirmationStore().pending!.answer(true)
+  await flushPromises()
+  expect(changes(requests)).toEqual([{ between_events: 'bypass' }])
 })
 
 test('viewers see events and change none', async () => {
@@ -321,6 +368,8 @@ test('suspending an event with lobby tickets is confirmed', async () => {
   const patch = (request: ApiRequest) => (request.headers.get('x-vestibule-confirm') === 'abc' ? settings({ mode: 'scheduled', events: [{ ...DRAW, suspended: true }] }) : asked())
   const requests = await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'operator', { phase: 'lobby', tickets: 1200, patch })
   await press('Suspend')
+  expect(changes(requests)).toEqual([])
+  await submit()
   expect(getElement('[role="dialog"]').textContent).toContain('1200 visitors are in the lobby.')
   await submit()
   expect(changes(requests)).toHaveLength(2)

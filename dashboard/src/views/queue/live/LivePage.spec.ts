@@ -5,6 +5,7 @@ import { mountApp } from '@/testing/mount'
 import { settings, stats } from '@/testing/fixtures'
 
 import DrainNotice from './DrainNotice.vue'
+import EventNotice from './EventNotice.vue'
 import StatTiles from './StatTiles.vue'
 
 const plain = (text: string) => text.replace(/[\s\u00a0]+/g, ' ')
@@ -27,4 +28,10 @@ test('a drain shows its progress and end', () => {
   expect(drain({ waiting: 0, active: 3, drained_in_seconds: { p50: 0, p90: 0 } })).toMatch(/has been empty for 10 min/)
   expect(drain({ waiting: 5, active: 0, drained_in_seconds: null })).toMatch(/no estimate/)
   expect(drain({ mode: 'open' })).toBe('')
+})
+
+test('a queue without a current event says that everyone passes', () => {
+  const notice = (changes: Parameters<typeof stats>[0]) => plain(mountApp(EventNotice, { stats: stats({ mode: 'scheduled', event: { phase: 'idle', awaits_beacon: false }, ...changes }) }).text())
+  expect(notice({ effective_mode: 'bypass' })).toContain('No event is ahead. All visitors go straight to the site now. No limit applies.')
+  expect(notice({ effective_mode: 'closed' })).not.toContain('No limit applies')
 })

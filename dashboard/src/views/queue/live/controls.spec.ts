@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import { stats } from '@/testing/fixtures'
+import { settings, stats } from '@/testing/fixtures'
 
-import { controlTexts, effects, isDangerous, LANGUAGES, messagePatch, type Line } from './controls'
+import { controlTexts, effects, isDangerous, LANGUAGES, lineOf, messagePatch, type Line } from './controls'
 
 const line = (changes: Partial<Line> = {}): Line => ({ ...stats(), waiting: 1200, active: 500, quota: 500, rate: null, ...changes })
 
@@ -63,6 +63,25 @@ test('every mode shows its effect on waiting visitors', () => {
   expect(effects({ kind: 'mode', mode: 'closed' }, line()).join(' ')).toMatch(/1,200 waiting visitors.*500 active visitors continue/)
   expect(effects({ kind: 'mode', mode: 'draining' }, line()).join(' ')).toMatch(/1,200 waiting visitors are admitted/)
   expect(effects({ kind: 'mode', mode: 'bypass' }, line()).join(' ')).toMatch(/including the 1,200 waiting/)
+})
+
+test('following the events between two of them lets everyone pass, or nobody', () => {
+  const follow = { kind: 'mode', mode: 'scheduled' } as const
+  const idle = (changes: Parameters<typeof settings>[0], waiting = 41) => lineOf(settings({ mode: 'open', ...changes }), stats({ waiting, active: 3, at: Date.parse('2027-03-04T12:00:00Z') / 1000 }))
+  expect(effects(follow, idle({}))).toEqual([
+    'The queue follows its events from the next request on.',
+    'All visitors go straight to the site, including the 41 waiting. No limit applies.',
+  ])
+  expect(isDangerous(follow, idle({}))).toBe(true)
+  expect(effects(follow, idle({ between_events: 'closed' }))[1]).toMatch(/^No one can join/)
+  const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T11:00:00Z', order: 'arrival' as const, suspended: false }
+  const during = [idle({ events: [event] }), idle({ events: [{ ...event, ends_at: '2027-03-04T11:51:00Z' }] }, 0), idle({ events: [{ ...event, lobby_at: '2027-03-04T11:59:00Z', starts_at: '2027-03-04T13:00:00Z', ends_at: '2027-03-04T14:00:00Z' }] })]
+  for (const line of during) {
+    expect(effects(follow, line)).toEqual(['The queue follows its events from the next request on.', '3 active visitors continue.'])
+    expect(isDangerous(follow, line)).toBe(false)
+  }
+  const over = [idle({ events: [event] }, 0), idle({ events: [{ ...event, suspended: true }] }), idle({ events: [{ ...event, lobby_at: '2027-03-04T12:30:00Z', starts_at: '2027-03-04T13:00:00Z', ends_at: '2027-03-04T14:00:00Z' }] })]
+  for (const line of over) expect(isDangerous(follow, line)).toBe(true)
 })
 
 test('controls that block visitors or exceed the quota are dangerous', () => {

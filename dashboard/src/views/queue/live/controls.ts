@@ -1,7 +1,8 @@
+import { idleMode } from '@/domain/events'
 import { admits } from '@/domain/modes'
 import { count, duration, languageName, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
-import type { MessagePatch, Mode, OperatorMessage, QueueStats } from '@/api/types'
+import type { MessagePatch, Mode, OperatorMessage, QueueSettings, QueueStats } from '@/api/types'
 
 /** Maximum length of an operator message in characters. */
 export const MESSAGE_MAX = 280
@@ -20,6 +21,13 @@ export type Control =
 export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'wait_seconds' | 'event'> & {
   /** Maximum admissions per minute. */
   rate: number | null
+  /** The mode between events, if no event would take place now with the mode `scheduled`. */
+  idleMode?: Mode
+}
+
+/** The state of the line of a queue. */
+export function lineOf(settings: QueueSettings, stats: QueueStats): Line {
+  return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idleMode(settings, stats.at, stats.waiting) }
 }
 
 /** `3 visitors` */
@@ -83,7 +91,7 @@ function modeEffects(mode: Mode, line: Line): string[] {
     case 'bypass':
       return [t('live.effects.bypasses', waiting)]
     case 'scheduled':
-      return [t('live.effects.follows'), remaining]
+      return [t('live.effects.follows'), ...(line.idleMode ? modeEffects(line.idleMode, line) : [remaining])]
     case 'draining':
       return [t('live.effects.drains', waiting, line.waiting), remaining]
   }
@@ -159,10 +167,12 @@ export function controlTexts(control: Control, released = 0): { title: string; a
   }
 }
 
+/** Whether a mode blocks all visitors or lets all of them pass. */
+export const isDrastic = (mode: Mode | undefined) => mode === 'closed' || mode === 'bypass'
+
 /** Whether a change blocks visitors or may exceed the capacity of the site. */
 export function isDangerous(control: Control, line: Line): boolean {
-  if (control.kind === 'mode' && lobbyEffects(control.mode, line).length) return true
-  if (control.kind === 'mode') return control.mode === 'closed' || control.mode === 'bypass'
+  if (control.kind === 'mode') return lobbyEffects(control.mode, line).length > 0 || isDrastic(control.mode === 'scheduled' ? line.idleMode : control.mode)
   if (control.kind === 'quota') return control.quota === 0 || control.quota > line.quota * 2
   return control.kind === 'release' && line.active + Math.min(control.count, line.waiting) > line.quota
 }

@@ -21,6 +21,27 @@ test('a release shows admissions and visitors above the quota', () => {
   expect(effects({ kind: 'release', count: 5 }, line({ waiting: 0 }))).toEqual(['The line is empty, so nobody is admitted.'])
 })
 
+test('a release of a paused queue does not promise further admissions', () => {
+  expect(effects({ kind: 'release', count: 5 }, line({ mode: 'paused', waiting: 31, active: 0, quota: 3 }))).toEqual([
+    'Admits 5 visitors now, 5 active in total.',
+    'That is 2 over the quota.',
+  ])
+})
+
+test('opening a queue promises what rate and quota allow', () => {
+  const opened = (changes: Partial<Line>) => effects({ kind: 'mode', mode: 'open' }, line({ mode: 'paused', ...changes }))
+  expect(opened({ waiting: 36, active: 10, quota: 100, rate: 6 })).toEqual(['Admits up to 36 visitors more, at most 6 per minute.'])
+  expect(opened({ active: 5, quota: 3 })).toEqual(['5 visitors are active, 2 over the quota. Admissions start when enough have left.'])
+  expect(opened({ active: 3, quota: 3 })).toEqual(['Admissions start: one for each slot that becomes free.'])
+  expect(opened({ active: 3, quota: 0 })).toEqual(['Nobody is admitted at a quota of 0.'])
+})
+
+test('the wait in the dialog of a quota is that before the change', () => {
+  expect(effects({ kind: 'quota', quota: 700 }, line({ wait_seconds: { p50: 2760, p90: 3000 } })).at(-1)).toBe(
+    '1,200 visitors are waiting. Estimated wait for new arrivals before the change: 46\u00a0min.',
+  )
+})
+
 test('a raised quota shows immediate or rate-limited admissions', () => {
   expect(effects({ kind: 'quota', quota: 700 }, line())[0]).toBe('Admits 200 visitors now, 700 active in total.')
   expect(effects({ kind: 'quota', quota: 700 }, line({ rate: 60 }))).toEqual(['Admits up to 200 visitors more, at most 60 per minute.'])

@@ -105,9 +105,13 @@ function lobbyEffects(mode: Mode, { event }: Line): string[] {
 }
 
 function openEffect(line: Line): string {
+  if (line.quota === 0) return t('live.whatIf.nobody')
   if (line.waiting === 0) return t('live.effects.opensEmpty')
+  if (line.active > line.quota) return t('live.effects.startsOverQuota', { active: visitors(line.active), over: count(line.active - line.quota) }, line.active)
   const next = admitted(line, line.quota)
-  return next === 0 ? t('live.effects.startsFull') : t('live.effects.startsNow', { visitors: visitors(next), active: count(line.active + next) })
+  if (next === 0) return t('live.effects.startsFull')
+  if (line.rate !== null) return t('live.effects.admitsOverTime', { visitors: visitors(next), rate: count(line.rate) })
+  return t('live.effects.startsNow', { visitors: visitors(next), active: count(line.active + next) })
 }
 
 function quotaEffects(quota: number, line: Line): string[] {
@@ -133,7 +137,7 @@ function releaseEffects(requested: number, line: Line): string[] {
   return [
     t('live.effects.admitsNow', { visitors: visitors(next), active: count(line.active + next) }),
     ...(next < requested ? [t('live.effects.fewer', { count: count(next) }, next)] : []),
-    ...(above > 0 ? [t('live.effects.aboveQuota', { count: count(above) })] : []),
+    ...(above > 0 ? [admits(line.mode) ? t('live.effects.aboveQuota', { count: count(above) }) : t('live.effects.aboveQuotaOnly', { count: count(above) })] : []),
   ]
 }
 

@@ -29,6 +29,9 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
   return now < secondsOf(event.ends_at) ? 'running' : 'over'
 }
 
+/** Whether an event in this phase has no effect, because its queue has this mode and does not follow its events. */
+export const isInactive = (mode: string, phase: EventPhase) => mode !== 'scheduled' && phase !== 'over' && phase !== 'suspended'
+
 /** The mode of a queue that follows its events while none takes place; `undefined` during one. The last event goes on while anyone waits. */
 export function idleMode({ events = [], between_events = 'bypass', hold_ttl }: QueueSettings, now: number, waiting: number): Mode | undefined {
   const [latest] = events.filter((event) => !event.suspended && lobbyOf(event) <= now).toSorted((one, other) => secondsOf(other.starts_at) - secondsOf(one.starts_at))

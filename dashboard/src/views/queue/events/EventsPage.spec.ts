@@ -198,6 +198,15 @@ test('a queue that lets everyone pass between events is confirmed', async () => 
   expect(changes(requests)).toEqual([{ between_events: 'bypass' }])
 })
 
+test('an event without effect has no phase and cannot be started or ended', async () => {
+  for (const at of ['2027-03-04T09:40:00Z', '2027-03-04T11:00:00Z']) {
+    await events(at, { mode: 'open' })
+    expect(getElement('.event').textContent).toContain('Schedule not active')
+    expect(getElement('.event').textContent).not.toMatch(/Lobby open(?!s)|Running|Start in 1 minute|End now/)
+    page!.unmount()
+  }
+})
+
 test('viewers see events and change none', async () => {
   await events('2027-03-04T08:00:00Z', {}, 'viewer')
   expect(page.text()).toContain('Spring sale')

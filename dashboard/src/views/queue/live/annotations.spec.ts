@@ -67,6 +67,18 @@ test('a draw with a beacon runs from the time of its value on', () => {
   expect(marks({}).map(([id]) => id), 'nobody is admitted without the value').toEqual(['sale lobby', 'sale draw', 'sale ending'])
 })
 
+test('an event has no phases before it was added', () => {
+  const event: QueueEvent = { id: 'sale', lobby_at: '2027-03-04T09:40:00Z', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
+  const at = Date.parse('2027-03-04T09:50:00Z') / 1000
+  const marks = (changes: AuditEvent[]) => phasesOf([event], 'World tour', changes).map(({ id }) => id)
+  const added = { field: 'events', from: null, to: [event] }
+  const all = ['sale lobby', 'sale running', 'sale ending']
+  expect(marks([entry(at, { action: 'queue.update', changes: [added] })])).toEqual(all.slice(1))
+  expect(marks([entry(at, { action: 'queue.create' })])).toEqual(all.slice(1))
+  expect(marks([entry(at, { changes: [{ ...added, from: [{ ...event, name: 'Sale' }] }] })]), 'it was there before').toEqual(all)
+  expect(marks([entry(at, { changes: [{ ...added, from: '[{"id":"..' }] })]), 'the log has cut the value').toEqual(all)
+})
+
 test('changes are read on where a page of the log has found few', async () => {
   const requests = mockApi({
     'GET /api/v1/audit': ({ line }) => (line.includes('before=') || line.includes('settings.') ? { events: [entry(5, {})], next: null } : { events: [], next: '9-0' }),

@@ -40,8 +40,12 @@ async function readPages(queue: string, action: string, from: number): Promise<A
   return found
 }
 
-/** The phases of events as annotations, oldest first. Suspended events have none, and a draw without the value of its beacon does not run. */
-export function phasesOf(events: readonly QueueEvent[], queueName: string): Annotation[] {
+/**
+ * The phases of events as annotations, oldest first. Suspended events have none, a draw without the value of its beacon does not run, and nothing
+ * happened before an event was added, as far as these changes tell.
+ */
+export function phasesOf(events: readonly QueueEvent[], queueName: string, changes: readonly AuditEvent[] = []): Annotation[] {
+  const added = additionsIn(changes)
   const phases = events.filter(({ suspended }) => !suspended).flatMap((event) =>
     ([
       ['lobby', lobbyOf(event)],
@@ -49,9 +53,26 @@ export function phasesOf(events: readonly QueueEvent[], queueName: string): Anno
       ...(drawEndOf(event) < secondsOf(event.ends_at) ? [['running', drawEndOf(event)] as const] : []),
       ['ending', secondsOf(event.ends_at)],
     ] as const).map(([phase, at]) =>
-      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${t(`events.phases.${phase}`)}` })))
+      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${t(`events.phases.${phase}`)}` }))
+      .filter(({ at }) => at >= (added(event.id) ?? 0)))
   return phases.toSorted((one, other) => one.at - other.at)
 }
+
+/** When an event was last added by these changes, in seconds since 1970: those of the queue by its ID, or all with the queue. */
+function additionsIn(changes: readonly AuditEvent[]): (event: string) => number | undefined {
+  const added = new Map<string, number>()
+  let created: number | undefined
+  for (const { action, at = 0, changes: fields } of changes.toSorted((one, other) => (one.at ?? 0) - (other.at ?? 0))) {
+    if (action === 'queue.create') created = at
+    const { from, to } = fields.find(({ field }) => field === 'events') ?? {}
+    const [before, after] = [idsIn(from ?? []), idsIn(to)]
+    if (before) after?.filter((id) => !before.includes(id)).forEach((id) => added.set(id, at))
+  }
+  return (event) => added.get(event) ?? created
+}
+
+/** The IDs of the events in a change; `undefined` if the log has cut it. */
+const idsIn = (value: unknown) => (Array.isArray(value) ? (value as QueueEvent[]).map(({ id }) => id) : undefined)
 
 /** Audit events as annotations, oldest first. Unknown outcomes are marked. */
 export function annotationsOf(entries: readonly AuditEvent[]): Annotation[] {

@@ -10,6 +10,9 @@ const EVENT_FIELDS: Record<string, string> = { id: 'id', name: 'name', lobby_at:
 /** Name of a queue's mode; an unknown mode is shown as it is. */
 export const modeName = (mode: string) => translated(`modes.${mode}.name`, mode)
 
+/** Name of the phase of an event. Visitors in the lobby of a draw are in no line yet. */
+export const phaseName = (phase: string, isDrawn: boolean) => t(`events.phases.${isDrawn && phase === 'lobby' ? 'drawLobby' : phase}`)
+
 /** Name of a role. */
 export const roleName = (role: string) => translated(`roles.names.${role}`, role)
 

@@ -2,7 +2,7 @@ import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { expect, test } from 'vitest'
 
 import type { EventState, FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
-import { zone } from '@/i18n'
+import { locale, zone } from '@/i18n'
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
@@ -352,6 +352,15 @@ test('an event in order of arrival has no fields of a draw', async () => {
   await flushPromises()
   await submit()
   expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T09:30:00Z' }] }])
+})
+
+test('visitors in the lobby of a draw are not called a line in German', async () => {
+  for (const [event, texts] of [[DRAW, ['Vor der Auslosung', 'Teilnahme ab']], [EVENT, ['Besucher stellen sich an', 'Anstehen ab']]] as const) {
+    locale.value = 'de'
+    await events('2027-03-04T09:40:00Z', { events: [event] }, 'viewer')
+    for (const text of texts) expect(getElement('.event').textContent).toContain(text)
+    page!.unmount()
+  }
 })
 
 test('the lobby shows tickets, commitment and a start that is too fast', async () => {

@@ -35,3 +35,10 @@ test('a queue without a current event says that everyone passes', () => {
   expect(notice({ effective_mode: 'bypass' })).toContain('No event is ahead. All visitors go straight to the site now. No limit applies.')
   expect(notice({ effective_mode: 'closed' })).not.toContain('No limit applies')
 })
+
+test('the lobby of a draw has its name', () => {
+  locale.value = 'de'
+  const title = (lobby_tickets: number | null) => mountApp(EventNotice, { stats: stats({ mode: 'scheduled', event: { phase: 'lobby', name: 'Verkauf', starts_at: 1_790_000_100, starts_in: 100, lobby_tickets, awaits_beacon: false } }) }).text()
+  expect(title(3)).toContain('Verkauf: Vor der Auslosung')
+  expect(title(null)).toContain('Verkauf: Besucher stellen sich an')
+})

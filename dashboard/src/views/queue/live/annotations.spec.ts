@@ -64,6 +64,8 @@ test('a draw with a beacon runs from the time of its value on', () => {
   const marks = (changed: Partial<QueueEvent>) => phasesOf([{ ...event, ...changed }], 'World tour').map(({ id, at }) => [id, new Date(at * 1000).toISOString()])
   const beacon_value = { randomness: '00', received_at: '2027-03-04T10:05:00Z', round: 1, signature: '00' }
   expect(marks({ beacon_value })).toContainEqual(['sale running', '2027-03-04T10:05:45.000Z'])
+  locale.value = 'de'
+  expect(phasesOf([event], 'World tour')[0]!.text).toBe('World tour: Vor der Auslosung')
   expect(marks({}).map(([id]) => id), 'nobody is admitted without the value').toEqual(['sale lobby', 'sale draw', 'sale ending'])
 })
 

@@ -1,7 +1,7 @@
 import { flattenChanges } from '@/domain/changes'
 import { drawEndOf, lobbyOf, secondsOf } from '@/domain/events'
 import { count, NONE, t, te } from '@/i18n'
-import { fieldName } from '@/i18n/names'
+import { fieldName, phaseName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
 import type { AuditEvent, QueueEvent } from '@/api/types'
 
@@ -53,7 +53,7 @@ export function phasesOf(events: readonly QueueEvent[], queueName: string, chang
       ...(drawEndOf(event) < secondsOf(event.ends_at) ? [['running', drawEndOf(event)] as const] : []),
       ['ending', secondsOf(event.ends_at)],
     ] as const).map(([phase, at]) =>
-      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${t(`events.phases.${phase}`)}` }))
+      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${phaseName(phase, event.order !== 'arrival')}` }))
       .filter(({ at }) => at >= (added(event.id) ?? 0)))
   return phases.toSorted((one, other) => one.at - other.at)
 }

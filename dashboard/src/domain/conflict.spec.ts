@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { conflicts } from './conflict'
+import { conflicts, merged } from './conflict'
 
 const base = { name: 'a', quota: 1, hosts: ['x'], rate: null as number | null, revision: 7 }
 
@@ -21,4 +21,11 @@ test('identical changes are not contested', () => {
 
 test('a setting changed only by the operator is no conflict', () => {
   expect(conflicts(base, { ...base, name: 'b' }, { ...base, revision: 9 })).toEqual([])
+})
+
+test('changes of both are merged, with a choice for a setting that both changed', () => {
+  const [mine, theirs] = [{ ...base, quota: 2, hosts: ['y'] }, { ...base, quota: 3, rate: 60, revision: 8 }]
+  expect(merged(base, mine, theirs, [])).toEqual({ ...theirs, hosts: ['y'] })
+  expect(merged(base, mine, theirs, ['quota'])).toEqual({ ...theirs, hosts: ['y'], quota: 2 })
+  expect(merged<Partial<typeof base>>(base, { quota: 1, hosts: ['x'], rate: null }, { ...base, quota: 3 }, []), 'a removed setting').toEqual({ quota: 3, hosts: ['x'], rate: null })
 })

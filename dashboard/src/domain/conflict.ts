@@ -25,3 +25,15 @@ export function conflicts<T extends object>(base: T, mine: T, theirs: T): Confli
       return isContested ? { ...change, yours: mine[field] ?? null } : change
     })
 }
+
+/** The current values with the changes of the operator. Of the fields that both changed, the operator's values of `kept` stay. */
+export function merged<T extends object>(base: T, mine: T, theirs: T, kept: readonly string[]): T {
+  const given = conflicts(base, mine, theirs).filter((it) => 'yours' in it && !kept.includes(it.field)).map(({ field }) => field)
+  const own = (Object.keys({ ...base, ...mine }) as (keyof T & string)[]).filter((field) => !given.includes(field) && !isEqual(base[field], mine[field]))
+  const result = { ...theirs }
+  for (const field of own) {
+    if (field in mine) result[field] = mine[field]
+    else Reflect.deleteProperty(result, field)
+  }
+  return result
+}

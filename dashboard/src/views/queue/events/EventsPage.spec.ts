@@ -438,7 +438,7 @@ test('a change that someone else made while a dialog was open is not undone', as
   const current = { ...queue, events: [{ ...EVENT, ends_at: '2027-03-04T18:00:00Z' }], revision: 8 }
   const confirmation = { token: 'abc', expires_in: 120, consequence: 'Tickets become invalid.', message: { code: 'will_void_lobby_tickets', params: { tickets: 1200, event: 'sale' } } }
   const conflict = () => problemResponse(412, 'revision_conflict', { params: { revision: 8 }, conflict: { current } })
-  for (const [name, isVoiding] of [['Edit', false], ['Postpone', false], ['Remove', false], ['Postpone', true]] as const) {
+  for (const [name, isVoiding] of [['Postpone', false], ['Remove', false], ['Postpone', true]] as const) {
     let stored = queue
     const answers = isVoiding ? [problemResponse(428, 'confirmation_required', { confirmation }), conflict()] : [conflict()]
     const saved = () => answers.shift()!
@@ -454,4 +454,72 @@ test('a change that someone else made while a dialog was open is not undone', as
     expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
     page.unmount()
   }
+})
+
+const conflictWith = (current: QueueSettings) => problemResponse(412, 'revision_conflict', { params: { revision: current.revision }, conflict: { current } })
+const field = (label: string) => document.getElementById(getElement<HTMLLabelElement>('[role="dialog"] .field > label', label).htmlFor) as HTMLInputElement
+async function type(label: string, text: string): Promise<void> {
+  field(label).value = text
+  field(label).dispatchEvent(new Event('input'))
+  await flushPromises()
+}
+
+test('a form is saved after someone else changed something else', async () => {
+  const queue = settings({ mode: 'scheduled', events: [EVENT], revision: 7 })
+  const other = { ...EVENT, id: 'other', name: 'Other sale' }
+  const current = { ...queue, quota: 5, events: [EVENT, other], revision: 8 }
+  for (const [name, saved] of [['Add an event', [EVENT, other, expect.objectContaining({ id: 'new' })]], ['Edit', [expect.objectContaining({ id: 'sale', name: 'New' }), other]]] as const) {
+    const answers = [conflictWith(current), Response.json({ settings: current, changes: [], warnings: [] }), Response.json(current)]
+    const requests = await events('2027-03-04T08:00:00Z', { revision: 7 }, 'operator', undefined, [], () => answers.shift()!)
+    await press(name)
+    await type(name === 'Edit' ? 'Name' : 'ID', 'New'.toLowerCase())
+    if (name === 'Edit') await type('Name', 'New')
+    await submit()
+    expect(document.querySelector('[role="dialog"]')).toBeNull()
+    expect(requests.filter(({ line }) => line.startsWith('PATCH')).map(({ headers }) => headers.get('if-match'))).toEqual(['"7"', '"8"', '"8"'])
+    expect(changes(requests)).toEqual([{ events: saved }])
+    page!.unmount()
+  }
+})
+
+test('errors of an event are shown at its fields after others added events', async () => {
+  const current = settings({ mode: 'scheduled', events: [EVENT, { ...EVENT, id: 'other' }], revision: 8 })
+  const errors = [{ field: 'events[2].id', code: 'invalid', detail: 'wrong ID' }]
+  const answers = [conflictWith(current), problemResponse(422, 'validation_failed', { errors })]
+  await events('2027-03-04T08:00:00Z', { revision: 7 }, 'operator', undefined, [], () => answers.shift()!)
+  await press('Add an event')
+  await submit()
+  expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Wrong ID.')
+})
+
+test('an event that someone else changed as well is merged', async () => {
+  const queue = settings({ mode: 'scheduled', events: [EVENT], revision: 7 })
+  const current = { ...queue, events: [{ ...EVENT, name: 'Theirs', ends_at: '2027-03-04T18:00:00Z' }], revision: 8 }
+  const answers = [conflictWith(current), conflictWith(current), Response.json({ settings: current, changes: [], warnings: [] }), Response.json(current)]
+  const requests = await events('2027-03-04T08:00:00Z', { revision: 7 }, 'operator', undefined, [], () => answers.shift()!)
+  await press('Edit')
+  await type('Name', 'Mine')
+  await submit()
+  expect(getElement('[role="dialog"]').textContent).toMatch(/This queue was changed by someone else.*Name.*Theirs.*Mine.*End.*18:00/)
+  await press('Back to the form')
+  expect([field('Name').value, field('End').value]).toEqual(['Mine', '2027-03-04T15:00'])
+  await submit()
+  getElement('[role="dialog"] .choices label', 'Mine').querySelector('input')!.click()
+  await flushPromises()
+  await press('Continue', '[role="dialog"]')
+  expect([field('Name').value, field('End').value]).toEqual(['Mine', '2027-03-04T19:00'])
+  await submit()
+  expect(requests.filter(({ line }) => line.startsWith('PATCH')).map(({ headers }) => headers.get('if-match'))).toEqual(['"7"', '"7"', '"8"', '"8"'])
+  expect(changes(requests)).toEqual([{ events: [{ ...current.events[0], name: 'Mine', lobby_at: '2027-03-04T09:30:00Z' }] }])
+})
+
+test('an error of the server goes away with the next attempt', async () => {
+  const errors = [{ field: 'events[1].id', code: 'empty', detail: 'is empty' }]
+  await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add an event')
+  await submit()
+  await type('ID', 'sale-2')
+  await type('Lobby', 'soon')
+  await submit()
+  expect([...document.querySelectorAll('[role="dialog"] .field .error')].map(({ textContent }) => textContent)).toEqual(['Enter a whole number, 0 or more.'])
 })

@@ -186,5 +186,32 @@ test('a batch that someone else revoked meanwhile does not become valid again', 
   await submit()
   const sent = requests.filter(({ line }) => line.startsWith('PATCH'))
   expect(sent.map(({ headers }) => headers.get('if-match'))).toEqual(['"7"'])
-  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
+  expect(getElement('[role="dialog"]').textContent).toContain('This queue was changed by someone else')
+  getElement<HTMLButtonElement>('[role="dialog"] button', 'Continue').click()
+  await flushPromises()
+  await submit()
+  const merged = { ...FANS, count: 300_000, revoked: true }
+  expect(changes(requests).at(-1)).toEqual({ invitations: [merged] })
+})
+
+test('a batch is saved after someone else changed something else', async () => {
+  const current = settings({ quota: 5, invitations: [FANS, { ...FANS, number: 9, id: 'press' }], revision: 8 })
+  const answers = [problemResponse(412, 'revision_conflict', { conflict: { current } }), Response.json(current)]
+  const requests = await invitations({ revision: 7 }, 'operator', () => answers.shift()!)
+  await press('Add batch')
+  await type('ID', 'late')
+  await submit()
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+  expect(changes(requests).at(-1)).toMatchObject({ invitations: [{ id: 'fans' }, { id: 'press' }, { id: 'late' }] })
+})
+
+test('an error of the server goes away with the next attempt', async () => {
+  const errors = [{ field: 'invitations[1].id', code: 'empty', detail: 'is empty' }]
+  await invitations({}, 'operator', () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add batch')
+  await submit()
+  await type('ID', 'press')
+  await type('Codes', 'many')
+  await submit()
+  expect([...document.querySelectorAll('[role="dialog"] .field .error')].map(({ textContent }) => textContent)).toEqual(['Enter a whole number, 0 or more.'])
 })

@@ -148,6 +148,7 @@ wordings! {
 
         WillRelease("will_release", "{people} visitors will be admitted now, {active} active in total with a quota of {quota}."),
         WillVoidLobbyTickets("will_void_lobby_tickets", "{tickets} visitors are in the lobby of the event \"{event}\". Their lobby tickets become invalid, and they join as newcomers."),
+        WillVoidUnusedTickets("will_void_unused_tickets", "{tickets} lobby tickets of the event \"{event}\" were issued. Those that were not used yet become invalid."),
         WillVoidUncountedTickets("will_void_uncounted_tickets", "The lobby of the event \"{event}\" has opened. Its lobby tickets, which are not counted in the current mode, become invalid, and their visitors join as newcomers."),
         WillRemoveBeacon("will_remove_beacon", "The order of the event \"{event}\" is drawn without its beacon. {tickets} visitors are in the lobby. The line document shows the change to everyone."),
         WillRemoveBeaconUncounted("will_remove_beacon_uncounted", "The order of the event \"{event}\" is drawn without its beacon. Its lobby has opened. The line document shows the change to everyone."),

@@ -18,6 +18,7 @@ on_memory_and_redis! {
     events_survive_export_and_import,
     draw_is_committed_to_and_proven,
     lobby_tickets_are_counted_and_removed_with_a_confirmation,
+    only_unused_tickets_become_invalid_after_the_draw,
     nobody_is_admitted_by_hand_during_the_draw,
     drawn_sessions_show_their_number,
     draws_need_a_known_sale_key,
@@ -231,6 +232,21 @@ async fn lobby_tickets_are_counted_and_removed_with_a_confirmation(backoffice: B
     let asked = root.patch("/queues/tour", removed.clone()).await.json();
     assert_eq!(asked["confirmation"]["message"]["code"], "will_void_uncounted_tickets");
     assert_eq!(patch_confirmed(&mut root, removed).await.status, 200);
+}
+
+async fn only_unused_tickets_become_invalid_after_the_draw(backoffice: Backoffice) {
+    drawn(&backoffice).await;
+    let mut root = backoffice.root();
+    backoffice.advance_seconds(100);
+    for _ in 0..4 {
+        enter_lobby(&backoffice).await;
+    }
+    for (seconds, code) in [(99, "will_void_lobby_tickets"), (1, "will_void_unused_tickets")] {
+        backoffice.advance_seconds(seconds);
+        let reset = root.post("/queues/tour/reset", json!({})).await.json();
+        let expected = json!({ "code": code, "params": { "tickets": 4, "event": "sale" } });
+        assert_eq!(reset["confirmation"]["message"]["params"]["then"], expected, "{reset}");
+    }
 }
 
 async fn nobody_is_admitted_by_hand_during_the_draw(backoffice: Backoffice) {

@@ -205,12 +205,16 @@ pub(super) async fn confirm_lobby_changes(
     confirmed(admin, principal, headers, &subject, || message).await
 }
 
-/// What a change does to the lobby of an event, with the number of its tickets; `None` if nobody is in it.
+/// What a change does to the lobby of an event, with the number of its tickets; `None` if nobody was in it.
 pub(crate) fn consequence(before: &Settings, stats: &Stats, change: &LobbyChange<'_>) -> Option<Message> {
     let is_counted = followed(before, stats).is_some_and(|followed| followed.id == change.event.id);
     let event = change.event.id.as_str();
     match (change.effect, is_counted) {
         (_, true) if stats.lobby_tickets == 0 => None,
+        // From the draw on, visitors use their tickets to join the line.
+        (LobbyEffect::Void, true) if change.event.drawn_at().is_some_and(|drawn_at| drawn_at <= stats.now) => {
+            Some(Code::WillVoidUnusedTickets.with("tickets", stats.lobby_tickets).with("event", event))
+        }
         (LobbyEffect::Void, true) => {
             Some(Code::WillVoidLobbyTickets.with("tickets", stats.lobby_tickets).with("event", event))
         }

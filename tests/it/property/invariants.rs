@@ -118,9 +118,9 @@ impl Step<'_> {
         let sessions: HashSet<_> = self.after.sessions().collect();
         hold!(sessions.len() == line.len() + places.len(), "a session is there twice");
         let head = line.first().map(|entry| entry.at);
-        // A drawn arrival is an order; its wait began with the sale.
-        let is_drawn =
-            stats.oldest_arrival > head && matches!(stats.phase, Some(Phase::Draw | Phase::Running | Phase::Ending));
+        // A drawn arrival is an order; its wait began with the sale, at a whole second, in whatever mode the queue is since.
+        let is_start = |at: Micros| at <= stats.now && at.0.is_multiple_of(MICROS_PER_SECOND);
+        let is_drawn = stats.oldest_arrival > head && stats.oldest_arrival.is_some_and(is_start);
         hold!(stats.oldest_arrival == head || is_drawn, "the oldest is {:?}, the head {head:?}", stats.oldest_arrival);
         hold!(self.after.expiries().iter().all(|expiry| expiry.0 > 0), "a session has no expiry");
         Ok(())

@@ -61,6 +61,9 @@ pub(crate) fn minify(source: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
+/// Seconds after which a page with a form for a code reloads without its script: not while the visitor types.
+const CODE_REFRESH: u64 = 3_600;
+
 /// The data of the page's script.
 #[derive(Serialize)]
 struct Data<'a> {
@@ -86,7 +89,7 @@ struct Data<'a> {
     /// Seconds until the session expires without another visit; `None` in the lobby.
     expires_in: Option<u64>,
     kept_seconds: Option<u64>,
-    /// Seconds after which the page reloads if its script does not run; 0 for never.
+    /// Seconds after which the page reloads if its script does not run.
     refresh_seconds: u64,
     next_below: u64,
     brand: &'a str,
@@ -181,7 +184,7 @@ impl<'a> Data<'a> {
             join_url: format!("{BASE_PATH}/join?queue={queue}"),
             expires_in: *expires_in,
             kept_seconds: view.kept_seconds,
-            refresh_seconds: if view.asks_for_code() { 0 } else { view.refresh_seconds },
+            refresh_seconds: if view.asks_for_code() { CODE_REFRESH } else { view.refresh_seconds },
             next_below: NEXT_BELOW,
             brand: view.brand(),
             name: view.queue_name,

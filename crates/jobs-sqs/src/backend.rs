@@ -346,7 +346,7 @@ impl JobBackend for SqsJobs {
                 Ok(None) | Err(_) => break,
             }
         }
-        Ok(Received { jobs, next_due: None })
+        Ok(Received { jobs, next_due: None, has_more: false })
     }
 
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {

@@ -187,7 +187,7 @@ impl Receiver {
                 return Ok(RETRY_INTERVAL);
             }
         };
-        let Received { jobs, next_due } = received;
+        let Received { jobs, next_due, has_more } = received;
         if !jobs.is_empty() || next_due.is_some() {
             self.last_job = Instant::now();
         }
@@ -203,7 +203,7 @@ impl Receiver {
         if is_stopping {
             return Err(found);
         }
-        Ok(if found == asked { Duration::ZERO } else { self.pause(next_due) })
+        Ok(if found == asked || has_more { Duration::ZERO } else { self.pause(next_due) })
     }
 
     /// Permits for up to this many calls.

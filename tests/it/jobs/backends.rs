@@ -78,6 +78,7 @@ suite! {
     }
     dispatch {
         j08_standard_runs_in_parallel,
+        j08_receive_has_at_most_its_bytes not on SQS: Bytes,
         j08_longest_due_starts_first,
         j08_receive_count_never_decreases,
         j08_rate_limits_starts,

@@ -37,7 +37,8 @@ pub type BackendResult<T> = Result<T, JobBackendError>;
 pub trait JobBackend: Send + Sync {
     /// Enqueues jobs. A backend that stores them one by one has an answer of its own for each that fails.
     async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>>;
-    /// Leases up to `max` jobs that are due.
+    /// Leases up to `max` jobs that are due. It leases fewer, but at least one, if the jobs have more than
+    /// [`crate::jobs::RECEIVE_BYTES`]; then [`Received::has_more`] says that it is worth asking again at once.
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received>;
     /// Extends leases. The answer says which of them are current. A consumer that sends a held order has it recorded here
     /// before (H7).

@@ -37,6 +37,9 @@ pub use webhook::{JobWebhook, WebhookEvent, WebhookEventType, WebhookQueue, Webh
 pub const LEASE_SECONDS: u64 = 30;
 /// Maximum number of jobs that one operation takes or returns.
 pub const JOB_BATCH: usize = 64;
+/// Maximum number of bytes of the jobs that a receive returns, as `max_bytes` counts them, so that its reply arrives in time over a slow
+/// connection. A single job may have more (J8).
+pub const RECEIVE_BYTES: u64 = 512 * 1024;
 /// Maximum number of expired leases, jobs, results and dead letters, each, that one operation removes.
 pub const JOB_REAP_BATCH: usize = 64;
 /// Maximum number of attempts of a job that are kept.

@@ -14,7 +14,7 @@ use super::settings::JobQueueSettings;
 use super::types::{
     Attempt, Enqueued, Extension, FailureReason, FormerJob, JobCounters, Lease, LeasedJob, NewJob, Received, Resolution,
 };
-use super::{ENQUEUES_WINDOW, JOB_BATCH};
+use super::{ENQUEUES_WINDOW, JOB_BATCH, RECEIVE_BYTES};
 use crate::SessionId;
 use crate::line::{ADMISSION_COST, Bucket, Rate};
 use crate::time::Micros;
@@ -233,16 +233,21 @@ impl JobQueue {
         self.jobs.insert(sequence, job);
     }
 
-    /// Leases up to `max` jobs that are due, at most [`JOB_BATCH`] (J8).
+    /// Leases up to `max` jobs that are due, at most [`JOB_BATCH`], and at most [`RECEIVE_BYTES`] unless it is one job (J8).
     pub fn receive(&mut self, now: Micros, settings: &JobQueueSettings, max: usize) -> Received {
         self.reap(now, settings);
         self.paused_until = self.paused_until.filter(|until| *until > now);
-        let mut jobs = Vec::new();
+        let (mut jobs, mut bytes, mut has_more) = (Vec::new(), 0, false);
         while jobs.len() < max.min(JOB_BATCH) && self.may_start(now, settings) {
+            bytes += self.first_size();
+            has_more = bytes > RECEIVE_BYTES && !jobs.is_empty();
+            if has_more {
+                break;
+            }
             let Some(job) = self.lease_first(now, settings) else { break };
             jobs.push(job);
         }
-        Received { jobs, next_due: self.next_due(now, settings) }
+        Received { jobs, next_due: self.next_due(now, settings), has_more }
     }
 
     fn may_start(&mut self, now: Micros, settings: &JobQueueSettings) -> bool {
@@ -253,11 +258,12 @@ impl JobQueue {
             return false;
         }
         let Some(rate) = settings.dispatches_per_minute else { return true };
-        let has_credit = self.bucket.refill(now, Rate::evenly(rate)) > 0;
-        if has_credit {
-            self.bucket.spend(1);
-        }
-        has_credit
+        self.bucket.refill(now, Rate::evenly(rate)) > 0
+    }
+
+    /// Size of the job that starts first.
+    fn first_size(&self) -> u64 {
+        self.ready.first().and_then(|(_, sequence)| self.jobs.get(sequence)).map_or(0, |job| job.size)
     }
 
     fn lease_first(&mut self, now: Micros, settings: &JobQueueSettings) -> Option<LeasedJob> {
@@ -279,6 +285,9 @@ impl JobQueue {
         };
         self.ready.remove(&turn);
         self.leased.insert((until, sequence));
+        if settings.dispatches_per_minute.is_some() {
+            self.bucket.spend(1);
+        }
         Some(leased)
     }
 

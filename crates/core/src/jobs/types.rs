@@ -193,6 +193,8 @@ pub struct Received {
     pub jobs: Vec<LeasedJob>,
     /// The earliest instant at which a job can start, unless something changes before; `None` if nothing waits or runs.
     pub next_due: Option<Micros>,
+    /// Whether another job would be among them without [`super::RECEIVE_BYTES`] (J8).
+    pub has_more: bool,
 }
 
 /// Why an attempt did not succeed.

@@ -140,13 +140,13 @@ impl Reply {
 
     /// The reply of `receive.lua`.
     pub(super) fn received(mut self) -> Result<Received, StoreError> {
-        let next_due = self.number()?.map(Micros);
+        let (next_due, has_more) = (self.number()?.map(Micros), self.flag()?);
         let mut jobs = Vec::new();
         while let Some(id) = self.next_bytes()? {
             let record: Record = unpack(&self.bytes()?)?;
             jobs.push(record.leased(job_id(&id)?, self.bytes()?.to_vec()));
         }
-        Ok(Received { jobs, next_due })
+        Ok(Received { jobs, next_due, has_more })
     }
 
     /// The part of the reply of `register.lua` about this job.

@@ -1,7 +1,8 @@
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use vestibule_core::jobs::{FailureReason, JobState, NewJob, Payload};
+use vestibule_core::jobs::{Enqueued, FailureReason, JobState, NewJob, Payload};
 use vestibule_core::{Clock as _, SystemClock};
 
 use super::fixture::{Fixture, NOW, new_job};
@@ -230,4 +231,22 @@ async fn settlement_is_repeated_until_the_backend_answers() {
     fixture.handler.next().await.respond(204, &[]);
     let view = fixture.reaches(&settings, id, JobState::Completed).await;
     assert_eq!((view.receive_count, fixture.backend.settle_failures.load(Ordering::SeqCst)), (1, 0));
+}
+
+#[tokio::test]
+async fn large_jobs_are_received_in_several_lists() {
+    const JOBS: usize = 64;
+    let mut fixture = Fixture::start(JOBS).await;
+    let settings = fixture.job_queue("imports", &json!({ "concurrency": JOBS })).await;
+    let payload = || Payload { content_type: "text/plain".to_owned(), bytes: vec![b'x'; 250_000] };
+    let jobs = (0..JOBS).map(|_| new_job(payload())).collect();
+    let began = Instant::now();
+    assert_eq!(fixture.job_queues.enqueue(&settings, jobs).await.unwrap(), [Enqueued::Accepted; JOBS]);
+    let mut calls = Vec::new();
+    for _ in 0..JOBS {
+        calls.push(fixture.handler.next().await);
+    }
+    // Two jobs are received at a time. With the interval at which jobs of other processes are looked for, that takes 3.1 s.
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}: it waited between them", began.elapsed());
+    assert!(fixture.backend.received.load(Ordering::SeqCst) >= JOBS / 2);
 }

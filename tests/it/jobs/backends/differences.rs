@@ -11,6 +11,8 @@ pub(crate) enum Difference {
     Ahead,
     /// SQS brings the next job. Nobody asks when that is due.
     NextDue,
+    /// SQS brings the payloads, and limits itself how much it brings at a time.
+    Bytes,
     /// Nobody can receive the jobs of one job queue from a shared SQS queue.
     Pull,
     /// A job that the rate delays has reserved its start, and does not start earlier when the clock steps back.

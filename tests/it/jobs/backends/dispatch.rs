@@ -1,9 +1,9 @@
 //! Which jobs start, and when: J8, J13, J17.
 
 use serde_json::json;
-use vestibule_core::jobs::{JOB_BATCH, NewJob, Outcome};
+use vestibule_core::jobs::{JOB_BATCH, NewJob, Outcome, Payload, RECEIVE_BYTES, Received};
 
-use super::fixture::{JobQueueFixture, JobsFixture, job};
+use super::fixture::{JobQueueFixture, JobsFixture, job, number_of};
 
 pub(super) async fn j08_standard_runs_in_parallel(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "concurrency": 3 }));
@@ -18,6 +18,38 @@ pub(super) async fn j08_standard_runs_in_parallel(fixture: &JobsFixture) {
     queue.enqueue_numbers(0..100, None).await;
     assert_eq!(queue.receive(usize::MAX).await.len(), JOB_BATCH);
     assert_eq!(queue.receive(usize::MAX).await.len(), 100 - JOB_BATCH);
+}
+
+pub(super) async fn j08_receive_has_at_most_its_bytes(fixture: &JobsFixture) {
+    let sized = |number, bytes: u64| {
+        let payload = Payload { bytes: vec![b'x'; bytes as usize - 10], content_type: "text/plain".to_owned() };
+        NewJob { payload, ..job(number, None) }
+    };
+    let numbers = |received: &Received| received.jobs.iter().map(|job| number_of(job.lease.job)).collect::<Vec<_>>();
+    // Four starts at once: what a receive leaves out does not count as started.
+    let queue = fixture.standard(&json!({ "dispatches_per_minute": 240, "concurrency": 6 }));
+    for (number, bytes) in [(1, RECEIVE_BYTES / 2), (2, RECEIVE_BYTES / 2), (3, 100), (4, RECEIVE_BYTES), (5, 100)] {
+        queue.enqueue(sized(number, bytes)).await;
+    }
+    let first = queue.received(6).await;
+    assert_eq!((numbers(&first), first.has_more, first.next_due), (vec![1, 2], true, Some(queue.now())));
+    let second = queue.received(6).await;
+    assert_eq!((numbers(&second), second.has_more), (vec![3], true));
+    let third = queue.received(6).await;
+    assert_eq!((numbers(&third), third.has_more), (vec![4], false), "the rate is used up");
+    queue.advance_seconds(1);
+    queue.enqueue(sized(6, RECEIVE_BYTES)).await;
+    let last = queue.received(1).await;
+    assert_eq!((numbers(&last), last.has_more), (vec![5], false), "no more was asked for");
+    // A single job may be larger.
+    let queue = fixture.standard(&json!({ "concurrency": 2 }));
+    for number in 1..=3 {
+        queue.enqueue(sized(number, RECEIVE_BYTES + 1)).await;
+    }
+    let first = queue.received(9).await;
+    assert_eq!((numbers(&first), first.has_more), (vec![1], true));
+    let second = queue.received(9).await;
+    assert_eq!((numbers(&second), second.has_more), (vec![2], false), "no third one may run");
 }
 
 pub(super) async fn j08_longest_due_starts_first(fixture: &JobsFixture) {

@@ -9,7 +9,7 @@ use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
     Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason, JOB_BATCH, JobBackend,
     JobId, JobQueueSettings, JobResponse, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Payload, ProgressAdded,
-    ReplayedAll, Resolution, Settled, Settlement,
+    Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros, SessionId};
 use vestibule_jobs_sqs::SqsJobs;
@@ -169,13 +169,17 @@ impl JobQueueFixture<'_> {
         }
     }
 
+    pub(crate) async fn received(&self, max: usize) -> Received {
+        self.fixture.backend.receive(&self.settings, max).await.unwrap()
+    }
+
     pub(crate) async fn receive(&self, max: usize) -> Vec<LeasedJob> {
-        self.fixture.backend.receive(&self.settings, max).await.unwrap().jobs
+        self.received(max).await.jobs
     }
 
     /// The next instant at which a job can start.
     pub(crate) async fn next_due(&self) -> Option<Micros> {
-        self.fixture.backend.receive(&self.settings, 0).await.unwrap().next_due
+        self.received(0).await.next_due
     }
 
     /// The payloads of the jobs that can start now, and their leases.

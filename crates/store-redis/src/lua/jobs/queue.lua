@@ -615,17 +615,28 @@ do
     credit, credit_at = buckets.refill(credit, math.min(credit_at, now), rate, nil, now)
   end
 
-  -- J8: the turns that can start, the one that has been due longest first. Pays for them.
-  local function take_turns(max)
+  -- J8: the jobs that can start, as IDs, turns and records, the one that has been due longest first, and 1 if there are more than
+  -- RECEIVE_BYTES, else 0. Pays for them.
+  local function take_first(max)
+    local ids, turns, found, bytes_found = {}, {}, {}, 0
     local most = math.min(max, jobs.BATCH, settings.concurrency - call('ZCARD', LEASED))
-    if most <= 0 or settings.paused or paused_until > 0 then return {} end
-    local turns = older(READY, 0, most)
-    local rate = settings.dispatches_per_minute
-    if #turns == 0 or not rate then return turns end
-    earn(rate)
-    local starts = math.min(#turns, math.floor(credit / ADMISSION_COST))
-    credit = credit - starts * ADMISSION_COST
-    return { unpack(turns, 1, starts) }
+    if most <= 0 or settings.paused or paused_until > 0 then return ids, turns, found, 0 end
+    local due, rate = older(READY, 0, most), settings.dispatches_per_minute
+    if due[1] and rate then
+      earn(rate)
+      due = { unpack(due, 1, math.min(#due, math.floor(credit / ADMISSION_COST))) }
+    end
+    if not due[1] then return ids, turns, found, 0 end
+    local due_ids = {}
+    for i, turn in ipairs(due) do due_ids[i] = id_of(turn) end
+    for i, packed in ipairs(call('HMGET', RECORDS, unpack(due_ids))) do
+      local record = unpack_record(packed)
+      bytes_found = bytes_found + record.size
+      if i > 1 and bytes_found > jobs.RECEIVE_BYTES then break end
+      ids[i], turns[i], found[i] = due_ids[i], due[i], record
+    end
+    if rate then credit = credit - #turns * ADMISSION_COST end
+    return ids, turns, found, #turns < #due and 1 or 0
   end
 
   -- The earliest instant at which a job can start if nothing else happens; -1 if there is none.
@@ -647,29 +658,26 @@ do
     record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
   end
 
-  -- Leases up to `max` jobs that are due. Returns when the next one can start, and of each job ID, record and payload.
+  -- Leases up to `max` jobs that are due. Returns when the next one can start, 1 if RECEIVE_BYTES left some out, else 0, and of each
+  -- job ID, record and payload.
   function jobs.receive(max)
     if paused_until <= now then paused_until = 0 end
-    local turns, reply = take_turns(max), {}
-    if turns[1] then
-      local ids, leases, changed = {}, {}, {}
-      for i, turn in ipairs(turns) do
-        ids[i] = id_of(turn)
-        leases[2 * i - 1], leases[2 * i] = now + settings.lease_seconds * SECOND, turn
-      end
-      local records, payloads = call('HMGET', RECORDS, unpack(ids)), call('HMGET', PAYLOADS, unpack(ids))
+    local ids, turns, found, has_more = take_first(max)
+    local reply = {}
+    if ids[1] then
+      local leases, changed, payloads = {}, {}, call('HMGET', PAYLOADS, unpack(ids))
       for i, id in ipairs(ids) do
-        local record = unpack_record(records[i])
-        received(record)
-        changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(record)
-        reply[3 * i - 1], reply[3 * i], reply[3 * i + 1] = id, changed[2 * i], payloads[i]
+        received(found[i])
+        leases[2 * i - 1], leases[2 * i] = now + settings.lease_seconds * SECOND, turns[i]
+        changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(found[i])
+        reply[3 * i], reply[3 * i + 1], reply[3 * i + 2] = id, changed[2 * i], payloads[i]
       end
       call('ZREM', READY, unpack(turns))
       call('ZADD', LEASED, unpack(leases))
       call('HSET', RECORDS, unpack(changed))
     end
     local due = next_due()
-    reply[1] = due == math.huge and -1 or due
+    reply[1], reply[2] = due == math.huge and -1 or due, has_more
     return reply
   end
 

@@ -11,22 +11,47 @@ use vestibule_core::jobs::{JOB_BATCH, JobBackend, JobQueueSettings, Outcome, Set
 use crate::leases::HeldLease;
 use crate::webhooks::JobEvents;
 
+/// Maximum number of bytes of the responses that are settled in one list, so that it arrives in time over a slow connection. A single
+/// response may have more.
+const SETTLE_BYTES: usize = 256 * 1024;
 /// Interval of attempts while the backend does not answer.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// An outcome, with the lease that is held until it is settled.
 pub(crate) type Ended = (HeldLease, Outcome);
 
-/// Settles what arrives until all senders are gone. What arrives meanwhile is in one list.
+/// Settles what arrives until all senders are gone. What arrives meanwhile is in one list, if it is not too large.
 pub(crate) async fn settle_all(
     mut ended: mpsc::UnboundedReceiver<Ended>,
     backend: Arc<dyn JobBackend>,
     settings: impl Fn() -> JobQueueSettings + Send,
     events: JobEvents,
 ) {
-    let mut batch = Vec::with_capacity(JOB_BATCH);
-    while ended.recv_many(&mut batch, JOB_BATCH).await > 0 {
-        settle(&*backend, &settings(), &events, std::mem::take(&mut batch)).await;
+    let mut waiting = Vec::with_capacity(JOB_BATCH);
+    while !waiting.is_empty() || ended.recv_many(&mut waiting, JOB_BATCH).await > 0 {
+        let batch = waiting.drain(..fitting(&waiting)).collect();
+        settle(&*backend, &settings(), &events, batch).await;
+    }
+}
+
+/// How many of these outcomes, from the first on, are settled in one list: at least one.
+fn fitting(waiting: &[Ended]) -> usize {
+    let mut bytes = 0;
+    let fits = |(_, outcome): &&Ended| {
+        bytes += response_size(outcome);
+        bytes <= SETTLE_BYTES
+    };
+    waiting.iter().take_while(fits).count().max(1)
+}
+
+/// Size of the response that an outcome has.
+fn response_size(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Acknowledged(response) => response.as_ref().map_or(0, |response| response.size() as usize),
+        Outcome::Failed(failure) | Outcome::Unknown(failure) | Outcome::FailedForGood(failure) => {
+            failure.response.len()
+        }
+        Outcome::Later { .. } | Outcome::Requeued => 0,
     }
 }
 

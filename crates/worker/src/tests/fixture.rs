@@ -1,7 +1,7 @@
 //! A worker over the memory backend, whose clock stands still, and a handler that answers when the test says so.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -110,6 +110,8 @@ pub(super) struct Backend {
     memory: MemoryJobs,
     /// Settlements that fail before one succeeds.
     pub(super) settle_failures: AtomicUsize,
+    /// How many outcomes each call had that settled some.
+    pub(super) settlements: Mutex<Vec<usize>>,
     /// One permit for each answer to a receive.
     pub(super) receives: Semaphore,
     /// Receives that have begun.
@@ -138,6 +140,7 @@ impl JobBackend for Backend {
         if self.settle_failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
             return Err(JobBackendError::Unavailable("stopped by the test".to_owned()));
         }
+        self.settlements.lock().unwrap().push(settlements.len());
         self.memory.settle(settings, settlements).await
     }
 
@@ -226,6 +229,7 @@ impl Fixture {
         let backend = Arc::new(Backend {
             memory: MemoryJobs::new(clock.clone()),
             settle_failures: AtomicUsize::new(0),
+            settlements: Mutex::default(),
             receives: Semaphore::new(Semaphore::MAX_PERMITS),
             received: AtomicUsize::new(0),
         });

@@ -61,11 +61,28 @@ impl RedisJobs {
         settings: &JobQueueSettings,
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
+        retry: Retry,
     ) -> BackendResult<Reply> {
-        let command = self.command(settings, function, arguments, Retry::Safe)?;
+        let command = self.command(settings, function, arguments, retry)?;
         match &self.confirmed {
             None => execute(&self.client, command).await,
             Some((client, replicas)) => execute(client, command.confirmed_by(*replicas)).await,
+        }
+    }
+
+    /// Calls a function that leases jobs. Jobs of a lost reply stay leased until their leases expire, so it is never repeated. A
+    /// replica that did not have the lease of a held order would give the same one to another worker, and both could send the order
+    /// (H7).
+    async fn run_leasing(
+        &self,
+        settings: &JobQueueSettings,
+        function: &Function,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> BackendResult<Reply> {
+        if settings.holds_orders() {
+            self.run_confirmed(settings, function, arguments, Retry::Never).await
+        } else {
+            self.run(settings, function, arguments, Retry::Never).await
         }
     }
 
@@ -134,7 +151,7 @@ impl JobBackend for RedisJobs {
             arguments.extend(packing::new_job(job)?);
         }
         // A repeated call answers as the first one did.
-        let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments).await?;
+        let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments, Retry::Safe).await?;
         let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
         let mut answers = answers.map_err(error)?;
         answers.resize(count, Enqueued::Full);
@@ -142,9 +159,7 @@ impl JobBackend for RedisJobs {
     }
 
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
-        // Jobs of a lost reply would stay leased until their leases expire, so it is never repeated.
-        let arguments = [text(max.min(JOB_BATCH))];
-        let reply = self.run(settings, &functions().receive_jobs, arguments, Retry::Never).await?;
+        let reply = self.run_leasing(settings, &functions().receive_jobs, [text(max.min(JOB_BATCH))]).await?;
         reply.received().map_err(error)
     }
 
@@ -154,7 +169,7 @@ impl JobBackend for RedisJobs {
         });
         let extend = &functions().extend_leases;
         let mut reply = if leases.iter().any(|lease| lease.is_sent) {
-            self.run_confirmed(settings, extend, arguments).await?
+            self.run_confirmed(settings, extend, arguments, Retry::Safe).await?
         } else {
             self.run(settings, extend, arguments, Retry::Safe).await?
         };

@@ -129,8 +129,9 @@ pub enum Enqueued {
     Unconfirmed,
 }
 
-/// The time for which a received job belongs to one consumer (J9). An old lease never equals a new one: the receive count only
-/// grows.
+/// The time for which a received job belongs to one consumer (J9). An old lease never equals a new one, because the receive count only
+/// grows, unless the backend loses that it was received: a replica that takes over gives the lease again. Of a held order, replicas have
+/// the lease before its consumer does, if they confirm anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lease {
     /// The job.

@@ -138,7 +138,7 @@ impl JobRegistry {
     /// Returns the backend's error. The jobs may have been leased; such leases expire.
     pub async fn start(&self, settings: &JobQueueSettings, messages: &[MessageId]) -> BackendResult<Vec<Start>> {
         let arguments = messages.iter().flat_map(|message| message.arguments());
-        let mut reply = self.jobs.run(settings, &functions().start_jobs, arguments, Retry::Never).await?;
+        let mut reply = self.jobs.run_leasing(settings, &functions().start_jobs, arguments).await?;
         messages.iter().map(|message| reply.started(message.job).map_err(error)).collect()
     }
 
@@ -169,7 +169,7 @@ impl JobRegistry {
     pub async fn keep_payload(&self, settings: &JobQueueSettings, job: JobId, payload: &Payload) -> BackendResult<()> {
         let arguments = [id(job), Value::Bytes(payload.bytes.clone().into())];
         // The message is deleted then.
-        self.jobs.run_confirmed(settings, &functions().keep_payload, arguments).await.map(drop)
+        self.jobs.run_confirmed(settings, &functions().keep_payload, arguments, Retry::Safe).await.map(drop)
     }
 
     /// Puts dead letters back as [`replay_all`](vestibule_core::jobs::JobBackend::replay_all) does. Returns which ones, too:

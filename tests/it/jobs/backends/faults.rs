@@ -15,7 +15,7 @@ use vestibule_core::jobs::{
     Lease, Outcome, Settled, Settlement,
 };
 use vestibule_core::{Clock, ManualClock};
-use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_store_redis::{JobRegistry, RedisJobs, RedisOptions, Start};
 use vestibule_tests::{Cluster, Redis, TcpProxy, wait_until};
 
 use super::fixture::{START, job, number_of, random_id, settings_of};
@@ -189,6 +189,48 @@ async fn f03_jobs_that_a_replica_has_survive_a_failover() {
     let seen = drain(&quick, &settings, &clock).await;
     let lost: Vec<_> = accepted.difference(&seen).collect();
     assert!(lost.is_empty(), "{lost:?}");
+}
+
+/// F3: an order whose lease the replica does not have could be leased to two workers as one.
+#[tokio::test]
+async fn f03_orders_are_leased_once_a_replica_has_the_lease() {
+    let cluster = Cluster::with_replicas().await;
+    let options = || RedisOptions { timeout: Duration::from_secs(2), min_replicas: 1, ..RedisOptions::default() };
+    let jobs = RedisJobs::connect(&cluster.url(), options()).unwrap();
+    let unconfirmed = RedisJobs::connect(&cluster.url(), RedisOptions { min_replicas: 0, ..options() }).unwrap();
+    let registry = JobRegistry::connect(&cluster.url(), options()).unwrap();
+    let orders = settings_of("orders.fifo", &json!({ "target": { "kind": "origin" } }));
+    let brought = JobQueueSettings { tenant: "other".parse().unwrap(), ..orders.clone() };
+    for backend in [&jobs, &unconfirmed, registry.jobs()] {
+        until_back(backend, &orders).await;
+    }
+    let mut messages = Vec::new();
+    for number in 1..=2 {
+        let new = job(number, Some(&group_of(number)));
+        messages.extend(registry.register(&brought, std::slice::from_ref(&new)).await.unwrap()[0].message);
+        assert_eq!(jobs.enqueue(&orders, vec![new]).await.unwrap(), [Enqueued::Accepted]);
+    }
+    assert_eq!(jobs.receive(&orders, 1).await.unwrap().jobs.len(), 1);
+    assert!(matches!(registry.start(&brought, &messages[..1]).await.unwrap()[..], [Start::Started(_)]));
+    let mut replicas = Vec::new();
+    for settings in [&orders, &brought] {
+        let key = format!("vestibule:{{jobs:{}:{}}}:ready", settings.tenant, settings.id);
+        let primary = cluster.primary_of(&key).await.unwrap();
+        replicas.push(cluster.replica_of(primary).await.unwrap());
+    }
+    replicas.iter().for_each(|replica| replica.freeze());
+    fails(jobs.receive(&orders, 1)).await;
+    fails(registry.start(&brought, &messages[1..])).await;
+    let second = job(2, None).id;
+    for (backend, settings) in [(&jobs, &orders), (registry.jobs(), &brought)] {
+        let view = backend.get(settings, &[second], Detail::Status).await.unwrap().remove(0).unwrap();
+        assert_eq!((view.state, view.receive_count), (JobState::Running, 1), "until the lease ends, nobody has it");
+    }
+    // Other jobs may run twice.
+    let others = JobQueueSettings { target: settings_of("a", &json!({})).target, ..orders.clone() };
+    let third = job(3, Some("c"));
+    assert_eq!(unconfirmed.enqueue(&others, vec![third]).await.unwrap(), [Enqueued::Accepted]);
+    assert_eq!(jobs.receive(&others, 1).await.unwrap().jobs.len(), 1);
 }
 
 /// F2, without persistence.

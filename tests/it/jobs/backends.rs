@@ -121,6 +121,7 @@ suite! {
         h08_lost_response_is_unknown,
         h08_repeated_order_that_may_be_placed_is_unknown,
         h08_order_that_waits_has_no_second_one,
+        h08_order_that_waits_longer_than_expected_has_no_second_one,
         h08_result_is_kept_for_duplicates,
         h08_unprocessed_order_is_sent_again,
         h08_rejected_order_can_be_submitted_again,

@@ -259,11 +259,11 @@ impl JobQueueSettings {
     }
 
     /// J7: seconds after acceptance during which an equal job is a duplicate. An order that waits is one order, however long it
-    /// waits; once it is completed, `deduplication_interval` applies (H8).
+    /// waits, also if `retention` or `timeout` is raised meanwhile; its end decides until when it has duplicates (H8).
     #[must_use]
     pub fn duplicate_seconds(&self) -> u64 {
         let interval = self.deduplication_interval;
-        if self.holds_orders() && interval > 0 { interval.max(self.retention + self.timeout) } else { interval }
+        if self.holds_orders() && interval > 0 { RETENTION_MAX + TIMEOUT_MAX } else { interval }
     }
 
     /// J18: seconds after its end for which the result of a completed job is kept. That of an order is kept at least as long as an

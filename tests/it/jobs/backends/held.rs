@@ -114,6 +114,32 @@ pub(super) async fn h08_order_that_waits_has_no_second_one(fixture: &JobsFixture
     assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "another one, after deduplication_interval");
 }
 
+pub(super) async fn h08_order_that_waits_longer_than_expected_has_no_second_one(fixture: &JobsFixture) {
+    let short =
+        json!({ "deduplication_interval": 60, "retention": 60, "timeout": 1, "result_ttl": 60, "max_backoff": 5 });
+    let mut queue = fixture.fifo(&origin(&short));
+    queue.enqueue(again(1)).await;
+    queue.settings.retention = 3_600;
+    queue.advance_seconds(68);
+    assert_eq!(queue.enqueue(again(2)).await, FIRST(), "before its first attempt");
+    let lease = queue.start_one().await;
+    queue.fail(lease).await;
+    queue.advance_seconds(68);
+    assert_eq!(queue.enqueue(again(2)).await, FIRST(), "between two attempts");
+    let lease = queue.start_one().await;
+    assert_eq!(queue.settle(lease, response(303)).await, Settled::Now(JobState::Completed));
+    assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "deduplication_interval has passed");
+
+    // An unknown outcome ends the wait, too.
+    let queue = fixture.fifo(&origin(&short));
+    let lease = send(&queue).await;
+    assert_eq!(queue.settle(lease, lost()).await, Settled::Now(JobState::Unknown));
+    queue.advance_micros(61_000_000 - 1);
+    assert_eq!(queue.enqueue(again(2)).await, FIRST());
+    queue.advance_micros(1);
+    assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted);
+}
+
 pub(super) async fn h08_result_is_kept_for_duplicates(fixture: &JobsFixture) {
     let queue = fixture.fifo(&origin(&json!({ "deduplication_interval": 600, "result_ttl": 60 })));
     let lease = send(&queue).await;

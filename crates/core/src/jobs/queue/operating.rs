@@ -156,13 +156,14 @@ impl JobQueue {
         }
     }
 
-    /// H8: an equal order is a duplicate for as long as a result is kept, at least.
+    /// H8: an order that may have been placed has duplicates for as long as a result is kept, or it could have waited.
     pub(super) fn keep_key(&mut self, now: Micros, settings: &JobQueueSettings, sequence: u64) {
-        let Some((id, key)) = self.key_of(sequence).filter(|_| settings.deduplication_interval > 0) else { return };
-        let current = self.duplicates.get(&key).filter(|(_, until)| now < *until).copied();
-        if current.is_none_or(|(first, _)| first == id) {
-            let until = now.add_seconds(settings.result_seconds()).max(current.map_or(now, |(_, until)| until));
-            self.remember(key, id, until);
+        let Some((id, key)) = self.key_of(sequence) else { return };
+        let is_first = self.first_with(now, &key).map_or(settings.deduplication_interval > 0, |first| first == id);
+        if is_first {
+            let accepted_at = self.jobs.get(&sequence).map_or(now, |job| job.enqueued_at);
+            let waits_until = accepted_at.add_seconds(settings.retention + settings.timeout);
+            self.remember(key, id, now.add_seconds(settings.result_seconds()).max(waits_until));
         }
     }
 

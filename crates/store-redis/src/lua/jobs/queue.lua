@@ -148,12 +148,13 @@ do
     if record.key and first_with(record.key) == id then call('DEL', EXPIRING .. 'dedup:' .. record.key) end
   end
 
-  -- H8: an equal order is a duplicate for as long as a result is kept, at least.
+  -- H8: an order that may have been placed has duplicates for as long as a result is kept, or it could have waited.
   local function keep_key(id, record)
-    if not record.key or settings.deduplication_interval == 0 then return end
-    local first, until_time = first_with(record.key)
-    if not first or first == id then
-      remember(record.key, id, math.max(now + settings.result_seconds * SECOND, until_time or 0))
+    if not record.key then return end
+    local first = first_with(record.key)
+    if first == id or not first and settings.deduplication_interval > 0 then
+      local waits_until = record.enqueued_at + (settings.retention + settings.timeout) * SECOND
+      remember(record.key, id, math.max(now + settings.result_seconds * SECOND, waits_until))
     end
   end
 

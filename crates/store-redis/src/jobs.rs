@@ -61,13 +61,9 @@ impl RedisJobs {
         settings: &JobQueueSettings,
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
-        retry: Retry,
     ) -> BackendResult<Reply> {
-        let command = self.command(settings, function, arguments, retry)?;
-        match &self.confirmed {
-            None => execute(&self.client, command).await,
-            Some((client, replicas)) => execute(client, command.confirmed_by(*replicas)).await,
-        }
+        let (client, command) = self.confirmed(self.command(settings, function, arguments, Retry::Safe)?);
+        execute(client, command).await
     }
 
     /// Calls a function that leases jobs. Jobs of a lost reply stay leased until their leases expire, so it is never repeated. A
@@ -79,10 +75,16 @@ impl RedisJobs {
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
     ) -> BackendResult<Reply> {
-        if settings.holds_orders() {
-            self.run_confirmed(settings, function, arguments, Retry::Never).await
-        } else {
-            self.run(settings, function, arguments, Retry::Never).await
+        let command = self.command(settings, function, arguments, Retry::Never)?;
+        let (client, command) = if settings.holds_orders() { self.confirmed(command) } else { (&self.client, command) };
+        execute(client, command).await
+    }
+
+    /// The command with the confirmation of replicas, and the client for it.
+    fn confirmed(&self, command: Command) -> (&Client, Command) {
+        match &self.confirmed {
+            None => (&self.client, command),
+            Some((client, replicas)) => (client, command.confirmed_by(*replicas)),
         }
     }
 
@@ -151,7 +153,7 @@ impl JobBackend for RedisJobs {
             arguments.extend(packing::new_job(job)?);
         }
         // A repeated call answers as the first one did.
-        let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments, Retry::Safe).await?;
+        let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments).await?;
         let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
         let mut answers = answers.map_err(error)?;
         answers.resize(count, Enqueued::Full);
@@ -169,7 +171,7 @@ impl JobBackend for RedisJobs {
         });
         let extend = &functions().extend_leases;
         let mut reply = if leases.iter().any(|lease| lease.is_sent) {
-            self.run_confirmed(settings, extend, arguments, Retry::Safe).await?
+            self.run_confirmed(settings, extend, arguments).await?
         } else {
             self.run(settings, extend, arguments, Retry::Safe).await?
         };

@@ -169,7 +169,7 @@ impl JobRegistry {
     pub async fn keep_payload(&self, settings: &JobQueueSettings, job: JobId, payload: &Payload) -> BackendResult<()> {
         let arguments = [id(job), Value::Bytes(payload.bytes.clone().into())];
         // The message is deleted then.
-        self.jobs.run_confirmed(settings, &functions().keep_payload, arguments, Retry::Safe).await.map(drop)
+        self.jobs.run_confirmed(settings, &functions().keep_payload, arguments).await.map(drop)
     }
 
     /// Puts dead letters back as [`replay_all`](vestibule_core::jobs::JobBackend::replay_all) does. Returns which ones, too:

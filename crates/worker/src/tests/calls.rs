@@ -1,7 +1,8 @@
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use vestibule_core::jobs::{Enqueued, FailureReason, JobState, NewJob, Payload};
 use vestibule_core::{Clock as _, SystemClock};
 

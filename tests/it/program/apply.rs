@@ -80,8 +80,8 @@ async fn settings_that_cannot_be_read_are_replaced() {
         assert_eq!(status, 0, "{said}");
         assert!(shared.store.settings(&tour()).await.is_err(), "{damage:?}");
         let (status, said) = shared.apply(&["--yes"]).await;
-        let written = format!("queue tour: written, revision {revision}\n");
-        for words in ["  ~ queue tour\n      replaces settings that cannot be read\n", &written] {
+        let outcome = format!("queue tour: written, revision {revision}\n");
+        for words in ["  ~ queue tour\n      replaces settings that cannot be read\n", &outcome] {
             assert!(status == 0 && said.contains(words), "{damage:?}: {said}");
         }
         let stats = shared.store.stats(&tour()).await.unwrap();

@@ -162,7 +162,7 @@ impl Step<'_> {
             hold!(stats.waiting <= most, "{} wait after a newcomer joined, at most {most} may", stats.waiting);
             // Rules 20 and 23: behind everyone drawn, so that a draw can shorten a head start, and delay a first visit in its lobby.
             let is_earlier = ahead > 0 || self.redeemed().is_some();
-            let is_behind = is_earlier && stats.phase.is_some() && (expected..=self.now().0).contains(&place.arrival.0);
+            let is_behind = is_earlier && (expected..=self.now().0).contains(&place.arrival.0);
             let is_expected = place.arrival.0 == expected || is_behind;
             hold!(is_expected, "arrived at {}, not {expected}", place.arrival.0);
         }

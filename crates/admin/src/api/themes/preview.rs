@@ -24,9 +24,9 @@ fields! {
     pub(crate) struct PreviewQuery {
         /// ID of the version; the active version by default.
         version: Omissible<Version>,
-        /// Visitor state; `waiting` by default.
+        /// Visitor state.
         state: PreviewState = VisitorState::Waiting,
-        /// Visitor language; `en` by default.
+        /// Visitor language.
         language: PreviewLanguage = Language::ALL[0],
         /// Name of an event that is ahead, for the states `paused` and `closed`.
         event: Omissible<Name>,

@@ -43,7 +43,7 @@ fields! {
         assets: List<Text<255>, 0, FILES_MAX> = Vec::new(),
         /// States to render; all by default.
         states: List<PreviewState, 0, { STATES.len() }> = STATES.to_vec(),
-        /// Visitor language; `en` by default.
+        /// Visitor language.
         language: PreviewLanguage = Language::ALL[0],
     }
 }

@@ -53,7 +53,7 @@ test('a page whose script does not load reloads and keeps its position', async (
   await page.unroute(script)
   await context.setOffline(false)
   await reloaded()
-  await expect(page.locator('html')).toHaveAttribute('data-script')
+  await page.waitForFunction('window.vestibuleRuns')
   const polls = pollTimes(page)
   await expect.poll(() => polls.length, { timeout: 20_000 }).toBeGreaterThan(1)
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))

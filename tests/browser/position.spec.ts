@@ -166,8 +166,8 @@ test('a session that joins again is shown its new position', async ({ serve, pag
   // What a session of an account left behind that was first in line before.
   await page.evaluate(() => {
     const name = 'vestibule:acme-tour:seen'
-    const seen = JSON.parse(sessionStorage.getItem(name) ?? '') as { joined: number }
-    sessionStorage.setItem(name, JSON.stringify({ ...seen, joined: seen.joined - 60, first: 1, low: 1 }))
+    const seen = JSON.parse(sessionStorage.getItem(name) ?? '') as { joined_at: number }
+    sessionStorage.setItem(name, JSON.stringify({ ...seen, joined_at: seen.joined_at - 60, first: 1, low: 1 }))
   })
   await page.reload()
   await expect(part(page, 'position')).toHaveText('2')

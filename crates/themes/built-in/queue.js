@@ -50,19 +50,19 @@
     // Some browsers list what is no language tag.
     try {
       const { language, script } = new Intl.Locale(tag).maximize();
-      return `${language}-${script}`;
-    } catch { return ''; }
+      return language + script;
+    } catch { return tag; }
   };
   const region = navigator.languages?.find((tag) => written(tag) === written(page.lang)) ?? page.lang;
   const clock = (at, timeStyle = 'short') => new Intl.DateTimeFormat(region, { timeStyle, ...digits }).format(at);
   const visible = () => document.visibilityState === 'visible';
 
-  // Storage fails where cookies are blocked: `get` then returns `undefined`, and `null` for a missing key.
+  // Storage fails where cookies are blocked, which the page says: `get` then returns `undefined`, and `null` for a missing key.
   const key = (name) => `vestibule:${page.queue}:${name}`;
   const store = {
     get(name) { try { return sessionStorage.getItem(key(name)); } catch { return undefined; } },
-    set(name, value) { try { sessionStorage.setItem(key(name), value); } catch { /* the page says that cookies are blocked */ } },
-    drop(name) { try { sessionStorage.removeItem(key(name)); } catch { /* nothing was stored */ } },
+    set(name, value) { try { sessionStorage.setItem(key(name), value); } catch { } },
+    drop(name) { try { sessionStorage.removeItem(key(name)); } catch { } },
   };
 
   const all = (name) => document.querySelectorAll(`[data-vestibule~="${name}"]`);
@@ -137,9 +137,9 @@
   // First and lowest position of this session: the progress bar starts at the first; the position shown never rises. The session of
   // an account or a code can join again.
   let seen = null;
-  const track = ({ session, joined_at: joined, position }) => {
+  const track = ({ session, joined_at, position }) => {
     if (!seen) try { seen = JSON.parse(store.get('seen')); } catch { seen = null; }
-    if (seen?.session !== session || seen.joined !== joined) seen = { session, joined, first: position, low: position };
+    if (seen?.session !== session || seen.joined_at !== joined_at) seen = { session, joined_at, first: position, low: position };
     seen.low = Math.min(seen.low, position);
     store.set('seen', JSON.stringify(seen));
     return seen;
@@ -390,21 +390,22 @@
   });
   const alertVisitor = () => {
     const at = Date.now();
-    // Where sound is not allowed yet, this waits until the visitor presses something, and is then too late.
-    openAudio().then(() => { if (Date.now() - at < SOUND_LATE_MS) playSound(); }, () => { /* no sound here */ });
+    // Where sound is not allowed yet, this waits until the visitor presses something, and is then too late. Not every browser has it.
+    openAudio().then(() => { if (Date.now() - at < SOUND_LATE_MS) playSound(); }, () => { });
     navigator.vibrate?.([200, 100, 200]);
     if (visible() || !mayNotify()) return;
+    // Otherwise sound and title show the turn.
     try {
       const notice = new Notification(texts.heading.admitted, { body: page.brand, tag: key('admitted') });
       notice.onclick = () => { focus(); notice.close(); };
-    } catch { /* sound and title show the turn */ }
+    } catch { }
   };
   all('notify').forEach((el) => {
     el.onclick = async () => {
       notifying = !notifying;
       if (notifying) {
         store.set('notify', '1');
-        openAudio().then(() => audio.suspend(), () => { /* no sound here */ });
+        openAudio().then(() => audio.suspend(), () => { });
         if ('Notification' in window && Notification.permission === 'default') await Notification.requestPermission();
       } else store.drop('notify');
       announce(showNotify());
@@ -424,10 +425,9 @@
   all('leave').forEach((el) => {
     el.onclick = async () => {
       if (!confirm(texts.leave_confirm)) return;
-      try {
-        const response = await fetch(page.leave_url, { method: 'POST', credentials: 'same-origin' });
-        if (!response.ok) throw new Error('not left');
-      } catch { return offline(true); }
+      let left = false;
+      try { left = (await fetch(page.leave_url, { method: 'POST', credentials: 'same-origin' })).ok; } catch { }
+      if (!left) return offline(true);
       stopped = leaving = true;
       render({ state: 'left' });
       rest();
@@ -747,5 +747,5 @@
     after('poll', redeems(page) ? 0 : returned ? POLL_GAP_MS : waitsFor ? lobbyDelay() : first);
   }
   // This far, the script runs in this browser.
-  root.dataset.script = 'runs';
+  window.vestibuleRuns = 1;
 })();

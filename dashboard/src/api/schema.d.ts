@@ -4136,7 +4136,7 @@ export interface components {
             /** @description Paths of the other files, which are not sent. The tenant's logo is shown if it is one of them. */
             assets?: string[] | null;
             /**
-             * @description Visitor language; `en` by default.
+             * @description Visitor language. Default: "en".
              * @enum {string|null}
              */
             language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant" | null;
@@ -7334,9 +7334,9 @@ export interface operations {
             query?: {
                 /** @description ID of the version; the active version by default. */
                 version?: string;
-                /** @description Visitor state; `waiting` by default. */
+                /** @description Visitor state. Default: "waiting". */
                 state?: "waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "invitation_required" | "unavailable";
-                /** @description Visitor language; `en` by default. */
+                /** @description Visitor language. Default: "en". */
                 language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | "pt" | "it" | "pl" | "tr" | "ar" | "ja" | "ko" | "zh-Hans" | "zh-Hant";
                 /** @description Name of an event that is ahead, for the states `paused` and `closed`. */
                 event?: string;

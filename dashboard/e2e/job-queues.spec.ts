@@ -46,7 +46,7 @@ test('an operator pauses a job queue, sends a test job and follows it', async ({
     await page.getByRole('button', { name: 'Send a test job' }).click()
     await dialog(page).getByLabel('Group').fill('user 17')
     await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()
-    await expect(dialog(page).getByRole('alert')).toContainText('The value of group_id is invalid.')
+    await expect(dialog(page).getByRole('alert')).toContainText('The value of Group is invalid.')
     await dialog(page).getByLabel('Group').fill('user-17')
     await dialog(page).getByLabel('Payload').fill('{"email":')
     await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()

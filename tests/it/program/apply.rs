@@ -84,8 +84,8 @@ async fn settings_that_cannot_be_read_are_replaced() {
         for words in ["  ~ queue tour\n      replaces settings that cannot be read\n", &outcome] {
             assert!(status == 0 && said.contains(words), "{damage:?}: {said}");
         }
-        let stats = shared.store.stats(&tour()).await.unwrap();
-        assert!(stats.recovering && stats.rules.quota == 0, "tickets restore the line");
+        let line = shared.store.stats(&tour()).await.unwrap();
+        assert!(line.recovering && line.rules.quota == 0, "tickets restore the line");
     }
     shared.store.put_document(DocumentKind::JobQueues, "mails", "nonsense", 1).await.unwrap();
     let (status, said) = shared.apply(&["--yes"]).await;

@@ -31,7 +31,7 @@ pub(crate) enum CodeUse {
 }
 
 /// Uses a code. One that no sale key made costs no store call. A genuine one first asks the store, because the settings may have
-/// changed, and the visitor may be active. A visitor who waits ahead of the code's session keeps the own one: anyone can send a
+/// changed, and the visitor may be active. Visitors who wait ahead of the code's session keep theirs: anyone can send a
 /// visitor to a link, and whoever knows its code can end the session.
 pub(crate) async fn present(
     gate: &Gate,

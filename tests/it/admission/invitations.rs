@@ -14,7 +14,7 @@ on_each_store! {
     wrong_codes_make_ordinary_newcomers,
     restricted_queues_ask_for_a_code,
     an_invited_session_replaces_the_waiting_one,
-    a_visitor_ahead_of_the_invited_session_keeps_the_own_one,
+    a_visitor_ahead_of_the_invited_session_keeps_the_position,
     active_visitors_ignore_codes,
     an_ended_session_blocks_its_code,
     changed_batches_apply_to_the_next_code,
@@ -177,7 +177,7 @@ async fn an_invited_session_replaces_the_waiting_one(keeper: StoreSetup) {
     assert_ne!(again["session"], before["session"], "the replaced session has ended");
 }
 
-async fn a_visitor_ahead_of_the_invited_session_keeps_the_own_one(keeper: StoreSetup) {
+async fn a_visitor_ahead_of_the_invited_session_keeps_the_position(keeper: StoreSetup) {
     let mut without_advantage = batch();
     without_advantage["head_start"] = json!(0);
     let fixture = GateFixture::open(keeper, with(&json!({ "invitations": [without_advantage] }))).await;

@@ -2,7 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::{Algorithm, DecodingKey};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+};
 use serde_json::{Value, json};
 
 use crate::Message;
@@ -19,6 +21,8 @@ const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 const RSA_EXPONENT_MAX: usize = 8;
 /// Length of a coordinate of a P-256 key, and of an Ed25519 key, in bytes.
 const COORDINATE_LEN: usize = 32;
+/// What an uncompressed point begins with.
+const UNCOMPRESSED_POINT: u8 = 4;
 /// Members of private and symmetric keys.
 const SECRET_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
@@ -36,15 +40,15 @@ pub enum InvalidKeySet {
     UnusableKey,
 }
 
-/// The numbers of a public key, in base64url.
+/// The numbers of a public key, without leading zeros if they are numbers of an RSA key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Numbers {
     /// RS256.
-    Rsa { n: String, e: String },
-    /// ES256.
-    P256 { x: String, y: String },
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    /// ES256: an uncompressed point (SEC 1, 2.3.3).
+    P256 { point: Vec<u8> },
     /// `EdDSA`.
-    Ed25519 { x: String },
+    Ed25519 { x: Vec<u8> },
 }
 
 /// A public key.
@@ -63,22 +67,19 @@ impl IdentityKey {
         if !is_for_signatures || has_secret {
             return None;
         }
-        let number = |name: &str| {
-            let text = text(name)?;
-            let length = URL_SAFE_NO_PAD.decode(&text).ok()?.len();
-            Some((text, length))
-        };
-        let coordinate =
-            |name: &str| number(name).filter(|(_, length)| *length == COORDINATE_LEN).map(|(text, _)| text);
+        let number = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?).ok();
+        let coordinate = |name: &str| number(name).filter(|bytes| bytes.len() == COORDINATE_LEN);
         let numbers = match (jwk["kty"].as_str()?, jwk["crv"].as_str()) {
             ("RSA", None) => {
-                let ((n, length), (e, exponent)) = (number("n")?, number("e")?);
-                if !RSA_BYTES.contains(&length) || exponent == 0 || exponent > RSA_EXPONENT_MAX {
+                let (n, e) = (without_leading_zeros(number("n")?), without_leading_zeros(number("e")?));
+                if !RSA_BYTES.contains(&n.len()) || e.is_empty() || e.len() > RSA_EXPONENT_MAX {
                     return None;
                 }
                 Numbers::Rsa { n, e }
             }
-            ("EC", Some("P-256")) => Numbers::P256 { x: coordinate("x")?, y: coordinate("y")? },
+            ("EC", Some("P-256")) => {
+                Numbers::P256 { point: [vec![UNCOMPRESSED_POINT], coordinate("x")?, coordinate("y")?].concat() }
+            }
             ("OKP", Some("Ed25519")) => Numbers::Ed25519 { x: coordinate("x")? },
             _ => return None,
         };
@@ -87,16 +88,7 @@ impl IdentityKey {
         fits.then_some(key)
     }
 
-    /// The only algorithm that the key is for.
-    pub(super) const fn algorithm(&self) -> Algorithm {
-        match self.numbers {
-            Numbers::Rsa { .. } => Algorithm::RS256,
-            Numbers::P256 { .. } => Algorithm::ES256,
-            Numbers::Ed25519 { .. } => Algorithm::EdDSA,
-        }
-    }
-
-    /// The name of that algorithm in headers.
+    /// The only algorithm that the key is for, as headers name it.
     pub(super) const fn algorithm_name(&self) -> &'static str {
         match self.numbers {
             Numbers::Rsa { .. } => "RS256",
@@ -105,21 +97,29 @@ impl IdentityKey {
         }
     }
 
-    /// The key for the library that verifies signatures.
-    pub(super) fn decoding_key(&self) -> Option<DecodingKey> {
-        let key = match &self.numbers {
-            Numbers::Rsa { n, e } => DecodingKey::from_rsa_components(n, e),
-            Numbers::P256 { x, y } => DecodingKey::from_ec_components(x, y),
-            Numbers::Ed25519 { x } => DecodingKey::from_ed_components(x),
+    /// Whether the key signed the message.
+    pub(super) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        let verified = match &self.numbers {
+            Numbers::Rsa { n, e } => {
+                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature)
+            }
+            Numbers::P256 { point } => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
+            }
+            Numbers::Ed25519 { x } => UnparsedPublicKey::new(&ED25519, x).verify(message, signature),
         };
-        key.ok()
+        verified.is_ok()
     }
 
     fn to_jwk(&self) -> Value {
+        let encoded = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let mut jwk = match &self.numbers {
-            Numbers::Rsa { n, e } => json!({ "kty": "RSA", "n": n, "e": e }),
-            Numbers::P256 { x, y } => json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y }),
-            Numbers::Ed25519 { x } => json!({ "kty": "OKP", "crv": "Ed25519", "x": x }),
+            Numbers::Rsa { n, e } => json!({ "kty": "RSA", "n": encoded(n), "e": encoded(e) }),
+            Numbers::P256 { point } => {
+                let (x, y) = point[1..].split_at(COORDINATE_LEN);
+                json!({ "kty": "EC", "crv": "P-256", "x": encoded(x), "y": encoded(y) })
+            }
+            Numbers::Ed25519 { x } => json!({ "kty": "OKP", "crv": "Ed25519", "x": encoded(x) }),
         };
         if let Some(kid) = &self.kid {
             jwk["kid"] = json!(kid);
@@ -192,6 +192,10 @@ const P256_PREFIX: [u8; 27] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
 ];
+
+fn without_leading_zeros(number: Vec<u8>) -> Vec<u8> {
+    number.into_iter().skip_while(|byte| *byte == 0).collect()
+}
 
 fn listed(document: &Value) -> Result<&Vec<Value>, InvalidKeySet> {
     let keys = document["keys"].as_array().filter(|keys| (1..=KEYS_MAX).contains(&keys.len()));

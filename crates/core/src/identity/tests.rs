@@ -86,6 +86,19 @@ fn tokens_of_each_algorithm_name_the_account() {
     assert_eq!(verify(&signed(Algorithm::ES256, None, &number)).unwrap().subject, "42");
 }
 
+/// Issuers that write their numbers as signed ones begin the modulus with a zero byte.
+#[test]
+fn rsa_keys_may_begin_with_zeros() {
+    let mut jwk = jwk(Algorithm::RS256);
+    let n = URL_SAFE_NO_PAD.decode(jwk["n"].as_str().unwrap()).unwrap();
+    jwk["n"] = json!(URL_SAFE_NO_PAD.encode([vec![0], n].concat()));
+    jwk["e"] = json!("AAEAAQ");
+    let keys = KeySet::from_settings(&json!({ "keys": [jwk] })).unwrap();
+    let token = signed(Algorithm::RS256, None, &claims());
+    verify_with(&identity(&json!({})), &keys, token.as_bytes()).unwrap();
+    assert_eq!(keys.to_document()["keys"][0]["e"], json!("AQAB"));
+}
+
 #[test]
 fn forged_tokens_name_nobody() {
     let genuine = signed(Algorithm::ES256, Some("ES256"), &claims());

@@ -179,9 +179,7 @@ impl<'a> IdentityToken<'a> {
         if self.header.alg != key.algorithm_name() {
             return Err(IdentityError::WrongAlgorithm);
         }
-        let decoding_key = key.decoding_key().ok_or(IdentityError::UnknownKey)?;
-        let signature = self.signature.trim_end_matches('=');
-        let valid = jsonwebtoken::crypto::verify(signature, self.message.as_bytes(), &decoding_key, key.algorithm());
-        if valid.unwrap_or(false) { Ok(()) } else { Err(IdentityError::BadSignature) }
+        let signature = PADDED.decode(&self.signature).map_err(|_| IdentityError::BadSignature)?;
+        if key.has_signed(self.message.as_bytes(), &signature) { Ok(()) } else { Err(IdentityError::BadSignature) }
     }
 }

@@ -12,8 +12,9 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Starts the server on this port, in this folder, and waits until it listens.
 pub(crate) async fn start(port: u16, folder: &Path) -> Process {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/moto_server");
-    let mut command = Command::new(program);
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(tests.join("../.tools/python/bin/python3"));
+    command.arg(tests.join("harness/aws_server.py"));
     command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).current_dir(folder);
     let log = folder.join("log");
     let mut process = Process::start(&mut command, &log, folder);

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -10,6 +12,8 @@ use tokio::time::{Instant, sleep};
 
 /// Longest time for a server to start.
 const START: Duration = Duration::from_secs(10);
+/// The tests of the whole program take the ports below.
+const PORTS: Range<u16> = 22_000..32_000;
 
 pub(crate) struct Server {
     folder: TempDir,
@@ -22,8 +26,18 @@ fn binary() -> String {
     std::env::var("VESTIBULE_TEST_REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
 }
 
+/// A port below those that systems give to outgoing connections, so that nobody takes it before the server does. Each process
+/// begins at a place of its own.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static WALKED: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let walked = WALKED.fetch_add(1, Ordering::Relaxed);
+        let offset = std::process::id().wrapping_mul(101).wrapping_add(walked) % u32::from(PORTS.end - PORTS.start);
+        let port = PORTS.start + offset as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn spawn(folder: &TempDir, port: u16, options: &[String]) -> Child {

@@ -49,6 +49,20 @@ async fn lists_in_a_bucket_are_read_and_read_again() {
     assert_eq!(contains(&lists, "offices", "198.51.100.1"), Some(true));
 }
 
+/// Others may write to the bucket than those who start gates.
+#[tokio::test]
+async fn gate_starts_with_an_invalid_list_in_a_bucket_and_uses_it_once_corrected() {
+    let s3 = S3::start().await;
+    s3.put("networks/offices.txt", "our office").await;
+    let address: BucketAddress = s3.themes("networks").parse().unwrap();
+    let lists = NetworkLists::of(FileFolder::on_server(s3.server(), address));
+    lists.load_at_start().await.unwrap();
+    assert_eq!(contains(&lists, "offices", "203.0.113.9"), None);
+    s3.put("networks/offices.txt", "203.0.113.0/24").await;
+    lists.load().await.unwrap();
+    assert_eq!(contains(&lists, "offices", "203.0.113.9"), Some(true));
+}
+
 #[tokio::test]
 async fn rules_and_classes_use_lists_in_a_bucket() {
     let s3 = S3::start().await;

@@ -153,17 +153,25 @@ impl NetworkLists {
         })))
     }
 
-    /// Reads the lists of a process that starts. A bucket that does not answer soon is read later, in the background.
+    /// Reads the lists of a process that starts. A bucket that does not answer soon is read later, in the background. So is one with
+    /// an invalid list: it changes while processes run, and those that start meanwhile serve visitors all the same.
     ///
     /// # Errors
-    /// The folder cannot be read, or a list is invalid.
+    /// The folder cannot be read, or a list in it is invalid.
     pub async fn load_at_start(&self) -> Result<(), NetworkListsError> {
         match timeout(START_TIMEOUT, self.load()).await {
             Ok(Err(error)) if error.is_temporary() => warn!(%error, "lists of networks are read later"),
+            Ok(Err(error)) if self.is_in_bucket() => {
+                error!(%error, "lists of networks cannot be used until they are corrected")
+            }
             Ok(loaded) => return loaded,
             Err(_) => warn!("lists of networks are read later: the storage did not answer in time"),
         }
         Ok(())
+    }
+
+    fn is_in_bucket(&self) -> bool {
+        self.0.as_ref().is_some_and(|lists| lists.files.is_in_bucket())
     }
 
     /// Reads the lists, if they have changed since they were read last.

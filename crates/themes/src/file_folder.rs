@@ -55,6 +55,12 @@ impl FileFolder {
         Self(Arc::new(Storage::on_server(server, address)))
     }
 
+    /// Whether the files are in a bucket, which others than the operator of this process may write.
+    #[must_use]
+    pub fn is_in_bucket(&self) -> bool {
+        !self.0.is_near()
+    }
+
     /// The place of a file, for messages.
     #[must_use]
     pub fn place(&self, name: &str) -> String {

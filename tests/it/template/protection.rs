@@ -54,10 +54,56 @@ fn gate_egress_is_limited_to_s3_and_origins() {
 
 #[test]
 fn the_load_balancer_can_be_restricted_to_a_cdn() {
-    let stack = Stack::deploy(&[("VisitorPrefixList", "pl-4fa04526")]);
-    for rule in stack.properties("LoadBalancerSecurityGroup")["SecurityGroupIngress"].as_array().unwrap() {
+    let prefix_list = ("VisitorPrefixList", "pl-4fa04526");
+    for (stack, port) in [(Stack::deploy(&[prefix_list]), 80), (Stack::deploy_all(&[prefix_list]), 443)] {
+        let rules = stack.properties("LoadBalancerSecurityGroup")["SecurityGroupIngress"].clone();
+        // CloudFront's list counts as 55 of the 60 rules that a group has by default.
+        let [rule] = &rules.as_array().unwrap()[..] else { panic!("{rules}") };
+        assert_eq!((number(&rule["FromPort"]), number(&rule["ToPort"])), (port, port));
         assert_eq!(rule["SourcePrefixListId"], "pl-4fa04526");
         assert_eq!(rule["CidrIp"], Value::Null, "nobody else");
+    }
+    let open = Stack::deploy(&[]);
+    let everybody = |port| (port, "0.0.0.0/0".to_owned());
+    assert_eq!(ingress(&open, "LoadBalancerSecurityGroup"), [everybody(80), everybody(443)]);
+}
+
+/// `CloudFormation` refuses a template whose rules call other functions; the linters do not know.
+#[test]
+fn rules_of_parameters_call_only_functions_of_rules() {
+    const ALLOWED: [&str; 8] =
+        ["Ref", "Fn::Equals", "Fn::Not", "Fn::Or", "Fn::And", "Fn::EachMemberIn", "Fn::RefAll", "Fn::ValueOfAll"];
+    fn check(value: &Value) {
+        match value {
+            Value::Array(items) => items.iter().for_each(check),
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+                let is_function = name.starts_with("Fn::") || matches!(name.as_str(), "Ref" | "Condition");
+                assert!(!is_function || ALLOWED.contains(&name.as_str()), "{name}");
+                check(value);
+            }),
+            _ => {}
+        }
+    }
+    let rules = template()["Rules"].clone();
+    assert!(!rules.as_object().unwrap().is_empty());
+    check(&rules);
+}
+
+/// Neither linter knows these limits of EC2.
+#[test]
+fn descriptions_of_security_groups_have_characters_that_ec2_takes() {
+    let is_taken = |text: &str| {
+        text.len() < 256 && text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c))
+    };
+    let stack = Stack::deploy_all(&[]);
+    for group in stack.resources("AWS::EC2::SecurityGroup") {
+        let properties = stack.properties(&group);
+        assert!(is_taken(properties["GroupDescription"].as_str().unwrap()), "{group}");
+        for rules in ["SecurityGroupIngress", "SecurityGroupEgress"] {
+            for rule in properties[rules].as_array().into_iter().flatten() {
+                assert!(rule["Description"].as_str().is_none_or(is_taken), "{group}: {rule}");
+            }
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 use tower::Service;
+use vestibule_freeze::timeout;
 
 use crate::causes::causes;
 
@@ -128,7 +128,7 @@ impl Service<Uri> for CheckedConnector {
         }
         let connected = self.https.call(target);
         let Some(limit) = self.timeout else { return Box::pin(connected) };
-        Box::pin(async move { timeout(limit, connected).await.unwrap_or_else(|_| Err(ConnectTimeout(limit).into())) })
+        Box::pin(async move { timeout(limit, connected).await.unwrap_or_else(|| Err(ConnectTimeout(limit).into())) })
     }
 }
 

@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
-use tokio::time::timeout;
+use vestibule_freeze::timeout;
 pub use vestibule_tls::TlsError;
 
 use causes::root_cause;
@@ -154,7 +154,7 @@ impl HttpClient {
     /// No connection, or no head of a response within the time limit.
     pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ResponseBody>, HttpError> {
         let response = timeout(self.timeout, self.client.request(request.map(Full::new))).await;
-        let response = response.map_err(|_| HttpError::Timeout(self.timeout))?.map_err(HttpError::no_response)?;
+        let response = response.ok_or(HttpError::Timeout(self.timeout))?.map_err(HttpError::no_response)?;
         Ok(response.map(|body| ResponseBody(BoxBody::new(body.map_err(Into::into)))))
     }
 
@@ -235,6 +235,22 @@ mod tests {
             let error = respond(bytes, closes).await.unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    /// A function is frozen between two requests, while keys are fetched in the background.
+    #[tokio::test]
+    async fn time_of_a_freeze_is_not_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let client = HttpClient::new(Options::default()).unwrap();
+        let sent = tokio::spawn(async move { client.send(Request::get(uri).body(Bytes::new()).unwrap()).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 1024]).await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_hours(1)).await;
+        tokio::time::resume();
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        assert_eq!(sent.await.unwrap().unwrap().status(), 204);
     }
 
     #[tokio::test]

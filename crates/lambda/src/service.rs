@@ -114,7 +114,8 @@ impl Function {
             Ok(response) => response,
             Err(ResponseError::TooLarge { limit: most, announced }) => {
                 warn!(limit = most, announced, "response exceeds the limit of the caller");
-                let detail = format!("The origin's response exceeds {} MB.", limit.mib());
+                let detail =
+                    format!("The response exceeds {} MB, which is more than the function can send.", limit.mib());
                 problem(StatusCode::BAD_GATEWAY, "response_too_large", detail, limit).await
             }
             Err(ResponseError::Broken(error)) => {

@@ -41,13 +41,14 @@ pub struct Function {
     records: Arc<dyn RecordStore>,
     clock: Box<dyn Clock>,
     most: Option<Duration>,
-    queue_metrics: bool,
+    /// The namespace of `CloudWatch` that gets the metrics of every queue.
+    queue_metrics: Option<String>,
 }
 
 impl Function {
     /// A function over this store and these records. `clock` is the machine's clock, in which Lambda gives deadlines.
     pub fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, clock: impl Clock + 'static) -> Self {
-        Self { store, records, clock: Box::new(clock), most: None, queue_metrics: false }
+        Self { store, records, clock: Box::new(clock), most: None, queue_metrics: None }
     }
 
     /// Limits a round to `VESTIBULE_PURGE_BUDGET_MS`. Without it, a round has the time of the call except [`RESERVE`].
@@ -62,16 +63,16 @@ impl Function {
         Ok(Self { most, ..self })
     }
 
-    /// Writes metrics of every queue for `CloudWatch` after each round if `VESTIBULE_QUEUE_METRICS` is `on`.
+    /// Writes metrics of every queue after each round to the namespace of `CloudWatch` that `VESTIBULE_QUEUE_METRICS` names, if any.
     ///
     /// # Errors
-    /// The value is neither `on` nor `off`.
+    /// The value is no name of a namespace.
     pub fn with_queue_metrics_from_env(self) -> Result<Self, EnvError> {
-        let queue_metrics = match variable(QUEUE_METRICS).as_deref() {
-            Some("on") => true,
-            Some("off") | None => false,
-            Some(_) => return Err(EnvError::new(QUEUE_METRICS, "must be on or off")),
-        };
+        let queue_metrics = variable(QUEUE_METRICS);
+        if queue_metrics.as_deref().is_some_and(|name| !queue_metrics::is_namespace(name)) {
+            let rule = "must be a namespace of CloudWatch: up to 255 of A-Z, a-z, 0-9, . - _ / # and :, and not begin with AWS/";
+            return Err(EnvError::new(QUEUE_METRICS, rule));
+        }
         Ok(Self { queue_metrics, ..self })
     }
 
@@ -91,8 +92,8 @@ impl Function {
         }
         log_round(&round);
         self.record_history(budget.saturating_sub(started.elapsed())).await;
-        if self.queue_metrics {
-            let written = queue_metrics::write(&*self.store, self.clock.now());
+        if let Some(namespace) = &self.queue_metrics {
+            let written = queue_metrics::write(&*self.store, namespace, self.clock.now());
             if timeout(self.left(deadline_ms), written).await.is_err() {
                 warn!("no time was left to write the metrics of all queues");
             }

@@ -98,12 +98,12 @@ async fn queue_metrics_are_written_if_enabled() {
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter(|line| line["_aws"].is_object()).collect::<Vec<_>>()
     };
-    assert_eq!(metrics("off").await, Vec::<Value>::new());
-    let lines = metrics("on").await;
+    assert_eq!(metrics("").await, Vec::<Value>::new());
+    let lines = metrics("Vestibule/staging").await;
     assert_eq!(lines.len(), 3, "{lines:?}");
     for line in lines {
         let listed = &line["_aws"]["CloudWatchMetrics"][0];
-        assert_eq!((&listed["Namespace"], &listed["Dimensions"]), (&json!("Vestibule"), &json!([["Queue"]])));
+        assert_eq!((&listed["Namespace"], &listed["Dimensions"]), (&json!("Vestibule/staging"), &json!([["Queue"]])));
         for metric in listed["Metrics"].as_array().unwrap() {
             assert!(line[metric["Name"].as_str().unwrap()].is_number(), "{line}");
         }
@@ -116,6 +116,7 @@ async fn invalid_settings_are_rejected_by_name() {
     for (variable, value, words) in [
         ("VESTIBULE_PURGE_BUDGET_MS", "soon", "100 to 890000"),
         ("VESTIBULE_PURGE_BUDGET_MS", "99", "100 to 890000"),
+        ("VESTIBULE_QUEUE_METRICS", "AWS/Lambda", "a namespace of CloudWatch"),
         ("VESTIBULE_REDIS_URL", "", "is not set"),
         ("VESTIBULE_REDIS_URL", "http://x", "redis://"),
     ] {

@@ -79,7 +79,7 @@ async fn oversized_responses_state_the_limit() {
     let answer = call(&function, &load_balancer("/", false)).await.unwrap();
     let error: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
     assert_eq!(error["code"], "response_too_large");
-    assert_eq!(error["detail"], "The origin's response exceeds 1 MB.");
+    assert_eq!(error["detail"], "The response exceeds 1 MB, which is more than the function can send.");
     let answer = call(&function, &http_api("/", "")).await.unwrap();
     assert_eq!(answer["statusCode"], 200, "an HTTP API takes six times as much");
 }

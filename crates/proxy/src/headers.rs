@@ -118,12 +118,16 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. An
-/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP); no proxy spells its headers so.
+/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP); no proxy spells its headers so. Any
+/// other header with underscores is dropped if the one that it would replace there has been sent, too.
 fn drop_overrides(headers: &mut HeaderMap, trusted: bool) {
+    let sent: Vec<HeaderName> = headers.keys().cloned().collect();
     drop_where(headers, |name| {
         let spelled = name.as_str().replace('_', "-");
-        let is_of_proxy = trusted && spelled == name.as_str();
-        OVERRIDES.contains(&spelled.as_str()) || is_forwarding(&spelled) && !is_of_proxy
+        let is_spelled_so = spelled == name.as_str();
+        OVERRIDES.contains(&spelled.as_str())
+            || is_forwarding(&spelled) && !(trusted && is_spelled_so)
+            || !is_spelled_so && sent.iter().any(|other| other.as_str() == spelled)
     });
 }
 

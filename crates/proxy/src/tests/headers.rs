@@ -60,6 +60,16 @@ async fn forwarded_for_of_trusted_proxies_is_extended() {
 }
 
 #[tokio::test]
+async fn headers_with_underscores_replace_no_others() {
+    let lines = ["X-Edge-Address: 192.0.2.7", "X_Edge_Address: forged", "X-Edge_Address: forged", "X_Page: 7"];
+    let head = head_at_origin(|_| (), &lines).await;
+    assert_eq!(values(&head, "x-edge-address"), ["192.0.2.7"]);
+    for (name, expected) in [("x_edge_address", None), ("x-edge_address", None), ("x_page", Some("7"))] {
+        assert_eq!(values(&head, name).first().copied(), expected, "{head}");
+    }
+}
+
+#[tokio::test]
 async fn headers_that_change_the_request_are_dropped() {
     let lines = [
         "X-Original-URL: /checkout",

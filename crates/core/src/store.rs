@@ -38,7 +38,8 @@ pub enum PutMode {
     /// revision if the store holds no such queue, or if they are newer than what another process
     /// restored. The state starts in recovery. A removed queue stays removed.
     Restore,
-    /// Over settings that cannot be read; then the same as [`PutMode::Restore`].
+    /// Over settings that cannot be read. The state starts in recovery, and tickets bring its epoch back, as after
+    /// [`PutMode::Restore`], but settings that a process holds do not replace these.
     Unreadable,
 }
 

@@ -143,7 +143,7 @@ impl MemoryStore {
         let fits = match mode {
             PutMode::Always => true,
             PutMode::IfRevision(revision) => revision == current,
-            PutMode::Restore | PutMode::Unreadable if entry.line.restore_rules(settings.line.clone(), now) => {
+            PutMode::Restore if entry.line.restore_rules(settings.line.clone(), now) => {
                 entry.settings = settings.clone();
                 return PutOutcome::Stored(settings.line.revision);
             }

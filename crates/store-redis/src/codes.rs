@@ -52,7 +52,7 @@ codes! {
     // Removals.
     REMOVED_WAITING = 1, REMOVED_ACTIVE = 2, REMOVED_ABSENT = 3,
     // Conditions for writing settings, and the outcome.
-    ALWAYS = 1, IF_REVISION = 2, RESTORE = 3,
+    ALWAYS = 1, IF_REVISION = 2, RESTORE = 3, REPLACE_UNREADABLE = 4,
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4, FULL = 5, NO_OTHER = 6,
 }
 

@@ -160,7 +160,7 @@ impl SettingsStore for RedisStore {
             PutMode::Restore => (codes::RESTORE, nothing()),
             PutMode::Unreadable => {
                 self.discard_unreadable(&settings.id).await?;
-                (codes::RESTORE, nothing())
+                (codes::REPLACE_UNREADABLE, nothing())
             }
         };
         let [rules, schedule] = [codes::pack_rules(&settings.line)?, codes::pack_schedule(&settings.line)?];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
-use vestibule_core::{PutMode, QueueId, SessionId};
+use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId};
 use vestibule_records::{DocumentKind, LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis};
@@ -86,6 +86,10 @@ async fn settings_that_cannot_be_read_are_replaced() {
         }
         let line = shared.store.stats(&tour()).await.unwrap();
         assert!(line.recovering && line.rules.quota == 0, "tickets restore the line");
+        let mut held = shared.tour().await;
+        held.line.epoch += 1;
+        let outcome = shared.store.put_settings(&held, PutMode::Restore).await.unwrap();
+        assert_eq!(outcome, PutOutcome::Conflict(revision), "a running gate does not bring back what it holds");
     }
     shared.store.put_document(DocumentKind::JobQueues, "mails", "nonsense", 1).await.unwrap();
     let (status, said) = shared.apply(&["--yes"]).await;

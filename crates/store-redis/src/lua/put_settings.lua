@@ -3,7 +3,7 @@
 --
 -- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    ALWAYS, IF_REVISION or RESTORE
+-- ARGV[2]    ALWAYS, IF_REVISION, RESTORE or REPLACE_UNREADABLE
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the settings as a JSON document
 -- ARGV[5]    the rules, packed as a map; a rule that is not set is left out
@@ -34,11 +34,14 @@ end
 if not rules then
   if mode == IF_REVISION then return { UNKNOWN_QUEUE } end
   local removed = call('HEXISTS', SETTINGS, 'removed') == 1
-  if mode == RESTORE and removed then return { DONE, REMOVED, 0 } end
+  local was_lost = mode == RESTORE or mode == REPLACE_UNREADABLE
+  if was_lost and removed then return { DONE, REMOVED, 0 } end
   call('UNLINK', SETTINGS)
   write_settings()
   -- Settings that a process holds of a removed queue do not replace those of a new one.
-  begin_state(mode == RESTORE, not removed)
+  begin_state(was_lost, not removed)
+  -- Neither do those that it holds replace what was written over unreadable ones, whose epoch the tickets bring back.
+  if mode == REPLACE_UNREADABLE then call('HSET', STATE, 'restored', 0) end
   return { DONE, CREATED, rules.revision }
 end
 
@@ -48,7 +51,7 @@ if mode == RESTORE then
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
   if not newer or call('HGET', STATE, 'restored') ~= '1' then return { DONE, CONFLICT, before.revision } end
   restored = 1
-elseif mode == IF_REVISION and tonumber(ARGV[3]) ~= before.revision then
+elseif mode == REPLACE_UNREADABLE or mode == IF_REVISION and tonumber(ARGV[3]) ~= before.revision then
   return { DONE, CONFLICT, before.revision }
 else
   given.revision = before.revision + 1

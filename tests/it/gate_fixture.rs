@@ -326,6 +326,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         hold_seconds: 600,
         kept_seconds: None,
         stream_url: None,
+        invitation: None,
         code_wrong: false,
         code_fields: &[],
     }

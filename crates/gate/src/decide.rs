@@ -17,7 +17,7 @@ use crate::cors::answer_preflight;
 use crate::error::GateError;
 use crate::handover::hand_over;
 use crate::held::{answer_order_url, hold_or_hand_over};
-use crate::invitation::{answer_link, visit_by_header};
+use crate::invitation::{answer_link, visit_by_code};
 use crate::page::{plain_page, unavailable_page};
 use crate::request::RequestInfo;
 use crate::respond::{finish, respond};
@@ -133,7 +133,7 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
     let client = join_client(gate, info, &queue.settings);
     let request = VisitorRequest { info, client, is_endpoint: false };
     if info.is_navigation()
-        && let Some(result) = visit_by_header(gate, &request, &queue, &info.path_and_query()).await
+        && let Some(result) = visit_by_code(gate, &request, &queue, &info.path_and_query()).await
     {
         return result;
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use vestibule_core::{PreTicket, Ticket};
+use vestibule_core::line::SessionLocation;
+use vestibule_core::settings::Settings;
+use vestibule_core::{PreTicket, StoreError, Ticket};
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::answer::{Answer, Reply};
@@ -70,15 +72,20 @@ pub(crate) async fn present(
         head_start: invitation.head_start,
     };
     let deadline = StoreDeadline::of(gate);
+    match is_ahead_of(gate, &before, invited, &deadline).await {
+        Ok(true) => return CodeUse::Used(before),
+        Ok(false) => {}
+        Err(_) => return CodeUse::Unavailable,
+    }
     let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, enter_url, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
-        let tickets = ticket_of(gate, &before).zip(ticket_of(gate, &joined));
-        let is_behind = !joined.passes && tickets.is_some_and(|(own, of_code)| own.arrival() <= of_code.arrival());
-        let (kept, replaced) = if is_behind { (before, joined) } else { (joined, before) };
-        set_aside(gate, &replaced, is_behind, &deadline).await;
-        return CodeUse::Used(kept);
+        leave(gate, &before, &deadline).await;
+        return CodeUse::Used(joined);
     }
     match joined.outcome {
+        Outcome::Full | Outcome::Rejected | Outcome::Closed if before.visitor_status.session.is_some() => {
+            CodeUse::NotNow(before)
+        }
         Outcome::Full | Outcome::Rejected | Outcome::Closed => CodeUse::NotNow(joined),
         Outcome::Unavailable => CodeUse::Unavailable,
         // The session of the code has ended.
@@ -118,13 +125,30 @@ fn ticket_of(gate: &Gate, visit: &VisitResult) -> Option<Ticket> {
     gate.tickets.verify(&visit.queue.settings.id, ticket.token.as_bytes()).ok()
 }
 
-/// Ends the session that the code's session replaces; that of the code is away, so that the code stays valid. If that fails, it
-/// expires by itself.
-async fn set_aside(gate: &Gate, replaced: &VisitResult, is_of_code: bool, deadline: &StoreDeadline) {
+/// Whether the visitor waits ahead of where the session of a code is, or would join. That session, which another device may have, is
+/// not touched.
+async fn is_ahead_of(
+    gate: &Gate,
+    visit: &VisitResult,
+    invited: InvitedSession,
+    deadline: &StoreDeadline,
+) -> Result<bool, StoreError> {
+    let Some(own) = ticket_of(gate, visit) else { return Ok(false) };
+    let Settings { id, line, .. } = &visit.queue.settings;
+    let found = deadline.limit(gate.operations.find(id, invited.session)).await?;
+    Ok(match found.filter(|found| visit.now < found.expires_at).map(|found| found.state) {
+        Some(SessionLocation::Waiting { arrival, .. }) => own.arrival() <= arrival,
+        // It is admitted, or the code is used up.
+        Some(SessionLocation::Active { .. } | SessionLocation::Ended) => false,
+        None => own.arrival() <= line.arrival_ahead(visit.now, visit.now, invited.head_start),
+    })
+}
+
+/// Ends the session that the code's session replaces. If that fails, it expires by itself.
+async fn leave(gate: &Gate, replaced: &VisitResult, deadline: &StoreDeadline) {
     let id = &replaced.queue.settings.id;
     let Some(ticket) = ticket_of(gate, replaced) else { return };
-    let call = if is_of_code { gate.visits.away(id, ticket) } else { gate.visits.leave(id, ticket) };
-    if let Err(error) = deadline.limit(call).await {
+    if let Err(error) = deadline.limit(gate.visits.leave(id, ticket)).await {
         tracing::debug!(queue = %id, %error, "a replaced session could not be ended");
     }
 }
@@ -158,15 +182,16 @@ pub(crate) async fn answer_link(
     }
 }
 
-/// The visit of a request with a code in its header; `None` without one, and if the code is not valid.
-pub(crate) async fn visit_by_header(
+/// The visit of a request with a code in its header, or of an open page with a code in its address; `None` without one, and if the
+/// code is not valid.
+pub(crate) async fn visit_by_code(
     gate: &Gate,
     request: &VisitorRequest<'_>,
     queue: &Arc<Queue>,
     enter_url: &str,
 ) -> Option<VisitResult> {
     let info = request.info;
-    let presented = info.presented.as_ref().filter(|code| !code.is_in_address())?;
+    let presented = info.presented.as_ref()?;
     let credential = info.credential(queue, &gate.tickets);
     match present(gate, queue, credential, presented, request, Some(enter_url.to_owned())).await {
         CodeUse::Used(visit) | CodeUse::NotNow(visit) => Some(visit),

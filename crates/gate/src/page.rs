@@ -18,7 +18,7 @@ use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
-use crate::invitation_code::{clear_wrong, other_parameters};
+use crate::invitation_code::{PresentedCode, clear_wrong, other_parameters};
 use crate::page_cache::PageKey;
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -44,7 +44,9 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
     let code_wrong = info.code_was_wrong();
     let asks_for_code = code_wrong || entered.state == VisitorState::InvitationRequired;
     let code_fields = if asks_for_code { other_parameters(info.query.as_deref()) } else { Vec::new() };
+    let invitation = info.presented.as_ref().filter(|code| code.is_in_address()).map(PresentedCode::as_pair);
     let view = PageView {
+        invitation: invitation.as_deref(),
         code_wrong,
         code_fields: &code_fields,
         kept_seconds: kept(gate, info, result),
@@ -202,6 +204,7 @@ fn view<'a>(
         hold_seconds: settings.line.hold_ttl,
         kept_seconds: None,
         stream_url: None,
+        invitation: None,
         code_wrong: false,
         code_fields: &[],
     }

@@ -62,6 +62,7 @@ fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
         hold_seconds: 600,
         kept_seconds: None,
         stream_url: None,
+        invitation: None,
         code_wrong: false,
         code_fields: &[],
     }

@@ -28,6 +28,7 @@
 //!     hold_seconds: 600,
 //!     kept_seconds: None,
 //!     stream_url: None,
+//!     invitation: None,
 //!     code_wrong: false,
 //!     code_fields: &[],
 //! }).await;

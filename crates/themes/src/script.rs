@@ -160,7 +160,8 @@ impl<'a> Data<'a> {
             join,
             ..
         } = view.visitor_status;
-        let status = format!("{BASE_PATH}/status?queue={queue}");
+        let invitation = view.invitation.map(|pair| format!("&{pair}")).unwrap_or_default();
+        let status = format!("{BASE_PATH}/status?queue={queue}{invitation}");
         let [hold_notice, draw_hold_notice] = hold_notices(view);
         Self {
             lang: view.language.code(),

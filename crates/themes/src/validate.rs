@@ -135,6 +135,7 @@ fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'
         hold_seconds: 600,
         kept_seconds: visitor_status.session.map(|_| 600),
         stream_url: None,
+        invitation: None,
         code_wrong: false,
         code_fields: &[],
     }

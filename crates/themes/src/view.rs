@@ -35,6 +35,9 @@ pub struct PageView<'a> {
     pub kept_seconds: Option<u64>,
     /// Path of the stream endpoint; `None` if the page only polls.
     pub stream_url: Option<&'a str>,
+    /// The invitation code in the address of the page, as a pair of a query: an open page presents it again with each poll, until
+    /// there is room for its session.
+    pub invitation: Option<&'a str>,
     /// Whether the invitation code that the visitor presented last was wrong.
     pub code_wrong: bool,
     /// Names and values of the parameters of the address, which the form for an invitation code sends again.

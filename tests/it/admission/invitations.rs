@@ -19,6 +19,8 @@ on_each_store! {
     an_ended_session_blocks_its_code,
     changed_batches_apply_to_the_next_code,
     full_lines_keep_the_code_in_the_address,
+    visitors_in_a_full_line_keep_their_position_if_they_present_a_code,
+    codes_of_no_use_to_a_visitor_are_not_used,
     apps_present_codes_in_a_header,
     the_draw_subtracts_the_head_start,
 }
@@ -191,8 +193,13 @@ async fn a_visitor_ahead_of_the_invited_session_keeps_the_position(keeper: Store
     follow(&mut ahead, &format!("/?vestibule_invite={code}")).await;
     let after = status(&fixture, &mut ahead).await;
     assert_eq!((&after["session"], &after["position"]), (&own["session"], &json!(1)), "whoever sent the link");
+    fixture.change(&json!({ "quota": 2 })).await;
     let kept = status(&fixture, &mut holder).await;
-    assert_eq!((&kept["session"], &kept["position"]), (&json!(session), &json!(2)));
+    assert_eq!(
+        (&kept["session"], &kept["state"]),
+        (&json!(session), &json!("admitted")),
+        "its holder is present all the time"
+    );
 }
 
 async fn active_visitors_ignore_codes(keeper: StoreSetup) {
@@ -253,9 +260,49 @@ async fn full_lines_keep_the_code_in_the_address(keeper: StoreSetup) {
     let page = invited.navigate(&link).await;
     assert_eq!(page.status, StatusCode::OK, "the page presents the code again when it reloads");
     assert!(page.text().contains("The line is full"), "{}", page.text());
+    let data = page.text().split_once("id=\"vestibule-data\">").unwrap().1;
+    let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    let poll = data["status_url"].as_str().unwrap();
+    assert_eq!(invited.request(Request::get(poll), "").await.json()["state"], "full");
     first.leave(fixture.queue.as_str()).await;
+    assert_eq!(
+        invited.request(Request::get(poll), "").await.json()["session"],
+        json!(session),
+        "the open page presents it, too"
+    );
     follow(&mut invited, &link).await;
     assert_eq!(status(&fixture, &mut invited).await["session"], json!(session));
+}
+
+async fn visitors_in_a_full_line_keep_their_position_if_they_present_a_code(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, with(&json!({ "max_waiting": 1 }))).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let own = status(&fixture, &mut visitor).await;
+    assert_eq!((&own["state"], &own["position"]), (&json!("waiting"), &json!(1)));
+    fixture.advance_seconds(1);
+    let (code, _) = code(&fixture, 5).await;
+    let page = visitor.navigate(&format!("/?vestibule_invite={code}")).await;
+    assert!(page.text().contains("data-state=\"waiting\""), "{}", page.text());
+    let ask = Request::get(fixture.own("status")).header("x-vestibule-invite", &code);
+    let after = visitor.request(ask, "").await.json();
+    assert_eq!((&after["session"], &after["position"]), (&own["session"], &json!(1)));
+}
+
+/// Whoever sent the link, and however often an app sends the header.
+async fn codes_of_no_use_to_a_visitor_are_not_used(keeper: StoreSetup) {
+    let protection = json!({ "pre_ticket_from": "none", "mode": "enforce", "on_exceed": "reject", "per_address": 3 });
+    let fixture = GateFixture::open(keeper, with(&json!({ "protection": protection }))).await;
+    let mut ahead = fixture.visitor();
+    ahead.navigate("/").await;
+    fixture.advance_seconds(HEAD_START + 5);
+    let (code, _) = code(&fixture, 5).await;
+    let ask = || Request::get(fixture.own("status")).header("x-vestibule-invite", &code);
+    for _ in 0..10 {
+        let kept = ahead.request(ask(), "").await;
+        assert_eq!((kept.status, &kept.json()["position"]), (StatusCode::OK, &json!(1)));
+    }
+    assert_eq!(fixture.counts().await, (1, 0), "its session has not joined");
 }
 
 async fn apps_present_codes_in_a_header(keeper: StoreSetup) {

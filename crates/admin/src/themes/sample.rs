@@ -72,6 +72,7 @@ impl<'a> Sample<'a> {
             hold_seconds: 600,
             kept_seconds: None,
             stream_url: None,
+            invitation: None,
             code_wrong: false,
             code_fields: &[],
         };

@@ -109,7 +109,8 @@ impl LineRules {
     }
 
     /// Rule 20.1: the arrival of a newcomer with a head start, behind everyone drawn in the current event.
-    pub(super) fn arrival_ahead(&self, now: Micros, arrival: Micros, head_start: u64) -> Micros {
+    #[must_use]
+    pub fn arrival_ahead(&self, now: Micros, arrival: Micros, head_start: u64) -> Micros {
         let drawn_until = self.draw(now).map(|(_, starts_at)| starts_at);
         drawn_until.map_or(arrival.ahead(head_start), |starts_at| arrival.ahead(head_start).max(starts_at))
     }

@@ -8,7 +8,7 @@ use vestibule_core::line::RejectionReason;
 use super::EndpointRequest;
 use crate::answer::{Answer, Reply};
 use crate::client::join_client;
-use crate::invitation::visit_by_header;
+use crate::invitation::visit_by_code;
 use crate::respond::respond;
 use crate::state::Gate;
 use crate::visit::{VisitorRequest, identify_visitor, visit_as};
@@ -24,7 +24,7 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let client = join_client(&gate, info, &request.queue.settings);
     let visitor = VisitorRequest { info, client, is_endpoint: true };
     let invited = match intent {
-        VisitIntent::Join => visit_by_header(&gate, &visitor, &request.queue, &enter_url).await,
+        VisitIntent::Join => visit_by_code(&gate, &visitor, &request.queue, &enter_url).await,
         _ => None,
     };
     let visit = if let Some(visit) = invited {

@@ -236,7 +236,7 @@
     if (redeems(status)) return { heading: texts.newcomer.heading, lead: texts.pre_ticket };
     if (proves(status)) return { heading: texts.newcomer.heading, lead: canSolve ? texts.prove : texts.prove_later };
     if (state === 'paused' && isInLobby(status)) return { heading: texts.heading[state], lead: texts.draw.paused };
-    const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
+    const next = state === 'waiting' && status.wait_seconds?.p90 <= page.next;
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
   };
 

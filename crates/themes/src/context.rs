@@ -6,7 +6,7 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::color::Palette;
-use crate::hold::{NEXT_BELOW, hold_notices, minutes};
+use crate::hold::{NEXT_WITHIN, hold_notices, minutes};
 use crate::script;
 use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts};
 use crate::view::{ErrorPage, JobNews, JobPage, PageView};
@@ -331,14 +331,16 @@ fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'
         return (&texts.event.starts, lead);
     }
     let heading = texts.heading.of(visitor_status.state);
-    match (visitor_status.state, visitor_status.session, visitor_status.position) {
-        (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
+    match (visitor_status.state, visitor_status.session) {
+        (VisitorState::Unavailable, None) => (&texts.newcomer.heading, &texts.newcomer.lead),
         _ if visitor_status.redeems() => (&texts.newcomer.heading, &texts.pre_ticket),
         // The script that solves the challenge shows another lead.
         _ if visitor_status.proves() => (&texts.newcomer.heading, &texts.prove_later),
-        (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
-        (VisitorState::Paused, ..) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
-        (state, ..) => (heading, texts.lead.of(state)),
+        (VisitorState::Waiting, _) if visitor_status.wait_seconds.is_some_and(|wait| wait.p90 <= NEXT_WITHIN) => {
+            (heading, &texts.next)
+        }
+        (VisitorState::Paused, _) if is_in_lobby(visitor_status) => (heading, &texts.draw.paused),
+        (state, _) => (heading, texts.lead.of(state)),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::texts::texts;
 use crate::view::PageView;
 
-/// Visitors below this position see that it is almost their turn.
-pub(crate) const NEXT_BELOW: u64 = 5;
+/// Visitors whose wait is at most as many seconds, nine times out of ten, see that it is almost their turn.
+pub(crate) const NEXT_WITHIN: u64 = 180;
 
 /// How long visitors can be away: in line, and in the lobby.
 pub(crate) fn hold_notices(view: &PageView<'_>) -> [String; 2] {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use vestibule_core::{EventStatus, JoinStep, QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
-use crate::hold::{NEXT_BELOW, hold_notices};
+use crate::hold::{NEXT_WITHIN, hold_notices};
 use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
 use crate::view::{BASE_PATH, PageView};
 
@@ -91,7 +91,8 @@ struct Data<'a> {
     kept_seconds: Option<u64>,
     /// Seconds after which the page reloads if its script does not run.
     refresh_seconds: u64,
-    next_below: u64,
+    /// [`NEXT_WITHIN`].
+    next: u64,
     brand: &'a str,
     name: &'a str,
     texts: DataTexts<'a>,
@@ -186,7 +187,7 @@ impl<'a> Data<'a> {
             expires_in: *expires_in,
             kept_seconds: view.kept_seconds,
             refresh_seconds: if view.asks_for_code() { CODE_REFRESH } else { view.refresh_seconds },
-            next_below: NEXT_BELOW,
+            next: NEXT_WITHIN,
             brand: view.brand(),
             name: view.queue_name,
             texts: DataTexts {

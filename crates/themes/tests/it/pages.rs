@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt as _;
 use vestibule_core::settings::EventOrder;
-use vestibule_core::{VisitorState, VisitorStatus};
+use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{ErrorPage, Language, PageView, Themes, fallback_script, queue_script};
 
 fn page(view: &PageView<'_>) -> String {
@@ -337,10 +337,11 @@ fn rejoining_visitor_sees_the_reason() {
 }
 
 #[test]
-fn first_visitors_see_that_they_are_next() {
-    for (position, next) in [(1, true), (4, true), (5, false)] {
-        let visitor_status = VisitorStatus { position: Some(position), ..visitor_status(VisitorState::Waiting) };
-        assert_eq!(page(&view(&visitor_status)).contains(">It’s almost your turn."), next, "{position}");
+fn visitors_with_a_short_wait_see_that_they_are_next() {
+    for (p90, next) in [(Some(0), true), (Some(180), true), (Some(181), false), (None, false)] {
+        let wait_seconds = p90.map(|p90| WaitSeconds { p50: p90 / 2, p90 });
+        let visitor_status = VisitorStatus { position: Some(1), wait_seconds, ..visitor_status(VisitorState::Waiting) };
+        assert_eq!(page(&view(&visitor_status)).contains(">It’s almost your turn."), next, "{p90:?}");
     }
 }
 

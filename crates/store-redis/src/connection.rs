@@ -4,7 +4,6 @@
 //! next to it and replaces it once it is established. Pending operations on the silent one can still receive their
 //! replies, and responsive nodes continue to serve.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,8 +38,7 @@ const CONNECTED_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// The connections of a store.
 pub(crate) struct Connections {
     config: Config,
-    /// Whether the current connection is known to be broken, so that a break is logged once.
-    is_broken: Arc<AtomicBool>,
+    fault: Fault,
     current: Arc<watch::Sender<Arc<Connection>>>,
     newest: Mutex<Newest>,
 }
@@ -55,10 +53,10 @@ struct Newest {
 impl Connections {
     /// Opens the first connection in the background.
     pub(crate) fn open(config: Config) -> Result<Self, Error> {
-        let is_broken = Arc::default();
-        let first = Connection::open(&config, &is_broken)?;
+        let fault = Fault::default();
+        let first = Connection::open(&config, &fault)?;
         let newest = Mutex::new(Newest { opened: FreezeAwareInstant::now(), _task: None });
-        Ok(Self { config, is_broken, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
+        Ok(Self { config, fault, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
     }
 
     /// The current connection.
@@ -77,7 +75,7 @@ impl Connections {
         if newest.opened.elapsed() < REPLACEMENT_PAUSE || self.has_replaced(silent) {
             return;
         }
-        let connection = match Connection::open(&self.config, &self.is_broken) {
+        let connection = match Connection::open(&self.config, &self.fault) {
             Ok(connection) => Arc::new(connection),
             Err(error) => return tracing::warn!(%error, "failed to open another connection to Redis"),
         };
@@ -102,11 +100,12 @@ impl Connections {
 /// One multiplexed connection (in a cluster, one per node) that reconnects automatically. Dropping it closes it.
 pub(crate) struct Connection {
     client: Client,
+    fault: Fault,
     _tasks: [AbortOnDrop<()>; 2],
 }
 
 impl Connection {
-    fn open(config: &Config, is_broken: &Arc<AtomicBool>) -> Result<Self, Error> {
+    fn open(config: &Config, fault: &Fault) -> Result<Self, Error> {
         let mut policy = ReconnectPolicy::new_exponential(0, RECONNECT_DELAY_MIN_MS, RECONNECT_DELAY_MAX_MS, 2);
         policy.set_jitter(RECONNECT_JITTER_MS);
         let client = Builder::from_config(config.clone())
@@ -120,10 +119,10 @@ impl Connection {
             .set_policy(policy)
             .build()?;
         let tasks = [
-            AbortOnDrop(tokio::spawn(log_changes(client.clone(), is_broken.clone()))),
+            AbortOnDrop(tokio::spawn(log_changes(client.clone(), fault.clone()))),
             AbortOnDrop(tokio::spawn(stay_connected(client.clone()))),
         ];
-        Ok(Self { client, _tasks: tasks })
+        Ok(Self { client, fault: fault.clone(), _tasks: tasks })
     }
 
     /// Whether the connection is established, as far as is known.
@@ -142,7 +141,7 @@ impl Connection {
     pub(crate) async fn send(&self, command: Command, deadline: Instant) -> Result<Value, CommandError> {
         timeout_at(deadline, self.established())
             .await
-            .map_err(|_| CommandError::NotSent("not connected".to_owned()))?;
+            .map_err(|_| CommandError::NotSent(self.fault.not_connected()))?;
         let once = command.retry == Retry::Never || command.replicas > 0;
         let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let options = Options {
@@ -193,14 +192,31 @@ async fn stay_connected(client: Client) {
     }
 }
 
+/// Why there is no connection; empty while there is one. All connections of a store share it.
+#[derive(Clone, Default)]
+struct Fault(Arc<Mutex<Option<String>>>);
+
+impl Fault {
+    /// Replaces it, and returns whether there was one.
+    fn set(&self, cause: Option<String>) -> bool {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, cause).is_some()
+    }
+
+    fn not_connected(&self) -> String {
+        let cause = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cause.as_ref().map_or_else(|| "not connected".to_owned(), |cause| format!("not connected: {cause}"))
+    }
+}
+
 /// Logs once that the connection broke, and once that it is restored.
-async fn log_changes(client: Client, is_broken: Arc<AtomicBool>) {
+async fn log_changes(client: Client, fault: Fault) {
     let (mut errors, mut connections) = (client.error_rx(), client.reconnect_rx());
     loop {
         tokio::select! {
             error = errors.recv() => if let Ok((error, server)) = error {
                 let server = server.map(|server| server.to_string());
-                if is_broken.swap(true, Ordering::Relaxed) {
+                if fault.set(Some(error.details().to_owned())) {
                     tracing::debug!(%error, server, "Redis is still unavailable");
                 } else {
                     tracing::warn!(%error, server, "the connection to Redis is broken");
@@ -208,7 +224,7 @@ async fn log_changes(client: Client, is_broken: Arc<AtomicBool>) {
             },
             server = connections.recv() => if let Ok(server) = server {
                 tracing::info!(%server, "connected to Redis");
-                is_broken.store(false, Ordering::Relaxed);
+                fault.set(None);
             },
         }
     }

@@ -101,6 +101,14 @@ async fn settings_that_cannot_be_read_are_replaced() {
 }
 
 #[tokio::test]
+async fn cause_of_a_store_that_is_not_connected_is_said() {
+    let shared = Shared::with("quota = 1").await;
+    shared.redis.command(&["CONFIG", "SET", "requirepass", "secret"]).await;
+    let (status, said) = shared.apply(&["--dry-run"]).await;
+    assert!(status == 1 && said.contains("store unavailable: not connected: NOAUTH"), "{said}");
+}
+
+#[tokio::test]
 async fn locked_event_changes_are_refused() {
     let scheduled =
         |lobby: u64, quota: u64| format!("quota = {quota}\nmode = \"scheduled\"\n{}", sale(now() - lobby, now() + 120));

@@ -71,8 +71,13 @@ pub(crate) fn random_key(kind: &str) -> anyhow::Result<KeyList> {
     Ok(KeyList::of_bytes(&format!("{kind}-{:08x}", u32::from_be_bytes(id)), bytes))
 }
 
+/// Creates the state folder for its owner alone, if it does not exist.
+pub(crate) fn create_private(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 fn write_private(folder: &Path, path: &Path, text: &str) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    create_private(folder)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{text}")?;
     file.sync_all()

@@ -4,17 +4,20 @@
 //! what the last snapshot does not have (rule 7, recovery). A listed queue that the store does not have was lost, so it
 //! starts in recovery and not as a new queue.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Context as _, bail};
 use tracing::{info, warn};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{PutMode, SettingsStore, StoreError};
 use vestibule_store_memory::{MemorySnapshot, MemoryStore};
+
+use crate::keys::create_private;
 
 /// File with the snapshot of the memory store, as JSON.
 const SNAPSHOT_FILE: &str = "memory-store.json";
@@ -23,16 +26,37 @@ const QUEUES_FILE: &str = "queues";
 /// Interval between snapshots; a killed process loses at most this much.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(3);
 
+/// File that a process with a memory store locks: another one would replace the snapshot by its own.
+const LOCK_FILE: &str = "memory-store.lock";
+
 /// The snapshot of the memory store on disk.
 #[derive(Clone)]
 pub(crate) struct StateFile {
     file: PathBuf,
     store: Arc<MemoryStore>,
+    _lock: Arc<fs::File>,
 }
 
 impl StateFile {
-    pub(crate) fn new(folder: &Path, store: Arc<MemoryStore>) -> Self {
-        Self { file: folder.join(SNAPSHOT_FILE), store }
+    /// The snapshot in this folder, which is created. It is locked until the process ends.
+    ///
+    /// # Errors
+    /// Another process uses the folder for its memory store, or it cannot be written.
+    pub(crate) fn lock(folder: &Path, store: Arc<MemoryStore>) -> anyhow::Result<Self> {
+        let path = folder.join(LOCK_FILE);
+        let created = create_private(folder).and_then(|()| fs::File::create(&path));
+        let lock = created.with_context(|| format!("cannot write to the state folder {}", folder.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
+                "another vestibule keeps the lines of its memory store in {}; pass another folder with --state",
+                folder.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+            }
+        }
+        Ok(Self { file: folder.join(SNAPSHOT_FILE), store, _lock: Arc::new(lock) })
     }
 
     /// Loads the last snapshot into the store, if there is one.
@@ -82,7 +106,7 @@ impl StateFile {
 
 /// Replaces a file atomically, with mode 0600.
 fn write_atomically(file: &Path, text: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
+    create_private(file.parent().unwrap_or(Path::new(".")))?;
     let new = file.with_extension("new");
     let mut open = fs::OpenOptions::new();
     let mut opened = open.write(true).create(true).truncate(true).mode(0o600).open(&new)?;

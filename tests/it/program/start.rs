@@ -174,3 +174,15 @@ async fn serve_says_who_runs_the_jobs_of_sqs() {
     program.until_healthy(&address).await;
     assert!(program.log().contains("SQS carries them to the function worker"), "{}", program.log());
 }
+
+/// Each would restore the lines of the other.
+#[tokio::test]
+async fn state_folder_has_the_memory_store_of_one_process() {
+    let first = RunningGate::with("quota = 1").await;
+    let state = first.program.folder().join("state");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:9", "--state"];
+    let (status, said) = run(&[&arguments[..], &[state.to_str().unwrap()]].concat()).await;
+    let advice =
+        format!("keeps the lines of its memory store in {}; pass another folder with --state", state.display());
+    assert!(status == 1 && said.contains(&advice), "{said}");
+}

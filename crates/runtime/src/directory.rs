@@ -194,10 +194,7 @@ impl Directory {
                     warn!(queue = %id, "the settings no longer name this queue; it stays, as visitors may have lobby tickets");
                     left.push(id.clone());
                 }
-                Ok(_) | Err(StoreError::UnknownQueue(_)) => {
-                    self.store.remove_queue(id).await?;
-                    info!(queue = %id, "removed, as the settings no longer name it");
-                }
+                Ok(_) | Err(StoreError::UnknownQueue(_)) => self.store.remove_queue(id).await?,
                 Err(StoreError::Corrupt(error)) => {
                     warn!(queue = %id, error, "the settings no longer name this queue; it stays, as it can't be read");
                     left.push(id.clone());

@@ -36,7 +36,7 @@ use crate::relay::Relay;
 use crate::serve_options::ServeOptions;
 use crate::server::{Server, raise_descriptor_limit, suggest_other_address};
 use crate::settings_file::read_settings;
-use crate::settings_writer::{SettingsWriter, WriteError, watch_settings};
+use crate::settings_writer::{SettingsWriter, UnlistedQueues, WriteError, watch_settings};
 use crate::signals::stop_signal;
 use crate::state_file::{KnownQueues, StateFile};
 use crate::summary::Summary;
@@ -107,14 +107,14 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         sale_keys,
         previous: Mutex::default(),
     };
-    if let Err(error) = writer.write(&document, &[]).await {
-        if let WriteError::Rejected(_) = error {
-            return Err(error.into());
-        }
-        warn!(%error, "cannot write the settings to the store yet");
+    let written = writer.write(&document, UnlistedQueues::Report).await;
+    match &written {
+        Ok(()) => {}
+        Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
+        Err(error) => warn!(%error, "cannot write the settings to the store yet"),
     }
     print_summary(&options, &server.address(), admin.as_ref(), &document);
-    let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup));
+    let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup, written.is_ok()));
     let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
     let purge = tokio::spawn(purge_loop(store.clone(), records));
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
@@ -179,7 +179,7 @@ fn recovery_data(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> an
         return Ok(RecoveryData { state: None, known: None });
     }
     let folder = state_folder(options.state.clone())?;
-    let state = memory.map(|memory| StateFile::new(&folder, memory));
+    let state = memory.map(|memory| StateFile::lock(&folder, memory)).transpose()?;
     if let Some(state) = &state {
         state.load()?;
     }

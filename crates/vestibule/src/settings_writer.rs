@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use tracing::{error, info, warn};
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
-use vestibule_core::settings::{Document, Plan, PlanOptions, StoredSettings, Unlisted};
+use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted};
 use vestibule_core::{QueueId, SaleKeys, Store, StoreError};
 use vestibule_runtime::{Directory, JobQueues, readable_settings};
 
@@ -18,17 +18,18 @@ use crate::serve_options::ServeOptions;
 use crate::settings_file::read_settings;
 use crate::state_file::KnownQueues;
 
-/// Writes the settings to the store, with retries, and again on SIGHUP.
+/// Writes the settings to the store, with retries unless that is done, and again on SIGHUP.
 pub(crate) async fn watch_settings(
     options: ServeOptions,
     writer: SettingsWriter,
     mut document: Document,
     mut hangup: Signal,
+    is_written: bool,
 ) {
-    // Queues that are no longer in the file. Those with sessions stay until a later reload.
-    let mut removed = Vec::new();
+    if !is_written {
+        writer.write_with_retries(&document, UnlistedQueues::Report).await;
+    }
     loop {
-        removed = writer.write_with_retries(&document, &removed).await;
         hangup.recv().await;
         let Some(path) = &options.settings else { continue };
         match read_settings(path, options.origin.as_ref()) {
@@ -37,15 +38,22 @@ pub(crate) async fn watch_settings(
                 error!("the settings file has no queues; the current settings stay in effect: {}", path.display());
             }
             Ok(next) => {
-                let has = |id: &QueueId| next.queues.iter().any(|queue| queue.id == *id);
-                removed.extend(document.queues.iter().map(|queue| queue.id.clone()));
-                removed.retain(|id| !has(id));
                 document = next;
                 info!(queues = document.queues.len(), "settings reloaded");
+                writer.write_with_retries(&document, UnlistedQueues::Remove).await;
             }
             Err(invalid) => error!("the settings file is invalid; the current settings stay in effect:\n{invalid}"),
         }
     }
+}
+
+/// What happens to queues that the settings file named when it was last applied, and does not name any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnlistedQueues {
+    /// They stay, and the log says so: at a start the file may be another one.
+    Report,
+    /// They are removed, except those with sessions.
+    Remove,
 }
 
 /// Why the settings file is not in the store yet.
@@ -74,15 +82,21 @@ pub(crate) struct SettingsWriter {
 }
 
 impl SettingsWriter {
-    /// Returns those of the `removed` queues that stay because they have sessions.
-    pub(crate) async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, WriteError> {
+    /// Writes the settings that have changed in the file since it was last applied.
+    pub(crate) async fn write(&self, file: &Document, unlisted_queues: UnlistedQueues) -> Result<(), WriteError> {
         if let Some(known) = &self.known {
             known.restore(&*self.store, &file.queues).await?;
         }
-        let unlisted = Unlisted::RemoveOnly(removed);
+        let last = self.last_applied.read().await?;
+        let is_listed = |id: &QueueId| file.queues.iter().any(|queue| queue.id == *id);
+        let unlisted_ids = || last.queues.iter().map(|queue| &queue.id).filter(|id| !is_listed(id)).cloned();
+        let removed: Vec<QueueId> = match unlisted_queues {
+            UnlistedQueues::Report => Vec::new(),
+            UnlistedQueues::Remove => unlisted_ids().collect(),
+        };
+        let unlisted = Unlisted::RemoveOnly(&removed);
         let mut stored = readable_settings(&*self.store, file, unlisted).await?;
         stored.job_queues = self.jobs.stored().await?;
-        let last = self.last_applied.read().await?;
         let now = self.last_applied.now().await?;
         let options = PlanOptions {
             unlisted,
@@ -116,9 +130,32 @@ impl SettingsWriter {
         self.last_applied.save(file, &plan).await?;
         for id in removed.iter().filter(|id| !left.contains(id)) {
             self.last_applied.forget(id).await?;
+            if plan.removed.contains(id) {
+                info!(queue = %id, "removed, as the settings no longer name it");
+            }
         }
-        self.write_job_queues(&plan).await?;
-        Ok(left)
+        if unlisted_queues == UnlistedQueues::Report {
+            self.report(unlisted_ids()).await?;
+        }
+        self.write_job_queues(&plan).await
+    }
+
+    async fn report(&self, unlisted: impl Iterator<Item = QueueId>) -> Result<(), WriteError> {
+        for id in unlisted {
+            match self.store.settings(&id).await {
+                Ok(Some(Settings { hosts, .. })) => warn!(
+                    queue = %id,
+                    hosts = %hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+                    "the settings no longer name this queue; it stays, with its hosts, until SIGHUP or the backoffice removes it"
+                ),
+                // It was removed in the backoffice.
+                Ok(None) => self.last_applied.forget(&id).await?,
+                Err(error) => {
+                    warn!(queue = %id, %error, "the settings no longer name this queue, and the stored ones cannot be read")
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn write_job_queues(&self, plan: &Plan) -> Result<(), WriteError> {
@@ -144,15 +181,12 @@ impl SettingsWriter {
         Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)
     }
 
-    async fn write_with_retries(&self, file: &Document, removed: &[QueueId]) -> Vec<QueueId> {
+    async fn write_with_retries(&self, file: &Document, unlisted: UnlistedQueues) {
         let mut pause = Duration::from_millis(100);
         loop {
-            match self.write(file, removed).await {
-                Ok(left) => return left,
-                Err(error @ WriteError::Rejected(_)) => {
-                    error!(%error, "the settings file is not applied");
-                    return removed.to_vec();
-                }
+            match self.write(file, unlisted).await {
+                Ok(()) => return,
+                Err(error @ WriteError::Rejected(_)) => return error!(%error, "the settings file is not applied"),
                 Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
             }
             sleep(pause).await;

@@ -72,6 +72,25 @@ async fn removed_queue_stays_while_it_has_sessions() {
     assert_eq!(waiting.status("tour").await.status, StatusCode::NOT_FOUND);
 }
 
+/// A new queue on its host would not be used.
+#[tokio::test]
+async fn queue_that_left_the_file_before_a_restart_is_reported_and_can_be_removed() {
+    let redis = Redis::start().await;
+    let mut served = RunningGate::launched("quota = 1", &["--store", &redis.url()], |launch| launch).await;
+    served.file.write(&other(&served.settings("quota = 1")));
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+    let reported = format!(
+        "the settings no longer name this queue; it stays, with its hosts, until SIGHUP or the backoffice removes it queue=tour hosts={HOST}"
+    );
+    assert_eq!(served.program.log().matches(&reported).count(), 1, "{}", served.program.log());
+    served.program.signal("HUP");
+    wait_until("it is gone", TIMEOUT, async || {
+        served.program.log().contains("removed, as the settings no longer name it")
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn removed_queue_can_be_added_again() {
     for store in ["memory", "redis"] {

@@ -80,7 +80,22 @@ fn every_deployment_has_a_release_of_its_own() {
         assert!(digits.len() == 10 && digits.bytes().all(|byte| byte.is_ascii_digit()), "{digits}");
         let heading = given[..release].iter().rfind(|line| line.starts_with('[')).unwrap();
         assert_eq!(*heading, format!("[{stage}.global.parameters]"));
-        assert_eq!(given.iter().filter(|line| line.contains("Release=")).count(), 1, "no other stage has it");
+        assert_eq!(given.iter().filter(|line| line.contains("\"Release=")).count(), 1, "no other stage has it");
+    }
+}
+
+/// SAM cuts a value at a space, and says nothing.
+#[test]
+fn values_with_a_space_need_quotes_of_their_own() {
+    let (folder, stage) = (folder(), &stages()[0]);
+    let file = folder.path().join("samconfig.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (line, is_deployed) in [("\"OidcName=Company login\"", false), ("'OidcName=\"Company login\"'", true)] {
+        let given = format!("parameter_overrides = [\n  {line},\n");
+        std::fs::write(&file, text.replacen("parameter_overrides = [\n", &given, 1)).unwrap();
+        let output = deploy(folder.path(), &[stage], &[]);
+        assert_eq!(output.status.success(), is_deployed, "{}", said(&output.stderr));
+        assert!(is_deployed || said(&output.stderr).contains("OidcName=\"a b\""), "{}", said(&output.stderr));
     }
 }
 

@@ -51,6 +51,13 @@ fn stage_parameters_are_complete_and_known() {
     }
 }
 
+/// SAM would give the release of the deployment before, which publishes no version.
+#[test]
+fn stages_have_no_release_of_their_own() {
+    let stages = stages().len();
+    assert_eq!(text_of("samconfig.toml").matches("parameter_overrides = [\n  'Release=\"\"',\n").count(), stages);
+}
+
 #[test]
 fn parameters_have_a_description_and_a_group() {
     let template = template();

@@ -61,7 +61,8 @@ fn tasks_serve_the_path_of_streams() {
     assert_eq!(container(&stack)["Image"], "example.com/vestibule:1");
     let group = stack.properties("StreamTargetGroup");
     assert_eq!(number(&group["Port"]), 8080);
-    assert_eq!(group["Matcher"]["HttpCode"], "200,503", "a task without its store is not replaced");
+    assert_eq!(group["Matcher"]["HttpCode"], "200", "a load balancer takes up to 499");
+    assert_eq!(group["HealthCheckPath"], "/_vestibule/jwks.json", "a task without its store is not replaced");
 }
 
 #[test]

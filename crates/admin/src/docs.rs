@@ -20,8 +20,7 @@ const REVALIDATED: &str = "no-cache";
 const AUTHENTICATION: &str = "<h2>Authentication</h2>\n\
      <p>Create an API token in the dashboard: account menu, API tokens. It has a role and tenants that do not exceed your own.</p>\n\
      <pre><code>BACKOFFICE=https://admin.example.com\nVESTIBULE_ADMIN_TOKEN=...\n\
-     curl -H \"Authorization: Bearer $VESTIBULE_ADMIN_TOKEN\" \"$BACKOFFICE/api/v1/queues\"</code></pre>\n\
-     <p>Errors are problem details (RFC 9457) with a <code>code</code> for programs and a <code>detail</code> that says what to do.</p>\n";
+     curl -H \"Authorization: Bearer $VESTIBULE_ADMIN_TOKEN\" \"$BACKOFFICE/api/v1/queues\"</code></pre>\n";
 /// Values in examples are nested at most this deep.
 const EXAMPLE_DEPTH: usize = 4;
 
@@ -46,7 +45,6 @@ fn page(document: &Value) -> String {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Vestibule: the API</title><link rel=\"stylesheet\" href=\"/api/docs.css\"></head><body><main>\n<h1>The API</h1>\n",
     );
-    let text = |value: &Value| escape(value.as_str().unwrap_or_default());
     let _ = writeln!(html, "<p>{}</p>", text(&document["info"]["description"]));
     let _ = writeln!(
         html,
@@ -66,6 +64,23 @@ fn page(document: &Value) -> String {
     html
 }
 
+/// The text of a description: what it has between backticks is code.
+fn text(value: &Value) -> String {
+    let escaped = escape(value.as_str().unwrap_or_default());
+    let mut html = String::new();
+    for (number, part) in escaped.split('`').enumerate() {
+        html += if number == 0 {
+            ""
+        } else if number % 2 == 1 {
+            "<code>"
+        } else {
+            "</code>"
+        };
+        html += part;
+    }
+    html
+}
+
 fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
@@ -75,7 +90,6 @@ fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
 }
 
 fn described(document: &Value, path: &str, method: &str, operation: &Value) -> String {
-    let text = |value: &Value| escape(value.as_str().unwrap_or_default());
     let mut html = String::new();
     let (summary, description) = (text(&operation["summary"]), text(&operation["description"]));
     let method = method.to_uppercase();
@@ -193,7 +207,7 @@ fn fields(document: &Value, schema: &Value) -> String {
             Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
             _ => String::new(),
         };
-        let description = escape(member["description"].as_str().unwrap_or_default());
+        let description = text(&member["description"]);
         let _ = writeln!(rows, "<tr><td><code>{}</code></td><td>{kind}</td><td>{description}</td></tr>", escape(name));
     }
     if rows.is_empty() { rows } else { format!("<table>{rows}</table>") }

@@ -35,10 +35,10 @@ const VALUE_MAX: usize = 2000;
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AuditEvent {
     /// ID of the event; IDs increase with time.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) id: String,
     /// Time in seconds since 1970, by the clock of the store.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) at: u64,
     /// Name of the operator; `null` for a failed sign-in with an unknown name.
     pub(crate) operator: Option<String>,
@@ -364,6 +364,12 @@ async fn beside(
 pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
     let entry = AuditEvent { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
     append(records, &LogName::Audit, &entry).await;
+}
+
+/// The store sets the time, as it does the ID.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(time: &u64) -> bool {
+    *time == 0
 }
 
 fn blank(action: &str, request: &str) -> AuditEvent {

@@ -1,10 +1,15 @@
 //! Logging: levels per module, text or JSON.
 
+use std::fmt::Debug;
+
+use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -12,6 +17,9 @@ use crate::log_format::RequestIdFormat;
 
 /// The default levels: what an operator needs to know, without a line per request (`request=info` adds those).
 pub(crate) const DEFAULT_LEVELS: &str = "info,request=off";
+
+/// The field of an audit event that has the whole of it.
+const ENTRY: &str = "entry";
 
 /// Libraries that log complete messages at level trace, with cookies, addresses and signatures.
 const PAYLOAD_LOGGERS: [&str; 2] = ["lambda_runtime", "aws_"];
@@ -53,13 +61,25 @@ pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
     let registry = tracing_subscriber::registry().with(levels).with(NoTracePayloads);
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let started = match format {
-        LogFormat::Text => registry.with(lines.map_event_format(RequestIdFormat::text)).try_init(),
+        LogFormat::Text => {
+            let lines = lines.fmt_fields(debug_fn(write_field).delimited(" "));
+            registry.with(lines.map_event_format(RequestIdFormat::text)).try_init()
+        }
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
             registry.with(lines.map_event_format(RequestIdFormat::json)).try_init()
         }
     };
     started.map_err(|error| error.to_string())
+}
+
+/// Writes a field as people read it: the JSON of an audit event, which has all of its changes, is for programs.
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        ENTRY => write!(writer, "{ENTRY}=.."),
+        name => write!(writer, "{name}={value:?}"),
+    }
 }
 
 /// A line per request must be enabled by name: `info` or `debug` alone do not enable it.

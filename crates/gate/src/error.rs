@@ -30,6 +30,9 @@ pub(crate) enum GateError {
     /// No such endpoint.
     #[error("No such endpoint.")]
     NotFound,
+    /// The endpoint takes other methods.
+    #[error("This endpoint does not support this method.")]
+    MethodNotAllowed,
     /// The address of the dashboard is not configured.
     #[error("This gate does not know the address of the dashboard. Set VESTIBULE_ADMIN_URL (--admin-url).")]
     NoAdminUrl,
@@ -177,6 +180,7 @@ impl GateError {
             Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query", None),
             Self::ConflictingHeaders(headers) => (StatusCode::BAD_REQUEST, "conflicting_headers", Some(headers)),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", None),
             Self::NoAdminUrl => (StatusCode::NOT_FOUND, "no_admin_url", None),
             Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed", Some("origin")),
             Self::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", None),

@@ -114,6 +114,7 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/", any(endpoints::not_found))
         .route("/_vestibule/{*rest}", any(endpoints::not_found))
         .fallback(decide::handle)
+        .method_not_allowed_fallback(async || error::GateError::MethodNotAllowed)
         .layer(map_response(respond::ensure_decision))
         .with_state(gate)
 }

@@ -15,6 +15,7 @@ on_each_store! {
     status_requires_a_queue_of_this_host,
     polls_are_frequent_near_the_front_and_before_expiry,
     an_app_keeps_its_ticket_in_a_header,
+    other_methods_return_405,
     unknown_endpoints_return_404,
     a_wrong_method_returns_405,
     an_invalid_query_returns_problem_details,
@@ -184,6 +185,17 @@ async fn an_app_keeps_its_ticket_in_a_header(keeper: StoreSetup) {
     let browser = fixture.visitor().status(fixture.queue.as_str()).await;
     assert!(browser.header("x-vestibule-ticket").is_none(), "scripts of a browser can't read the ticket");
     assert_eq!(fixture.counts().await, (2, 0));
+}
+
+async fn other_methods_return_405(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    for (method, path) in [("GET", "keepalive"), ("POST", "status"), ("DELETE", "line")] {
+        let request = Request::builder().method(method).uri(format!("/_vestibule/{path}"));
+        let refused = fixture.visitor().request(request, "").await;
+        assert_eq!(refused.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert_eq!(refused.json()["code"], "method_not_allowed");
+        assert!(refused.header("allow").is_some(), "{method} {path}");
+    }
 }
 
 async fn unknown_endpoints_return_404(keeper: StoreSetup) {

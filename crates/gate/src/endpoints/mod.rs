@@ -86,6 +86,9 @@ async fn find_queue(gate: &Gate, info: &RequestInfo, id: Option<&str>) -> Result
     if queues.is_empty() && !gate.directory.index_loaded() {
         return Err(GateError::QueuesNotLoaded);
     }
+    if queues.is_empty() && id.is_none() {
+        return Err(GateError::UnknownHost);
+    }
     let queue = match id {
         Some(id) => {
             let id: QueueId = id.parse().map_err(|_| GateError::UnknownQueue)?;

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         cli::Command::Plan(options) => Ok(plan::plan(&options)),
         cli::Command::Invitations(options) => run(invitations::invitations(options)),
         cli::Command::DrawBeacon(options) => run(draw_beacon::draw_beacon(options)),
-        cli::Command::VerifyDraw(options) => run(verify_draw::verify_draw(options)),
+        cli::Command::VerifyDraw(options) => run(async { Ok(verify_draw::verify_draw(options).await) }),
     };
     match outcome {
         Ok(code) => code,

@@ -109,8 +109,16 @@ struct VerifiableDraw {
     draw: Draw,
 }
 
-/// Verifies a draw. Exit status 1 if something does not match, 2 if the document has no draw that took place.
-pub(crate) async fn verify_draw(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
+/// Verifies a draw. Exit status 1 if something does not match, 2 if nothing can be verified: the document has no draw that took place,
+/// or an input cannot be read.
+pub(crate) async fn verify_draw(options: VerifyDrawOptions) -> ExitCode {
+    verify(options).await.unwrap_or_else(|error| {
+        eprintln!("vestibule: {error:#}");
+        NOTHING.into()
+    })
+}
+
+async fn verify(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
     let after = read(&options.document).await?;
     let verifiable = match VerifiableDraw::of(after) {
         Ok(verifiable) => verifiable,

@@ -133,9 +133,9 @@ async fn published_draw_can_be_verified_by_anybody() {
         "{output}"
     );
     let (code, output) = draw.verify(&json!({ "queue": "tour" }), &[]).await;
-    assert!(code == 1 && output.contains("is not a line document"), "{output}");
+    assert!(code == 2 && output.contains("is not a line document"), "{output}");
     let (code, output) = draw.verify(&draw.after, &["--committed", &draw.path("after.json")]).await;
-    assert!(code == 1 && output.contains("was saved after the draw"), "{output}");
+    assert!(code == 2 && output.contains("was saved after the draw"), "{output}");
 }
 
 /// The program in docs/events.md agrees with the numbers that visitors were shown.

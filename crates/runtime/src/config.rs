@@ -23,7 +23,7 @@ const SQS: &str = "sqs://";
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The address of the store is invalid.
-    #[error("{variable} must be memory or the address of a Redis: {reason}")]
+    #[error("{variable}: {reason}")]
     Store {
         /// Variable or flag.
         variable: &'static str,

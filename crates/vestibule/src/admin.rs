@@ -120,7 +120,7 @@ impl FirstSuperuser {
         match &self.operator {
             Some(first) => drop(vestibule_admin::bootstrap(&*self.records, first).await?),
             None if !vestibule_admin::has_superuser(&*self.records).await? => warn!(
-                "the backoffice has no superuser: set VESTIBULE_ADMIN_BOOTSTRAP=name:password, or run vestibule admin \
+                "the backoffice has no superuser: set VESTIBULE_ADMIN_BOOTSTRAP=name:password, or with a Redis run vestibule admin \
                  create-user"
             ),
             None => {}

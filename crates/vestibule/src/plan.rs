@@ -65,7 +65,7 @@ impl FromStr for ComparedProtection {
 #[derive(Args)]
 pub(crate) struct PlanOptions {
     /// Quota; a comma-separated list compares several
-    #[arg(long, value_delimiter = ',', required_unless_present = "settings", value_name = "N")]
+    #[arg(long, value_delimiter = ',', required_unless_present = "settings", value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     quota: Vec<u64>,
 
     /// Settings file with the rules of the queue
@@ -77,7 +77,7 @@ pub(crate) struct PlanOptions {
     queue: Option<String>,
 
     /// Maximum number of admissions per minute
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     admissions_per_minute: Option<u64>,
 
     /// Seconds between admissions: at whole multiples of it, the rate's admissions for that time

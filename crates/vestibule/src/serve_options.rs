@@ -32,7 +32,7 @@ pub(crate) struct ServeOptions {
 
     /// Retention of the audit log, in days
     #[arg(long, env = "VESTIBULE_AUDIT_DAYS", default_value_t = vestibule_admin::AUDIT_DAYS, value_name = "DAYS",
-        value_parser = clap::value_parser!(u64).range(1..=vestibule_admin::AUDIT_DAYS_MAX))]
+        value_parser = whole::<u64>(1..=vestibule_admin::AUDIT_DAYS_MAX))]
     pub(crate) audit_days: u64,
 
     /// Which operators need two-factor authentication (TOTP) to sign in with a password: nobody, superusers or everybody

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn introduction_starts_with_the_addresses() {
         assert!(text(20, 200).trim_start().starts_with("Shop       http://127.0.0.1:8080/\n"), "{}", text(20, 200));
-        assert!(text(20, 200).contains("after about a minute."), "{}", text(20, 200));
+        assert!(text(20, 200).contains("after about 2 minutes."), "{}", text(20, 200));
         assert!(text(20, 200).contains("http://127.0.0.1:8081/  sign in as admin / 0123456789abcdef"));
         assert!(text(20, 0).contains("admitted at once"), "{}", text(20, 0));
         assert!(text(1, 200).contains("minutes."), "{}", text(1, 200));

@@ -239,11 +239,19 @@ impl Report {
     #[must_use]
     pub fn summary(&self) -> String {
         let value = |name: &str| self.check(name).and_then(|check| check.value);
-        let failed: Vec<&str> = self.checks.iter().filter(|check| check.fails_run).map(|check| check.title).collect();
-        let mut text = match &failed[..] {
-            [] => "All checks passed".to_owned(),
-            titles => format!("Checks failed: {}", titles.join("; ")),
+        let with = |status: CheckStatus| -> Vec<&str> {
+            let found = self.checks.iter().filter(|check| check.fails_run && check.status == status);
+            found.map(|check| check.title).collect()
         };
+        let (failed, unmeasured) = (with(CheckStatus::Failed), with(CheckStatus::NotMeasured));
+        let mut parts = Vec::new();
+        if !failed.is_empty() {
+            parts.push(format!("Checks failed: {}", failed.join("; ")));
+        }
+        if !unmeasured.is_empty() {
+            parts.push(format!("Not measured: {}", unmeasured.join("; ")));
+        }
+        let mut text = if parts.is_empty() { "All checks passed".to_owned() } else { parts.join(". ") };
         if let (Some(median), Some(longest)) = (value("wait_p50"), value("wait_longest")) {
             let _ = write!(text, ". Median wait {}, longest wait {}", measured(median, "s"), measured(longest, "s"));
         }
@@ -257,7 +265,7 @@ impl Report {
     pub fn add_notes(&mut self) {
         if self.run.quota.is_none() {
             self.notes
-                .push("The quota is unknown, so over-admission was not checked: pass --quota or --metrics.".to_owned());
+                .push("The quota is unknown, so over-admission was not checked: pass --quota, or --metrics and, with several queues, --queue.".to_owned());
         }
         if self.check("send_delay_p99_ms").and_then(|check| check.value).is_some_and(|delay| delay > SEND_DELAY_MAX_MS)
         {

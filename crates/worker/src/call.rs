@@ -14,7 +14,7 @@ use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::{CachedJobQueue, progress_target};
 
 use crate::permissions::{address_check, permissions};
-use crate::response::{RESPONSE_MAX, outcome, without_response};
+use crate::response::{RESPONSE_MAX, log_cause, outcome, without_response};
 use crate::signature::signature;
 
 /// How long an idle connection to a handler is kept.
@@ -93,10 +93,12 @@ impl Handler {
         if !self.is_allowed {
             return Outcome::Failed(without_response(FailureReason::AddressRefused));
         }
+        let id = job.lease.job;
         let Some(request) = self.request(job, self.now()) else {
             return Outcome::Failed(without_response(FailureReason::AddressRefused));
         };
-        outcome(self.client.send_and_cut(request).await, self.now())
+        let response = self.client.send_and_cut(request).await;
+        outcome(response.inspect_err(|error| log_cause(id, error)), self.now())
     }
 
     fn now(&self) -> u64 {

@@ -13,7 +13,7 @@ use vestibule_http_client::{HttpClient, Options, TlsError};
 use vestibule_runtime::{CachedJobQueue, HeldRequest};
 
 use crate::permissions::{address_check, permissions};
-use crate::response::{RESPONSE_MAX, held_outcome, without_response};
+use crate::response::{RESPONSE_MAX, held_outcome, log_cause, without_response};
 
 /// Time limit of a connection. An origin that accepts none in this time has not received the order.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ impl OriginTarget {
             return Outcome::Requeued;
         }
         let response = client.send_and_cut(request).await;
-        held_outcome(response, self.clock.now().seconds())
+        held_outcome(response.inspect_err(|error| log_cause(job.lease.job, error)), self.clock.now().seconds())
     }
 
     /// A client for this origin, which opens a connection for each order; `None` if the tenant does not allow it.

@@ -4,8 +4,9 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Response, StatusCode, header};
+use tracing::info;
 use vestibule_core::jobs::{
-    Failure, FailureReason, HELD_RESPONSE_MAX, JobResponse, Outcome, RESPONSE_KEPT, RESULT_KEPT, RETRY_AFTER_MAX,
+    Failure, FailureReason, HELD_RESPONSE_MAX, JobId, JobResponse, Outcome, RESPONSE_KEPT, RESULT_KEPT, RETRY_AFTER_MAX,
 };
 use vestibule_http_client::HttpError;
 use vestibule_runtime::header_lines;
@@ -78,6 +79,11 @@ fn not_processed(response: &Response<Bytes>, now: u64) -> Outcome {
         Some(seconds) => Outcome::Later { seconds, pauses: response.status() == StatusCode::TOO_MANY_REQUESTS },
         None => Outcome::Failed(failure(FailureReason::Status, response)),
     }
+}
+
+/// Logs why a call had no response: the reason of the outcome is one of a few words.
+pub(crate) fn log_cause(job: JobId, error: &HttpError) {
+    info!(%job, cause = %error, "no response to a call");
 }
 
 pub(crate) const fn without_response(reason: FailureReason) -> Failure {

@@ -8,7 +8,7 @@ export const base = {
   // A pipeline runs a failed test once more, and lists it as flaky.
   retries: process.env.CI ? 1 : 0,
   // Most of a test is waiting, also on two cores.
-  workers: 3,
+  workers: 4,
   fullyParallel: true,
   reporter: 'list',
   projects: [

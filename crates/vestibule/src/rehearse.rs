@@ -337,6 +337,14 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
             "--gate-process: no such process on this machine, or its CPU time can't be read: use the ID of a gate that runs here"
         );
     }
+    if let Some(metrics) = &observer.metrics {
+        let quota = metrics.quota(options.queue.as_deref()).await.map_err(|error| anyhow::anyhow!("--{error}"))?;
+        if quota.or(options.quota).is_none() {
+            bail!(
+                "--metrics: these do not have the quota of a single queue: name the queue with --queue, or pass --quota"
+            );
+        }
+    }
     if let Some(seconds) = options.lobby {
         eprintln!("Waiting for the lobby, {seconds} seconds before the start of the event.");
         wait_for_lobby(&target, seconds).await?;

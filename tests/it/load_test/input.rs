@@ -40,6 +40,19 @@ async fn unknown_queue_is_reported() {
 }
 
 #[tokio::test]
+async fn metrics_are_read_before_the_run() {
+    let served = RunningGate::with(5).await;
+    let metrics = format!("http://{}/metrics", served.admin);
+    let run = ["rehearse", &served.url(), "--visitors", "20", "--metrics"];
+    refused(
+        &[&run[..], &[&metrics, "--metrics-token", "another-token-of-32-characters-.."]].concat(),
+        &["--metrics: 401"],
+    )
+    .await;
+    refused(&[&run[..], &["http://127.0.0.1:9/metrics"]].concat(), &["--metrics: Connection refused"]).await;
+}
+
+#[tokio::test]
 async fn invalid_input_states_what_is_valid() {
     let gate = "http://127.0.0.1:9/";
     refused(&["rehearse", "127.0.0.1:8080"], &["is not a valid URL", "http://127.0.0.1:8080/"]).await;

@@ -45,6 +45,14 @@ impl MetricsAddress {
         Ok(Self { uri, token: token.map_err(|_| ObserveError::MetricsToken)?, client })
     }
 
+    /// The quota of a queue, or of the only one; `None` if the metrics do not have it.
+    ///
+    /// # Errors
+    /// The metrics cannot be read.
+    pub async fn quota(&self, queue: Option<&str>) -> Result<Option<u64>, String> {
+        self.sample(queue).await.map(|sample| sample.quota)
+    }
+
     pub(super) async fn sample(&self, queue: Option<&str>) -> Result<Sample, String> {
         let mut request = Request::new(Bytes::new());
         *request.uri_mut() = self.uri.clone();

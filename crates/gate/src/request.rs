@@ -75,8 +75,7 @@ impl RequestInfo {
     ) -> Self {
         let peer = peer_address(extensions);
         let origin = request_origin(&headers, peer, trusted_proxies, &clients.source);
-        // A proxy that states the visitor's address is one that also sets these headers.
-        keep_trusted(&mut headers, &clients.trusted_headers, trusted_proxies > 0 && origin.address.is_some());
+        keep_trusted(&mut headers, &clients.trusted_headers, origin.from_proxies);
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
         let authority = authority.or_else(|| text(&headers, header::HOST).map(str::to_owned)).unwrap_or_default();
         let mut info = Self {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Maximum number of trusted proxies.
 pub const TRUSTED_PROXIES_MAX: usize = 16;
@@ -21,6 +21,8 @@ pub struct PeerAddress(pub Option<IpAddr>);
 pub struct RequestOrigin {
     /// The visitor's address, with IPv4-mapped addresses as IPv4; `None` if no trusted proxy states it.
     pub address: Option<IpAddr>,
+    /// Whether the request came through the trusted proxies, according to the header that states the address, even if none can be read.
+    pub from_proxies: bool,
     /// Whether the visitor uses https.
     pub https: bool,
     /// Whether the request came through more proxies than are trusted, according to its headers. The visitor can cause this.
@@ -70,42 +72,50 @@ pub fn request_origin(
 ) -> RequestOrigin {
     if trusted == 0 {
         let extra_hops = headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED);
-        return RequestOrigin { address: peer.map(|peer| peer.to_canonical()), https: false, extra_hops };
+        let address = peer.map(|peer| peer.to_canonical());
+        return RequestOrigin { address, from_proxies: false, https: false, extra_hops };
     }
     let (listed, is_count_known): (Vec<&str>, bool) = match source {
         ClientAddressSource::XForwardedFor => (all_values(headers, X_FORWARDED_FOR).collect(), true),
         ClientAddressSource::Forwarded => (forwarded_for(headers), true),
         ClientAddressSource::Header(name) => {
-            (headers.get(name).and_then(|value| value.to_str().ok()).into_iter().collect(), false)
+            (headers.get(name).map(|value| text_of(value.as_bytes())).into_iter().collect(), false)
         }
     };
-    let address = match source {
-        ClientAddressSource::Header(name) => listed.first().and_then(|text| address_in(name, text)),
-        _ => listed.len().checked_sub(trusted).and_then(|index| parse_address(listed[index])),
+    let (address, from_proxies) = match source {
+        ClientAddressSource::Header(name) => {
+            (listed.first().and_then(|text| address_in(name, text)), !listed.is_empty())
+        }
+        _ => {
+            let index = listed.len().checked_sub(trusted);
+            (index.and_then(|index| parse_address(listed[index])), index.is_some())
+        }
     };
     let https =
         all_values(headers, "x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
-    RequestOrigin { address, https, extra_hops: is_count_known && listed.len() > trusted }
+    RequestOrigin { address, from_proxies, https, extra_hops: is_count_known && listed.len() > trusted }
 }
 
 /// The `for` of each element of `Forwarded`, in order; empty for an element without one.
 fn forwarded_for(headers: &HeaderMap) -> Vec<&str> {
-    let lines = headers.get_all(FORWARDED).into_iter().map(|value| value.to_str().unwrap_or_default());
-    let elements = lines.flat_map(|line| split_unquoted(line, ','));
+    let lines = headers.get_all(FORWARDED).into_iter().map(HeaderValue::as_bytes);
+    let elements = lines.flat_map(|line| split_unquoted(line, b','));
     let node = |element| {
-        let pairs = split_unquoted(element, ';').into_iter().filter_map(|pair| pair.split_once('='));
+        let pairs = split_unquoted(element, b';').into_iter().filter_map(|pair| text_of(pair).split_once('='));
         let found = pairs.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
         found.map_or("", |(_, value)| value.trim().trim_matches('"'))
     };
     elements.map(node).collect()
 }
 
-/// The parts of a text between separators that are not in quotation marks. Addresses contain no escapes.
-fn split_unquoted(text: &str, separator: char) -> Vec<&str> {
+/// The parts of a line between separators that are not in quotation marks. Addresses contain no escapes. An odd number of quotation
+/// marks quotes nothing: else a client that opens one hides what the proxies append.
+fn split_unquoted(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    let is_paired = line.iter().filter(|byte| **byte == b'"').count() % 2 == 0;
     let mut quoted = false;
-    text.split(|character| {
-        quoted ^= character == '"';
-        character == separator && !quoted
+    line.split(|byte| {
+        quoted ^= is_paired && *byte == b'"';
+        *byte == separator && !quoted
     })
     .collect()
 }
@@ -116,11 +126,16 @@ fn address_in(name: &HeaderName, text: &str) -> Option<IpAddr> {
         let (address, _) = text.rsplit_once(':')?;
         return parse_address(address);
     }
-    parse_address(text.trim())
+    parse_address(text)
 }
 
 fn all_values<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
-    headers.get_all(name).into_iter().flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(str::trim)
+    headers.get_all(name).into_iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(text_of)
+}
+
+/// One entry of a list as text. It is empty if it is no UTF-8, so that a client who sends such bytes loses its own entry only.
+fn text_of(entry: &[u8]) -> &str {
+    std::str::from_utf8(entry).unwrap_or_default().trim()
 }
 
 /// Some proxies append a port to the address, or write an IPv6 address in brackets.
@@ -176,6 +191,35 @@ mod tests {
         assert_eq!(forwarded("proto=https", 1), None);
         assert_eq!(forwarded("for=203.0.113.9", 2), None);
         assert_eq!(forwarded("for=203.0.113.9", 0).as_deref(), Some("192.0.2.1"));
+    }
+
+    #[test]
+    fn unclosed_quotation_mark_hides_no_proxy() {
+        let forwarded = |value: &str, trusted| address_from("Forwarded", &header("forwarded", value), trusted);
+        for sent in ["for=192.0.2.9;by=\"", "for=\"", "\"", "for=192.0.2.9;by=\"\\\"\"", "for=\"a\", by=\""] {
+            let behind_one = format!("{sent}, for=203.0.113.9");
+            assert_eq!(forwarded(&behind_one, 1).as_deref(), Some("203.0.113.9"), "{sent}");
+            let behind_two = format!("{sent}, for=\"[2001:db8::1]:4711\", for=203.0.113.9;proto=https");
+            assert_eq!(forwarded(&behind_two, 2).as_deref(), Some("2001:db8::1"), "{sent}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_spoil_one_entry() {
+        let of = |name: &'static str, value: &[u8], trusted| {
+            let headers =
+                HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_bytes(value).unwrap())]);
+            let origin = request_origin(&headers, None, trusted, &name.parse().unwrap());
+            (origin.address.map(|address| address.to_string()), origin.from_proxies)
+        };
+        let client = || Some("203.0.113.9".to_owned());
+        assert_eq!(of("x-forwarded-for", b"\xff, 203.0.113.9", 1), (client(), true));
+        assert_eq!(of("x-forwarded-for", b"\xff\x80,203.0.113.9 , 198.51.100.2", 2), (client(), true));
+        assert_eq!(of("forwarded", b"for=\xff, for=203.0.113.9;proto=https", 1), (client(), true));
+        assert_eq!(of("forwarded", b"by=\"\xff, for=203.0.113.9", 1), (client(), true));
+        assert_eq!(of("x-forwarded-for", b"\xff", 1), (None, true), "a proxy that states no address");
+        assert_eq!(of("x-forwarded-for", b"\xff", 2), (None, false), "past a proxy");
+        assert_eq!(of("cf-connecting-ip", b"\xff", 1), (None, true));
     }
 
     #[test]

@@ -248,6 +248,20 @@ fn source_can_be_a_list_of_networks() {
 }
 
 #[test]
+fn request_without_an_address_goes_through_the_queue() {
+    let decided = |action: &str| {
+        let rules = json!([{ "action": action, "source": "192.0.2.0/24" }, { "action": "bypass", "path": "/**" }]);
+        let settings = Settings::from_value(&with("rules", rules)).unwrap();
+        with_facts("/", &[], |facts| {
+            let facts = RequestAttributes { source: None, ..*facts };
+            (settings.rules[0].matches(&facts, "/"), decide(&[&settings.rules], &facts).route)
+        })
+    };
+    assert_eq!(decided("queue"), (true, Route::Queue));
+    assert_eq!(decided("bypass"), (false, Route::Bypass), "by the second rule");
+}
+
+#[test]
 fn rule_that_classifies_needs_a_header_and_no_path() {
     let errors = |rule: Value| joined(&Settings::from_value(&with("rules", json!([rule]))).unwrap_err());
     assert_eq!(

@@ -342,23 +342,23 @@ impl Rule {
     /// Whether all conditions match a request with this reading of its path.
     #[must_use]
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
-        // A header that anyone can send decides nothing: more requests go through the queue rather than fewer.
+        // A header that anyone can send, a list or an address that is not known: more requests go through the queue rather than fewer.
+        let if_unknown = self.action.route() == Some(Route::Queue);
         let has_header = |wanted: &HeaderCondition| match self.untrusted_header(facts.trusted_headers) {
-            Some(_) => self.action.route() == Some(Route::Queue),
+            Some(_) => if_unknown,
             None => wanted.matches((facts.header)(&wanted.name)),
         };
         let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
         let is_in = |source: &Source, address| match source {
             Source::Network(network) => network.contains(&address),
-            // The same for a list that is not known.
-            Source::List(name) => (facts.in_list)(name, address).unwrap_or(self.action.route() == Some(Route::Queue)),
+            Source::List(name) => (facts.in_list)(name, address).unwrap_or(if_unknown),
         };
         let inside = |address: IpAddr| self.source.iter().any(|source| is_in(source, address));
         (self.path.sources.is_empty() || self.path.matches(path))
             && (self.method.is_empty() || self.method.iter().any(|method| method == facts.method))
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
-            && (self.source.is_empty() || facts.source.is_some_and(inside))
+            && (self.source.is_empty() || facts.source.map_or(if_unknown, inside))
     }
 
     /// The header of the rule if only a trusted proxy may send it, and anyone can.

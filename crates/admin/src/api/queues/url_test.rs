@@ -43,7 +43,8 @@ fields! {
         headers: StringMap<PAIRS_MAX> = BTreeMap::new(),
         /// Cookies by name.
         cookies: StringMap<PAIRS_MAX> = BTreeMap::new(),
-        /// IP address of the visitor.
+        /// IP address of the visitor. Without one, `source` matches as for a visitor whose address is not known: in rules with `queue`
+        /// and `hold` only.
         source: Omissible<IpAddr>,
         /// Names of the lists of networks that contain the address. The backoffice does not read lists.
         lists: List<ListName, 0, LISTS_MAX> = Vec::new(),

@@ -46,6 +46,7 @@ suite! {
     accounts {
         rule_24_account_joins_once,
         rule_24_account_that_left_joins_again_at_the_end,
+        rule_24_first_visit_before_the_end_grants_no_arrival,
         rule_24_ticket_from_before_the_end_is_void,
         rule_24_account_joins_again_once_its_slot_is_free,
         rule_24_older_ticket_of_the_account_moves_it_ahead,

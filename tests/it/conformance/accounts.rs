@@ -74,6 +74,35 @@ pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(bench: &Sto
     assert_eq!((renewed.kind, renewed.place.unwrap().position), (VisitKind::Renewed, 2));
 }
 
+/// However many first visits the account has kept.
+pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(bench: &StoreFixture) {
+    let (fixture, account) = (closed(bench).await, SessionId::random());
+    let kept = [10, 20].map(|seconds| preserved(&fixture, fixture.now().add_seconds(seconds)));
+    fixture.advance_seconds(60);
+    let mut ticket = join(&fixture, account).await;
+    for pre_ticket in kept {
+        let ahead = fixture.join_and_confirm().await;
+        fixture.advance_seconds(1);
+        fixture.store().leave(&fixture.queue, ticket).await.unwrap();
+        fixture.advance_seconds(1);
+        let again = redeem(&fixture, pre_ticket, account).await;
+        assert_eq!((again.kind, again.place.unwrap().arrival), (VisitKind::Joined, fixture.now()));
+        assert!(again.place.unwrap().arrival > ahead.arrival);
+        ticket = fixture.account_ticket(&again);
+    }
+    fixture.advance_seconds(1);
+    fixture.store().end(&fixture.queue, account).await.unwrap();
+    fixture.advance_seconds(1);
+    let later = preserved(&fixture, fixture.now());
+    fixture.advance_seconds(1);
+    let ahead = fixture.join_and_confirm().await;
+    let again = redeem(&fixture, later, account).await.place.unwrap();
+    assert!(
+        again.arrival == later.first_visit() && again.arrival < ahead.arrival,
+        "a first visit after the end counts"
+    );
+}
+
 pub(super) async fn rule_24_ticket_from_before_the_end_is_void(bench: &StoreFixture) {
     let (fixture, account) = (closed(bench).await, SessionId::random());
     let old = join(&fixture, account).await;

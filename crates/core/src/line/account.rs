@@ -101,7 +101,10 @@ impl Line {
         if is_spent {
             self.work.spend();
         }
-        let first_visit = self.first_arrival(now, pre_ticket).filter(|_| !is_spent);
+        // A first visit from before the account's own session ended is worth what that was: the account joins again at the end.
+        let own_end = self.ended_at(now, account);
+        let is_later = own_end.is_none_or(|ended_at| pre_ticket.first_visit() > ended_at);
+        let first_visit = self.first_arrival(now, pre_ticket).filter(|_| !is_spent && is_later);
         let arrival = first_visit.unwrap_or_else(|| self.next_arrival(now));
         let joined = self.join_confirmed(now, visit, account, arrival)?;
         if source != account && !is_spent {

@@ -258,7 +258,7 @@ local function refusal(code, head_start)
 end
 
 -- Rule 23: a session whose client kept its pre-ticket joins. `flags` are those of the visit; `counts` says whether the first visit may
--- count as the arrival, and what the pre-ticket proves. Returns code, position from 0, time of admission, arrival.
+-- count as the arrival. Returns code, position from 0, time of admission, arrival.
 local function join_confirmed(session, by, first_visit, challenge_ends_at, flags, counts)
   local code, position, admitted_at, arrival = find_joined(session, by)
   local is_over = admitted_at and tombstones.covers(session, admitted_at)
@@ -266,7 +266,6 @@ local function join_confirmed(session, by, first_visit, challenge_ends_at, flags
   if is_over and effective_mode() ~= 'lobby' then return NOT_JOINED end
   if needs_invitation(-1) then return NOT_JOINED end
   if not accepts_joins() then return join(session, -1) end
-  if not counts then limits.work = nil end
   if not limits.admits() then return NOT_JOINED end
   local last = last_arrival()
   arrival = math.max(now, last + 1)
@@ -301,8 +300,12 @@ local function redeem(source, first_visit, challenge_ends_at, flags)
     end
   end
   if accounts.bars(own) then return NOT_JOINED end
+  -- What it proves counts once: else one proof would do for many accounts.
+  if ended_at then limits.work = nil end
+  -- A first visit from before the account's own session ended is worth what that was: the account joins again at the end.
+  local counts = not ended_at and first_visit > (tombstones.at(own) or -1)
   local code, position, admitted_at, arrival =
-    join_confirmed(own, ACCOUNTS.BY_ACCOUNT, first_visit, challenge_ends_at, flags, not ended_at)
+    join_confirmed(own, ACCOUNTS.BY_ACCOUNT, first_visit, challenge_ends_at, flags, counts)
   if own ~= source and not ended_at and code >= BY_REDEEMING then tombstones.add(source) end
   return code, position, admitted_at, arrival, own
 end

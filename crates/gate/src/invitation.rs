@@ -162,7 +162,7 @@ pub(crate) async fn answer_link(
     page_status: StatusCode,
 ) -> Option<Answer> {
     let presented = info.presented.as_ref().filter(|code| code.is_in_address() && info.is_navigation())?;
-    let credential = info.credential(queue, &gate.tickets);
+    let credential = info.credential(queue, &gate.tickets, gate.clock.now());
     let client = join_client(gate, info, &queue.settings);
     let request = VisitorRequest { info, client, is_endpoint: false };
     let used = present(gate, queue, credential, presented, &request, Some(info.path_and_query())).await;
@@ -192,7 +192,7 @@ pub(crate) async fn visit_by_code(
 ) -> Option<VisitResult> {
     let info = request.info;
     let presented = info.presented.as_ref()?;
-    let credential = info.credential(queue, &gate.tickets);
+    let credential = info.credential(queue, &gate.tickets, gate.clock.now());
     match present(gate, queue, credential, presented, request, Some(enter_url.to_owned())).await {
         CodeUse::Used(visit) | CodeUse::NotNow(visit) => Some(visit),
         CodeUse::Wrong | CodeUse::Unavailable => None,

@@ -215,8 +215,19 @@ impl RequestInfo {
         self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// What the visitor has from earlier visits of this queue: of tickets, lobby tickets and pre-tickets, the one of the highest rank.
-    pub(crate) fn credential(&self, queue: &Queue, signer: &TicketSigner) -> Credential {
+    /// What the visitor has now from earlier visits of this queue: of tickets, lobby tickets and pre-tickets, the one of the highest
+    /// rank.
+    pub(crate) fn credential(&self, queue: &Queue, signer: &TicketSigner, now: Micros) -> Credential {
+        match self.sent_credential(queue, signer) {
+            Credential::PreTicket(sent) => {
+                Credential::PreTicket(sent.without_spent_work(now, queue.settings.line.hold_ttl))
+            }
+            sent => sent,
+        }
+    }
+
+    /// The credential as it was signed.
+    fn sent_credential(&self, queue: &Queue, signer: &TicketSigner) -> Credential {
         let ranked = [
             self.pre_ticket(queue, signer).map(|(rank, pre_ticket)| (rank, Credential::PreTicket(pre_ticket))),
             self.ranked_ticket(queue, signer).map(|(rank, ticket)| (rank, Credential::Ticket(ticket))),
@@ -233,7 +244,7 @@ impl RequestInfo {
 
     /// The ticket of this queue in the request, unless the visitor has a lobby ticket or a pre-ticket that ranks higher.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
-        if let Credential::Ticket(ticket) = self.credential(queue, signer) { Some(ticket) } else { None }
+        if let Credential::Ticket(ticket) = self.sent_credential(queue, signer) { Some(ticket) } else { None }
     }
 
     fn ranked_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, Ticket)> {
@@ -442,7 +453,7 @@ mod tests {
 
     fn session_of(queue: &Queue, signer: &TicketSigner, host_only: &str, plain: &str) -> Option<SessionId> {
         let cookies = format!("__Host-vestibule_tour={host_only}; vestibule_tour={plain}");
-        match info(&Method::GET, &[("cookie", &cookies)]).credential(queue, signer) {
+        match info(&Method::GET, &[("cookie", &cookies)]).credential(queue, signer, NOW) {
             Credential::None => None,
             Credential::Ticket(ticket) => Some(ticket.session()),
             Credential::Lobby(ticket) => Some(ticket.session()),

@@ -152,7 +152,7 @@ pub(crate) async fn identify_visitor(
     queue: &Queue,
     is_endpoint: bool,
 ) -> (Credential, Identified) {
-    let mut credential = info.credential(queue, &gate.tickets);
+    let mut credential = info.credential(queue, &gate.tickets, gate.clock.now());
     let identified = identify(gate, info, queue, &mut credential, is_endpoint).await;
     (credential, identified)
 }

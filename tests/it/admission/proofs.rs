@@ -20,6 +20,7 @@ on_each_store! {
     only_the_difference_is_left_after_a_proof,
     spent_pre_ticket_joins_nobody_again,
     address_waits_after_20_invalid_proofs,
+    stored_proof_is_spent_after_hold_ttl,
     late_challenge_keeps_no_arrival,
     challenge_that_nobody_required_keeps_no_arrival,
     proof_does_not_replace_an_account,
@@ -213,6 +214,35 @@ async fn address_waits_after_20_invalid_proofs(keeper: StoreSetup) {
     assert!((1..=60).contains(&retry_after), "{retry_after}");
     assert_eq!(join(&fixture, &mut other, &of_other).await.status, StatusCode::OK, "another address");
     assert_eq!(fixture.counts().await, (1, 0));
+}
+
+/// A bearer keeps a pre-ticket with a proof, joins with it later, and comes with it again once that session has expired.
+async fn stored_proof_is_spent_after_hold_ttl(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, proving()).await;
+    let (mut visitor, _) = challenged(&fixture).await;
+    let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
+    fixture.gate.store().set_attack_mode(&fixture.queue, 60).await.unwrap();
+    assert_eq!(join(&fixture, &mut visitor, &proof).await.json()["join"]["difficulty"], 3, "one of four is proven");
+    let kept = visitor.cookie(&fixture.cookie_name()).unwrap().to_owned();
+    fixture.advance_seconds(540);
+    let joined = status_with(&fixture, &kept).await;
+    assert_eq!(
+        (&joined["join"], joined["session"].is_string()),
+        (&Value::Null, true),
+        "what is proven counts: {joined}"
+    );
+    fixture.advance_seconds(601);
+    let spent = status_with(&fixture, &kept).await;
+    assert_eq!((&spent["join"]["action"], &spent["join"]["difficulty"]), (&json!("prove"), &json!(1)), "{spent}");
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+/// The visitor status of a browser with this cookie, once the gate has learned the time.
+async fn status_with(fixture: &GateFixture, cookie: &str) -> Value {
+    fixture.visitor().keepalive(fixture.queue.as_str()).await;
+    let mut visitor = fixture.visitor();
+    visitor.set_cookie(&fixture.cookie_name(), cookie);
+    visitor.status(fixture.queue.as_str()).await.json()
 }
 
 /// Whoever asks for a challenge only after `pre_ticket_max_age` joins at the end of the line, so no page says that a place is kept.

@@ -23,7 +23,7 @@ async fn newcomer(fixture: &LineFixture<'_>) -> VisitKind {
 async fn redeemers(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
     let mut joined = 0;
     for _ in 0..count {
-        let pre_ticket = fixture.first_visit().proving(0, DIFFICULTY_MAX).unwrap();
+        let pre_ticket = fixture.first_visit().proving(0, DIFFICULTY_MAX, fixture.now()).unwrap();
         joined += usize::from(fixture.redeem_as(pre_ticket, client).await.kind == VisitKind::Joined);
     }
     joined

@@ -17,7 +17,7 @@ fn required(answer: &VisitAnswer) -> Option<u64> {
 }
 
 fn proven(fixture: &LineFixture<'_>, difficulty: u64) -> PreTicket {
-    fixture.first_visit().proving(0, difficulty).unwrap()
+    fixture.first_visit().proving(0, difficulty, fixture.now()).unwrap()
 }
 
 pub(super) async fn proof_of_work_is_required_of_newcomers(bench: &StoreFixture) {
@@ -28,7 +28,7 @@ pub(super) async fn proof_of_work_is_required_of_newcomers(bench: &StoreFixture)
     let asked = first.requiring(1);
     assert_eq!(required(&fixture.redeem(asked).await), Some(1));
     fixture.advance_seconds(20);
-    let answer = fixture.redeem(asked.proving(0, 1).unwrap()).await;
+    let answer = fixture.redeem(asked.proving(0, 1, fixture.now()).unwrap()).await;
     assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Joined, first.first_visit()));
     assert_eq!(fixture.redeem(first).await.kind, VisitKind::Renewed, "its session is present");
     let counters = fixture.stats().await.limits.counters;

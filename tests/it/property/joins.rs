@@ -175,7 +175,8 @@ impl JoinSequence<'_> {
             let comes = *client == number && visits.len() < most;
             if comes {
                 let base = pre_ticket.proven().unwrap_or(0).into();
-                let bearing = pre_ticket.proving(base, pre_ticket.work_left()).filter(|_| solves);
+                let bearing =
+                    pre_ticket.proving(base, pre_ticket.work_left(), pre_ticket.first_visit()).filter(|_| solves);
                 visits.push(Visit::redeeming(bearing.unwrap_or(*pre_ticket)));
             }
             !comes

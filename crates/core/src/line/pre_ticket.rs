@@ -2,7 +2,7 @@
 //! them, and stores accept nothing else.
 
 use crate::SessionId;
-use crate::time::Micros;
+use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// A pre-ticket for this queue whose signature was verified. The line decides what it is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub struct PreTicket {
     pub(crate) preserved: bool,
     pub(crate) difficulty: Option<u32>,
     pub(crate) proven: Option<u32>,
+    pub(crate) proven_at: Option<u64>,
     pub(crate) challenge_ends_at: Option<u64>,
 }
 
@@ -91,13 +92,25 @@ impl PreTicket {
         self.difficulty.unwrap_or(0).saturating_sub(self.proven.unwrap_or(0)).into()
     }
 
-    /// The same pre-ticket after a proof of `difficulty` more than `base`. `None` if `base` is not proven: one proof adds to the
+    /// The same pre-ticket after a proof of `difficulty` more than `base` now. `None` if `base` is not proven: one proof adds to the
     /// proofs before it, and once only.
     #[must_use]
-    pub fn proving(self, base: u64, difficulty: u64) -> Option<Self> {
+    pub fn proving(self, base: u64, difficulty: u64, now: Micros) -> Option<Self> {
         let proven = self.proven.unwrap_or(0);
         let sum = u32::try_from(base.checked_add(difficulty)?).ok()?;
-        (base <= proven.into()).then_some(Self { proven: Some(proven.max(sum)), ..self })
+        let proven_at = self.proven_at.or(Some(now.seconds()));
+        (base <= proven.into()).then_some(Self { proven: Some(proven.max(sum)), proven_at, ..self })
+    }
+
+    /// The pre-ticket as it counts now. Work that was first proven `hold_ttl` seconds ago is spent, and its bearer comes for the first
+    /// time now: else one proof would do for one session after another, each as soon as the one before has expired.
+    #[must_use]
+    pub fn without_spent_work(self, now: Micros, hold_ttl: u64) -> Self {
+        let is_recent = |at| now.since(Micros(0).add_seconds(at)) < hold_ttl * MICROS_PER_SECOND;
+        if self.proven.is_none() || self.proven_at.is_some_and(is_recent) {
+            return self;
+        }
+        Self { first_visit: now, preserved: false, proven: None, proven_at: None, challenge_ends_at: None, ..self }
     }
 
     /// The same pre-ticket while its bearer solves a challenge that ends then. The first one counts.

@@ -35,6 +35,9 @@ struct Claims {
     /// The difficulty that is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<u32>,
+    /// When work was first proven, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    t: Option<u64>,
     /// The end of the first challenge, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     x: Option<u64>,
@@ -101,6 +104,7 @@ impl TicketSigner {
             k: visit.preserved.into(),
             d: difficulty,
             p: None,
+            t: None,
             x: None,
         };
         key.pre_ticket.sign(&claims, TICKET_MAX)
@@ -124,6 +128,7 @@ impl TicketSigner {
             k: pre_ticket.preserved.into(),
             d: pre_ticket.difficulty,
             p: pre_ticket.proven,
+            t: pre_ticket.proven_at,
             x: pre_ticket.challenge_ends_at,
         };
         key.pre_ticket.sign(&claims, TICKET_MAX)
@@ -154,6 +159,7 @@ impl TicketSigner {
             preserved: claims.k != 0,
             difficulty: claims.d,
             proven: claims.p,
+            proven_at: claims.t,
             challenge_ends_at: claims.x,
         })
     }
@@ -224,7 +230,8 @@ mod tests {
         let both: KeyList = format!("{},{}", new.expose(), old.expose()).parse().unwrap();
         let (old, both) = (TicketSigner::new(&old).unwrap(), TicketSigner::new(&both).unwrap());
         let claims = json!({
-            "q": "tour", "e": 1, "s": visit().session, "v": visit().at, "c": 672_172_536, "d": 4, "p": 2, "x": 1_795_341_120,
+            "q": "tour", "e": 1, "s": visit().session, "v": visit().at, "c": 672_172_536, "d": 4, "p": 2,
+            "t": 1_795_340_950, "x": 1_795_341_120,
         });
         let token = old.keys[0].pre_ticket.sign(&claims, TICKET_MAX).unwrap();
         let read = both.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap();
@@ -242,12 +249,33 @@ mod tests {
         let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
         let first = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap().requiring(3);
         assert_eq!(first.work_left(), 3);
-        let proven = first.proving(0, 2).unwrap();
+        let (at, later) = (visit().at, visit().at.add_seconds(60));
+        let proven = first.proving(0, 2, at).unwrap();
         assert_eq!((proven.proven(), proven.work_left()), (Some(2), 1));
-        assert_eq!(proven.proving(0, 2), Some(proven), "the same proof again");
-        assert_eq!(proven.proving(2, 1).unwrap().proven(), Some(3));
-        assert_eq!(first.proving(2, 1), None, "its base is not proven");
+        assert_eq!(proven.proving(0, 2, later), Some(proven), "the same proof again");
+        assert_eq!(proven.proving(2, 1, later).unwrap().proven(), Some(3));
+        assert_eq!(first.proving(2, 1, at), None, "its base is not proven");
         assert_eq!(first.solving(7).solving(8).challenge_ends_at(), Some(Micros(7_000_000)), "the first challenge");
+    }
+
+    #[test]
+    fn work_is_spent_after_hold_ttl() {
+        let signer = signer("k1", 1);
+        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let first = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap().requiring(3);
+        let after = |seconds| visit().at.add_seconds(seconds);
+        assert_eq!(first.without_spent_work(after(9000), 600), first, "nothing is proven");
+        let proven = first.solving(1_795_341_120).proving(0, 2, after(20)).unwrap();
+        // Signed again meanwhile, with more work, it counts from the first proof on.
+        let more = proven.proving(2, 1, after(300)).unwrap().restart(after(500));
+        assert_eq!(more.without_spent_work(after(619), 600), more);
+        let spent = more.without_spent_work(after(620), 600);
+        assert_eq!((spent.session(), spent.first_visit(), spent.work_left()), (visit().session, after(620), 3));
+        assert!(!spent.is_preserved() && spent.challenge_ends_at().is_none());
+        let again = spent.proving(0, 3, after(630)).unwrap();
+        assert_eq!(again.without_spent_work(after(640), 600), again, "it is proven again");
+        let undated = PreTicket { proven_at: None, ..proven };
+        assert_eq!(undated.without_spent_work(after(30), 600).proven(), None, "signed by an earlier version");
     }
 
     #[test]

@@ -83,9 +83,10 @@ async fn prove(
     }
     let body = to_bytes(body, BODY_MAX).await.map_err(|_| GateError::BodyTooLarge { limit_bytes: BODY_MAX })?;
     let proven = read(&body).ok_or_else(|| "the body is not a proof of work".to_owned()).and_then(|proof| {
-        let verified = gate.tickets.challenges().verify(&proof, queue, pre_ticket.session(), gate.clock.now());
+        let now = gate.clock.now();
+        let verified = gate.tickets.challenges().verify(&proof, queue, pre_ticket.session(), now);
         let proven = verified.map_err(|error| error.to_string())?;
-        let sum = pre_ticket.proving(proven.base, proven.difficulty);
+        let sum = pre_ticket.proving(proven.base, proven.difficulty, now);
         sum.ok_or_else(|| "the challenge adds to a proof that this pre-ticket does not have".to_owned())
     });
     let counts =

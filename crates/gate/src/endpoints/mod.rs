@@ -107,7 +107,7 @@ impl EndpointRequest {
 
     /// The credential of this queue in the request.
     pub(crate) fn credential(&self, gate: &Gate) -> Credential {
-        self.info.credential(&self.queue, &gate.tickets)
+        self.info.credential(&self.queue, &gate.tickets, gate.clock.now())
     }
 
     /// The address for an admitted visitor: the site, through the gate.

@@ -192,7 +192,8 @@ impl Pair<'_> {
             if let (VisitKind::NeedsProof(difficulty), Some(session)) = (answer.kind, visit.join) {
                 let sent = visit.redeem.unwrap_or_else(|| self.tickets.first_visit(&answer, session, false));
                 let asked = sent.requiring(u32::try_from(difficulty).unwrap());
-                let proven = if self.rng.random_bool(0.3) { asked.proving(0, difficulty - 1) } else { Some(asked) };
+                let proven =
+                    if self.rng.random_bool(0.3) { asked.proving(0, difficulty - 1, answer.now) } else { Some(asked) };
                 self.pre_tickets.extend(proven);
             }
         }

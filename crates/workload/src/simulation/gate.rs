@@ -160,7 +160,7 @@ impl VirtualGate {
             _ if self.lobby_ends_in(now).is_some() => self.answer_in_lobby(now, number, kind),
             _ => {
                 if kind == RequestKind::Join {
-                    self.prove(number);
+                    self.prove(now, number);
                 }
                 let answer = self.visit(now, number);
                 self.tell(now, number, kind, &answer)

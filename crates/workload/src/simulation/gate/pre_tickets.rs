@@ -63,9 +63,10 @@ impl VirtualGate {
     }
 
     /// The newcomer sends the solution of the challenge.
-    pub(super) fn prove(&mut self, number: u32) {
+    pub(super) fn prove(&mut self, now: SimTime, number: u32) {
         let pre_ticket = &mut self.sessions[number as usize].pre_ticket;
-        *pre_ticket = pre_ticket.and_then(|sent| sent.proving(sent.proven().unwrap_or(0).into(), sent.work_left()));
+        *pre_ticket =
+            pre_ticket.and_then(|sent| sent.proving(sent.proven().unwrap_or(0).into(), sent.work_left(), instant(now)));
     }
 
     pub(super) fn sign_first_visit(&mut self, now: SimTime, number: u32, preserved: bool) {

@@ -125,24 +125,36 @@ pub(crate) fn offer_without_answer(
 pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     let settings = &queue.settings;
     let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
+/// The answer to a newcomer without an account for whom the line is full: a pre-ticket keeps the first visit.
+pub(crate) fn turned_away_when_full(gate: &Gate, found: VisitResult, sent: Option<&PreTicket>) -> VisitResult {
+    let pre_ticket = offer_without_answer(gate, &found.queue.settings, sent, Some(SessionId::random()));
+    VisitResult { pre_ticket, ..found }
+}
+
     if is_restricted || !gate.clock.has_synced() {
         return None;
+    let found = not_joined_without_store(gate, queue)?;
+    let offer = PreTicketOffer::first(queue.settings.line.epoch, SessionId::random(), found.now);
+    let (poll_after, join) = (JoinStep::REDEEM_AFTER, Some(JoinStep::redeem()));
+    let visitor_status = VisitorStatus { poll_after, join, ..found.visitor_status };
+    Some(VisitResult { visitor_status, pre_ticket: Some(offer), outcome: Outcome::PreTicket, ..found })
+}
+
+/// The answer to a newcomer who does not join now. The store is not asked if it said within the last second that newcomers need a
+/// pre-ticket.
+pub(crate) fn not_joined_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     }
     let now = gate.clock.now();
     let (waiting, active) = gate.pre_tickets.required(&settings.id, now)?;
     let mode = settings.line.effective_mode(now, true);
-    let offer = PreTicketOffer::first(settings.line.epoch, SessionId::random(), now);
     let visitor_status = VisitorStatus {
         state: if mode == Mode::Paused { VisitorState::Paused } else { VisitorState::Waiting },
         waiting: Some(waiting),
         active: Some(active),
-        poll_after: JoinStep::REDEEM_AFTER,
         revision: Some(settings.line.revision),
-        join: Some(JoinStep::redeem()),
         ..unavailable(settings, None, now)
     };
-    let result = VisitResult::new(queue.clone(), visitor_status, now, Outcome::PreTicket);
-    Some(VisitResult { pre_ticket: Some(offer), ..result })
+    Some(VisitResult::new(queue.clone(), visitor_status, now, Outcome::NotJoined))
 }
 
 /// Signs the pre-ticket of an answer.

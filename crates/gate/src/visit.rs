@@ -20,7 +20,7 @@ use crate::pass::Slot;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
 use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
-use crate::two_step::{answer_without_store, offer_without_answer};
+use crate::two_step::{answer_without_store, not_joined_without_store, offer_without_answer, turned_away_when_full};
 use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::{unavailable, visitor_status};
@@ -133,9 +133,17 @@ pub(crate) async fn visit_as(
                 return visit(gate, queue, credential, intent, client, enter_url).await;
             };
             let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
-            let found = visit(gate, queue, credential, VisitIntent::Renew, client, enter_url).await;
-            if found.outcome != Outcome::NotJoined {
-                return found;
+            // Without a position there is nothing to renew.
+            let has_position = !credential.is_none() && sent.is_none();
+            let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
+            let found = match known {
+                Some(known) => known,
+                None => visit(gate, queue, credential, VisitIntent::Renew, client, enter_url).await,
+            };
+            match found.outcome {
+                Outcome::NotJoined => {}
+                Outcome::Full => return turned_away_when_full(gate, found, sent.as_ref()),
+                _ => return found,
             }
             if identified == Identified::Unavailable {
                 return identity_unavailable(gate, found, sent.as_ref());

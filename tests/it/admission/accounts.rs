@@ -3,6 +3,7 @@
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use vestibule_core::{Micros, SaleKeys, SessionId, Timestamp, verify_pass};
 use vestibule_tests::{
     AccountKeyServer, GateOptions, GateUnderTest, TestResponse, Visitor, account_keys, account_token,
@@ -12,10 +13,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -295,8 +296,9 @@ async fn first_visit_counts(keeper: StoreSetup, settings: Value) {
     let fixture = GateFixture::open(keeper, settings).await;
     let mut other = signed_in(&fixture, "user-0");
     status(&fixture, &mut other).await;
-    status(&fixture, &mut other).await;
     fixture.advance_seconds(1);
+    // The gate learns the time.
+    status(&fixture, &mut other).await;
     let mut visitor = fixture.visitor();
     let first = status(&fixture, &mut visitor).await;
     assert_eq!(first.json()["join"]["action"], "sign_in");
@@ -305,6 +307,43 @@ async fn first_visit_counts(keeper: StoreSetup, settings: Value) {
     visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
     let joined = status(&fixture, &mut visitor).await;
     assert_eq!(joined.json()["joined_at"], came_at, "the first visit is preserved");
+}
+
+async fn full_line_keeps_the_first_visit_of_an_account(keeper: StoreSetup) {
+    let mut settings = required();
+    settings["max_waiting"] = json!(1);
+    let fixture = GateFixture::open(keeper, settings).await;
+    let mut other = signed_in(&fixture, "user-0");
+    status(&fixture, &mut other).await;
+    fixture.advance_seconds(1);
+    status(&fixture, &mut other).await;
+    let mut visitor = fixture.visitor();
+    assert_eq!(status(&fixture, &mut visitor).await.json()["state"], "full");
+    let came_at = fixture.keeper.clock.now().seconds();
+    fixture.advance_seconds(40);
+    fixture.change(&json!({ "max_waiting": 3 })).await;
+    status(&fixture, &mut signed_in(&fixture, "user-2")).await;
+    fixture.advance_seconds(1);
+    visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
+    let joined = status(&fixture, &mut visitor).await.json();
+    assert_eq!((&joined["joined_at"], &joined["position"]), (&json!(came_at), &json!(2)), "{joined}");
+}
+
+/// Each call of the store counts the pre-tickets since the call before.
+async fn first_visits_without_an_account_hardly_ask_the_store(keeper: StoreSetup) {
+    let mut settings = required();
+    settings["protection"]["pre_ticket_from"] = json!(0);
+    let fixture = GateFixture::open(keeper, settings).await;
+    let (started, mut calls, mut counted) = (Instant::now(), 0, 0);
+    for _ in 0..40 {
+        let answer = status(&fixture, &mut fixture.visitor()).await;
+        let shown = answer.json();
+        assert_eq!((&shown["join"]["action"], &shown["state"]), (&json!("sign_in"), &json!("waiting")), "{shown}");
+        let issued = fixture.stats().await.counters.pre_tickets_issued;
+        calls += u64::from(issued != counted);
+        counted = issued;
+    }
+    assert!(calls <= 1 + started.elapsed().as_secs(), "{calls} calls in {:?}", started.elapsed());
 }
 
 async fn signing_in_keeps_the_place(keeper: StoreSetup) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vestibule_core::line::{Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{DELAY_MAX, Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
     FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, NetworkClass, PreTicket, SessionId, VisitorState, VisitorStatus,
@@ -14,6 +14,10 @@ use crate::request::RequestInfo;
 use crate::state::Gate;
 use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::unavailable;
+
+/// Maximum seconds after which a newcomer without JavaScript is asked to come back: the longest waiting time, up to half longer. Its
+/// browser keeps the pre-ticket until then, whatever `hold_ttl` is.
+const RETURN_MAX: u64 = DELAY_MAX / 2 * 3;
 
 /// The pre-ticket after this answer to a newcomer: one is required, the line is full, or a limit or missing proof kept them out.
 pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
@@ -121,18 +125,14 @@ pub(crate) fn offer_without_answer(
     turned_away(settings, now, sent, first)
 }
 
-/// The answer to a newcomer who needs a pre-ticket, if the store said so within the last second: then it is not asked.
-pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
-    let settings = &queue.settings;
-    let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
 /// The answer to a newcomer without an account for whom the line is full: a pre-ticket keeps the first visit.
 pub(crate) fn turned_away_when_full(gate: &Gate, found: VisitResult, sent: Option<&PreTicket>) -> VisitResult {
     let pre_ticket = offer_without_answer(gate, &found.queue.settings, sent, Some(SessionId::random()));
     VisitResult { pre_ticket, ..found }
 }
 
-    if is_restricted || !gate.clock.has_synced() {
-        return None;
+/// The answer to a newcomer who needs a pre-ticket, if the store said so within the last second: then it is not asked.
+pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     let found = not_joined_without_store(gate, queue)?;
     let offer = PreTicketOffer::first(queue.settings.line.epoch, SessionId::random(), found.now);
     let (poll_after, join) = (JoinStep::REDEEM_AFTER, Some(JoinStep::redeem()));
@@ -143,6 +143,10 @@ pub(crate) fn turned_away_when_full(gate: &Gate, found: VisitResult, sent: Optio
 /// The answer to a newcomer who does not join now. The store is not asked if it said within the last second that newcomers need a
 /// pre-ticket.
 pub(crate) fn not_joined_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
+    let settings = &queue.settings;
+    let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
+    if is_restricted || !gate.clock.has_synced() {
+        return None;
     }
     let now = gate.clock.now();
     let (waiting, active) = gate.pre_tickets.required(&settings.id, now)?;
@@ -170,7 +174,7 @@ pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -
         }
         PreTicketOffer::Again(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
     };
-    Some(NewTicket { token: token?, max_age: settings.line.hold_ttl })
+    Some(NewTicket { token: token?, max_age: settings.line.hold_ttl.max(RETURN_MAX) })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ on_each_store! {
     ended_session_of_a_pre_ticket_gets_another,
     forward_auth_hands_no_pre_ticket_on,
     full_line_keeps_the_first_visit,
+    cookie_outlives_the_longest_waiting_time,
 }
 
 /// Nobody is admitted, and everyone needs a pre-ticket.
@@ -238,4 +239,16 @@ async fn full_line_keeps_the_first_visit(keeper: StoreSetup) {
     let joined = refused.status(fixture.queue.as_str()).await;
     assert_eq!((session_in(&joined), joined.json()["position"].as_u64()), (kept.session(), Some(2)));
     assert_eq!(joined.json()["joined_at"], kept.first_visit().seconds());
+}
+
+/// A page without JavaScript may ask its visitor to come back in 450 seconds.
+async fn cookie_outlives_the_longest_waiting_time(keeper: StoreSetup) {
+    for (hold, age) in [(60, "; Max-Age=450;"), (900, "; Max-Age=900;")] {
+        let mut settings = always();
+        settings["hold_ttl"] = json!(hold);
+        let fixture = GateFixture::open(keeper.clone(), settings).await;
+        let answer = fixture.visitor().navigate("/").await;
+        let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
+        assert!(pre_ticket(&fixture, &answer).is_some() && cookie.contains(age), "{cookie}");
+    }
 }

@@ -644,8 +644,8 @@ export interface paths {
         get?: never;
         /**
          * Start attack mode
-         * @description From the next request on, for `duration_seconds`: newcomers always need a pre-ticket, limits of joins are enforced and halved, and
-         *     clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
+         * @description From the next request on, for `duration_seconds`: every newcomer needs a pre-ticket and proves work, four times as much as otherwise,
+         *     or joins later. Limits of joins are enforced and halved, and clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
          *     `duration_seconds` from now.
          */
         put: operations["start_attack_mode"];
@@ -4327,7 +4327,7 @@ export interface components {
             queue?: string | null;
             /** @description Rules to use instead of the saved ones. */
             rules?: components["schemas"]["Rule"][] | null;
-            /** @description IP address of the visitor. */
+            /** @description IP address of the visitor. Without one, `source` matches as for a visitor whose address is not known: in rules with `queue` and `hold` only. */
             source?: string | null;
             /** @description The URL with its host, such as `https://tickets.example.com/shop/seats`. */
             url: string;

@@ -38,8 +38,8 @@ pub(crate) struct AttackModeState {
 
 /// Start attack mode
 ///
-/// From the next request on, for `duration_seconds`: newcomers always need a pre-ticket, limits of joins are enforced and halved, and
-/// clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
+/// From the next request on, for `duration_seconds`: every newcomer needs a pre-ticket and proves work, four times as much as otherwise,
+/// or joins later. Limits of joins are enforced and halved, and clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
 /// `duration_seconds` from now.
 #[utoipa::path(put, path = "/queues/{queue}/attack-mode", tag = "actions", request_body = AttackModeRequest,
     params(("queue" = String, Path, description = "ID of the queue")),

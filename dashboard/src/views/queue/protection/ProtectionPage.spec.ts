@@ -108,10 +108,27 @@ test('attack mode starts after a confirmation with the numbers', async () => {
   await press('Start attack mode')
   expect(sent(requests, 'PUT')).toEqual([])
   const dialog = getElement('[role="dialog"]')
-  expect(dialog.textContent).toContain('Half of the limit per network would have rejected 602 of 802 joins')
+  expect(dialog.textContent).toContain('The browser of every newcomer computes before it joins')
+  expect(dialog.textContent).not.toContain('would have rejected')
   dialog.querySelector('form')!.requestSubmit()
   await flushPromises()
   expect(sent(requests, 'PUT')[0]?.body).toEqual({ duration_seconds: 1800 })
+})
+
+test('the dialog of attack mode says what the limits would have rejected', async () => {
+  await open({}, 'operator', { protection: { on_exceed: 'reject' } } as Partial<QueueSettings>)
+  await press('Start attack mode')
+  expect(getElement('[role="dialog"]').textContent).toContain('Half of the limit per network would have rejected 602 of 802 joins')
+})
+
+test.each([
+  ['monitor', null, 'The block applies in attack mode only'],
+  ['monitor', AT + 600, 'No visitor of this network can join'],
+  ['enforce', null, 'No visitor of this network can join'],
+] as const)('a network is blocked in the mode %s, attack mode until %s', async (mode, attack_mode_until, said) => {
+  await open({ attack_mode_until }, 'operator', { protection: { mode } } as Partial<QueueSettings>)
+  await press('Block')
+  expect(useConfirmationStore().pending!.body).toContain(said)
 })
 
 test('attack mode shows the time left and ends early', async () => {

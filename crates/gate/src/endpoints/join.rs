@@ -74,10 +74,6 @@ async fn prove(
     body: Body,
 ) -> Result<PreTicket, GateError> {
     let queue = &request.queue.settings.id;
-    let address = request.info.origin.address.and_then(ClientNetworks::of).map(|networks| networks.address);
-    if let Some(seconds) = gate.challenges.must_wait(address) {
-        return Err(GateError::TooManyInvalidProofs(seconds));
-    }
     if !request.info.header(header::CONTENT_TYPE).is_some_and(is_json) {
         return Err(GateError::NotJson);
     }
@@ -93,8 +89,15 @@ async fn prove(
         if proven.is_ok() { ProofCounts { valid: 1, invalid: 0 } } else { ProofCounts { valid: 0, invalid: 1 } };
     gate.pre_tickets.add_proofs(queue, counts);
     proven.map_err(|reason| {
-        gate.challenges.count_invalid(address);
-        GateError::InvalidProof(reason)
+        let address = request.info.origin.address.and_then(ClientNetworks::of).map(|networks| networks.address);
+        // Others behind the address have valid ones.
+        match gate.challenges.must_wait(address) {
+            Some(seconds) => GateError::TooManyInvalidProofs(seconds),
+            None => {
+                gate.challenges.count_invalid(address);
+                GateError::InvalidProof(reason)
+            }
+        }
     })
 }
 

@@ -136,16 +136,14 @@ async fn first_reply(
             if is_reply(&result) {
                 return result;
             }
-            match other.await {
+            match (result, other.await) {
+                (result, Err(CommandError::NotSent(_))) => result,
                 // What was sent over the silent one may still be executed.
-                Err(CommandError::NotSent(_)) => result,
-                second => second,
+                (Err(first), second) if !first.is_certain() => second.map_err(CommandError::after_another_send),
+                (_, second) => second,
             }
         },
-        result = other.as_mut() => match result {
-            Err(CommandError::NotSent(reason)) => Err(CommandError::Unavailable(reason)),
-            result => result,
-        },
+        result = other.as_mut() => result.map_err(CommandError::after_another_send),
     }
 }
 

@@ -80,6 +80,10 @@ impl Command {
     }
 }
 
+/// Error replies of a server that does not execute a command because of its own state. They come before a function starts or at its
+/// first write, never after one.
+const REFUSALS: [&str; 7] = ["OOM ", "READONLY ", "MISCONF ", "NOREPLICAS ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN "];
+
 /// Why a command failed.
 pub(crate) enum CommandError {
     /// The server does not know the function.
@@ -88,6 +92,8 @@ pub(crate) enum CommandError {
     LibraryExists,
     /// The server rejects the command: a key has another type, or the function failed.
     Rejected(String),
+    /// The server has not executed it, because of its own state: it is out of memory, or a replica, for example.
+    Refused(String),
     /// A temporary failure.
     Unavailable(String),
     /// No reply in time, for this reason.
@@ -99,9 +105,22 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
-    /// Whether the error is a reply of the server to the command.
+    /// Whether the error is a reply of the server to the command. Another server may not refuse it.
     pub(crate) fn is_reply(&self) -> bool {
         matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Rejected(_) | Self::Unconfirmed(_))
+    }
+
+    /// Whether the command has certainly not been executed, and never will be.
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self, Self::NotSent(_) | Self::Refused(_))
+    }
+
+    /// The same error of a command that was also sent in another way, and so may have been executed.
+    pub(crate) fn after_another_send(self) -> Self {
+        match self {
+            Self::NotSent(reason) | Self::Refused(reason) => Self::Unavailable(reason),
+            other => other,
+        }
     }
 }
 
@@ -114,6 +133,8 @@ impl From<Error> for CommandError {
             Self::LibraryExists
         } else if details.starts_with("ERR ") || details.starts_with("WRONGTYPE") {
             Self::Rejected(details.to_owned())
+        } else if REFUSALS.iter().any(|prefix| details.starts_with(prefix)) {
+            Self::Refused(details.to_owned())
         } else if *error.kind() == ErrorKind::Timeout {
             Self::Timeout("no reply in time")
         } else {
@@ -129,7 +150,8 @@ impl From<CommandError> for StoreError {
                 Self::Unavailable("the server does not keep the functions".to_owned())
             }
             CommandError::Rejected(details) => Self::Corrupt(details),
-            CommandError::Unavailable(details)
+            CommandError::Refused(details)
+            | CommandError::Unavailable(details)
             | CommandError::Unconfirmed(details)
             | CommandError::NotSent(details) => Self::Unavailable(details),
             CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),

@@ -153,10 +153,16 @@ impl Connection {
             ..Options::default()
         };
         let (hash, replicas) = (command.cluster_hash(), command.replicas);
+        // Unless it must be sent once, the client repeats a command after its connection broke.
+        let breaks = (!once).then(|| (self.client.error_rx(), self.client.reconnect_rx()));
+        let is_repeated = || breaks.as_ref().is_some_and(|(errors, again)| !(errors.is_empty() && again.is_empty()));
         let client = self.client.with_options(&options);
         let sent = client.custom(CustomCommand::new_static(command.name, hash.clone(), false), command.arguments);
         if replicas == 0 {
-            return Ok(sent.await?);
+            return sent.await.map_err(|error| match CommandError::from(error) {
+                refused @ CommandError::Refused(_) if is_repeated() => refused.after_another_send(),
+                error => error,
+            });
         }
         // The rest of the time is for the reply: without replicas the server replies, and works.
         let limit = vec![i64::from(replicas), (rest * 3 / 4).as_millis() as i64];

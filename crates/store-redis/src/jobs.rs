@@ -124,7 +124,7 @@ impl RedisJobs {
 
 async fn execute(client: &Client, command: Command) -> BackendResult<Reply> {
     let reply = client.execute(command, Instant::now()).await.map_err(|failed| match failed {
-        CommandError::NotSent(reason) => JobBackendError::NotSent(reason),
+        CommandError::NotSent(reason) | CommandError::Refused(reason) => JobBackendError::NotSent(reason),
         failed => error(failed.into()),
     })?;
     Reply::of(reply).map_err(error)

@@ -464,6 +464,30 @@ async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
 async fn order_whose_response_has_no_room_is_not_called_a_duplicate() {
     let shop = Shop::open(10, "", "max_bytes = 3000\nenqueues_per_minute = 100\n").await;
     let mut visitor = shop.visitor().await;
+#[tokio::test]
+async fn order_that_the_job_storage_does_not_accept_is_forwarded_or_refused() {
+    let out_of_memory = &["CONFIG", "SET", "maxmemory", "1"][..];
+    let read_only = &["REPLICAOF", "127.0.0.1", "1"][..];
+    for (more, status, orders, command) in [
+        ("", StatusCode::OK, 1, out_of_memory),
+        ("", StatusCode::OK, 1, read_only),
+        (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0, out_of_memory),
+    ] {
+        let (origin, redis) = (Origin::start(), Redis::start().await);
+        let (address, program) =
+            serve(&origin.url(), 10, more, "", &["--state", "state", "--jobs", &redis.url()]).await;
+        let shop = Shop { origin, address, program };
+        let mut visitor = shop.visitor().await;
+        assert_eq!(visitor.request(form("/echo"), "ticket=a").await.status, StatusCode::OK);
+        redis.command(command).await;
+        let before = shop.orders().len();
+        let page = visitor.request(form("/echo"), "ticket=b").await;
+        assert_eq!((page.status, shop.orders().len() - before), (status, orders), "{command:?}: {}", page.text());
+        let is_refused = page.text().contains("Your order was not placed");
+        assert_eq!(is_refused, status == StatusCode::SERVICE_UNAVAILABLE, "{}", page.text());
+    }
+}
+
     let mut last = visitor.request(form("/echo"), "ticket=0").await;
     assert_eq!(last.status, StatusCode::OK);
     for ticket in 1..20 {

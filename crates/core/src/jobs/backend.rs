@@ -14,7 +14,7 @@ use crate::time::Micros;
 /// Errors of a backend.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum JobBackendError {
-    /// The backend can't be reached. What was asked has certainly not been done.
+    /// The backend can't be reached, or refuses all writes. What was asked has certainly not been done.
     #[error("job backend unavailable: {0}")]
     NotSent(String),
     /// The backend did not answer in time. What was asked may or may not have been done.

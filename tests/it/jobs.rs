@@ -3,7 +3,7 @@
 mod backends;
 mod faults;
 mod functions;
-mod held_orders;
+pub(crate) mod held_orders;
 mod order_faults;
 mod order_pace;
 mod order_storage;

@@ -89,7 +89,7 @@ fn stopped_clock() -> (Arc<FakeTime>, Micros) {
 }
 
 /// A form as a browser submits it.
-pub(super) fn form(path: &str) -> Builder {
+pub(crate) fn form(path: &str) -> Builder {
     let request = Request::post(path).header(ACCEPT, "text/html,application/xhtml+xml").header(CONTENT_TYPE, FORM);
     request.header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "document")
 }
@@ -99,7 +99,7 @@ pub(super) fn script(path: &str) -> Builder {
     Request::post(path).header(ACCEPT, "application/json").header(CONTENT_TYPE, FORM).header("sec-fetch-mode", "cors")
 }
 
-pub(super) fn location(response: &TestResponse) -> String {
+pub(crate) fn location(response: &TestResponse) -> String {
     response.header("location").unwrap_or_else(|| panic!("no location: {response:?}")).to_owned()
 }
 

@@ -12,6 +12,7 @@ use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
 
 use super::{HOST, RunningGate, SettingsFile, now, sale, session, settings};
 use crate::gate_fixture::TIMEOUT;
+use crate::jobs::held_orders::{form, location};
 use vestibule_core::store::SettingsStore as _;
 
 impl RunningGate {
@@ -193,4 +194,34 @@ async fn sighup_during_startup_is_harmless() {
     }
     program.until_logged("cannot write the settings to the store yet").await;
     program.until_logged("serving").await;
+}
+
+/// A hold rule or none, and the job queue of its orders.
+fn orders(rule: &str) -> String {
+    format!(
+        "quota = 1\n{rule}\n[[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\nmin_backoff = 1\n\
+         target = {{ kind = \"origin\" }}\n"
+    )
+}
+
+/// A rule that holds orders.
+const HOLD: &str = "rules = [{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"] }]\n";
+
+#[tokio::test]
+async fn order_is_followed_after_its_rule_was_removed() {
+    let mut served = RunningGate::with(&orders(HOLD)).await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    served.origin.stop().await;
+    let url = location(&visitor.request(form("/echo"), "ticket=a").await);
+    let without = served.settings(&orders(""));
+    served.reload(&without, "settings reloaded").await;
+    let page = visitor.navigate(&url).await;
+    assert_eq!((page.status, page.header("refresh")), (StatusCode::OK, Some("2")), "{}", page.text());
+    served.origin.restart();
+    wait_until("the order is completed", TIMEOUT, async || {
+        let page = visitor.navigate(&url).await;
+        page.status == StatusCode::OK && page.header("refresh").is_none() && page.text().contains("ticket=a")
+    })
+    .await;
 }

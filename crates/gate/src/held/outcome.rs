@@ -6,7 +6,6 @@ use tokio::time::{Duration, timeout};
 use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, JobId, JobResponse, JobState, JobView, Resolution};
-use vestibule_core::settings::Rule;
 use vestibule_runtime::{CachedJobQueue, JobQueues, Queue};
 use vestibule_themes::JobNews;
 
@@ -128,24 +127,23 @@ pub(super) struct FoundOrder {
     pub(super) outcome: OrderOutcome,
 }
 
-/// Finds an order by its ID, with the ticket of its session: among the job queues of all `hold` rules of the host. `None` if it is
-/// of another session, or if the visitor has no ticket.
+/// Finds an order by its ID, with the ticket of its session: in all job queues of orders of the tenant, because the rules may have
+/// changed while it waited. `None` if it is of another session, or if the visitor has no ticket.
 pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<(Ticket, FoundOrder)> {
     let job_queues = gate.job_queues.as_ref()?;
+    let all = job_queues.all().await.ok()?;
     let (mut unknown, mut is_of_other) = (None, false);
     for queue in gate.directory.of_host(info.host.as_deref()?).await {
         let Some(ticket) = info.ticket(&queue, &gate.tickets) else { continue };
-        for hold in queue.settings.rules.iter().filter_map(Rule::hold) {
-            let found = job_queues.get(hold.job_queue).await.ok().flatten();
-            let Some(job_queue) = found.filter(|it| is_for_orders(it, &queue.settings)) else { continue };
-            let view = read(job_queues, &job_queue, id).await;
+        for job_queue in all.iter().filter(|it| is_for_orders(it, &queue.settings)) {
+            let view = read(job_queues, job_queue, id).await;
             // The visitor can have another session in another queue of this host.
             if matches!(&view, Some(Some(view)) if !view.session.is_some_and(|session| ticket.is_of_bearer(session))) {
                 is_of_other = true;
                 continue;
             }
             let is_known = matches!(&view, Some(Some(_)));
-            let order = Order { job_queues: job_queues.clone(), job_queue, id, is_duplicate: false };
+            let order = Order { job_queues: job_queues.clone(), job_queue: job_queue.clone(), id, is_duplicate: false };
             let outcome = view.map_or(OrderOutcome::Pending, OrderOutcome::of);
             let found = (ticket.clone(), FoundOrder { queue: queue.clone(), order, outcome });
             if is_known {

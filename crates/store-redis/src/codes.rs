@@ -170,7 +170,8 @@ pub(crate) const JOB_LOST: i64 = 2;
 pub(crate) const JOB_NEEDS_PAYLOAD: i64 = 4;
 /// The longest time after which a message is looked at again, unless its job is due later; reservations are not made beyond it.
 const MESSAGE_WAIT_MAX: u64 = 900;
-/// Bounds of the time after which a message of a paused job queue, or one without a free slot, is looked at again.
+/// Bounds of the time after which a message of a paused job queue, or one without a free slot, is looked at again. The second one is
+/// also the time if a handler has paused the job queue.
 const PAUSE_WAIT_MIN: u64 = 5;
 const SLOT_WAIT_MAX: u64 = 60;
 /// A job without a free slot is looked at again after this part of its age at least: in 10 days that is about 550 times. SQS keeps a

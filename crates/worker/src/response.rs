@@ -42,14 +42,14 @@ pub(crate) fn outcome(response: Result<Response<Bytes>, HttpError>, now: u64) ->
     }
     let asks_for_later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status);
     if asks_for_later {
-        not_processed(&response, now)
+        not_processed(&response, now, response.status() == StatusCode::TOO_MANY_REQUESTS)
     } else {
         Outcome::Failed(failure(FailureReason::Status, &response))
     }
 }
 
 /// What the response to a held order means, sent when the call ended (H8). An order that the origin may have received is not sent
-/// again.
+/// again. A 429 delays that order only: the origin may say it to this visitor, who must not stop the orders of all others.
 pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u64) -> Outcome {
     let response = match response {
         Ok(response) => response,
@@ -57,7 +57,7 @@ pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u6
         Err(error) => return Outcome::Unknown(without_response(reason(&error))),
     };
     match response.status() {
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => not_processed(&response, now),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => not_processed(&response, now, false),
         StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
             Outcome::Unknown(failure(FailureReason::Status, &response))
         }
@@ -73,10 +73,11 @@ pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u6
     }
 }
 
-/// The outcome of 429 and 503: to be called later, if the response says when; otherwise a failure.
-fn not_processed(response: &Response<Bytes>, now: u64) -> Outcome {
+/// The outcome of 429 and 503: to be called later, if the response says when; otherwise a failure. `pauses` says whether the whole
+/// job queue waits for that time.
+fn not_processed(response: &Response<Bytes>, now: u64, pauses: bool) -> Outcome {
     match retry_after(response.headers(), now) {
-        Some(seconds) => Outcome::Later { seconds, pauses: response.status() == StatusCode::TOO_MANY_REQUESTS },
+        Some(seconds) => Outcome::Later { seconds, pauses },
         None => Outcome::Failed(failure(FailureReason::Status, response)),
     }
 }
@@ -184,6 +185,14 @@ mod tests {
                 Outcome::Failed(failed(FailureReason::Status, 503)),
                 "{value}"
             );
+        }
+    }
+
+    #[test]
+    fn order_that_the_site_delays_delays_no_other() {
+        for status in [429, 503] {
+            let response = Response::builder().status(status).header("retry-after", "7").body(Bytes::new()).unwrap();
+            assert_eq!(held_outcome(Ok(response), NOW), Outcome::Later { seconds: 7, pauses: false }, "{status}");
         }
     }
 

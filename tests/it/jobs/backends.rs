@@ -98,6 +98,7 @@ suite! {
         j10_backoff_doubles_and_spreads,
         j10_permanent_failure_is_not_retried,
         j10_retry_after_is_not_an_attempt not on SQS: Order,
+        j13_pause_of_an_operator_ends_that_of_the_handler,
         j12_requeued_job_is_next,
         j14_dead_letter_keeps_payload_and_response,
         j16_unfinished_job_expires,

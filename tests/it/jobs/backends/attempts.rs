@@ -166,6 +166,23 @@ pub(super) async fn j10_retry_after_is_not_an_attempt(fixture: &JobsFixture) {
     assert_eq!(queue.stats().await.counters.requeued, 2);
 }
 
+pub(super) async fn j13_pause_of_an_operator_ends_that_of_the_handler(fixture: &JobsFixture) {
+    let mut queue = fixture.standard(&json!({}));
+    queue.enqueue(job(1, None)).await;
+    let lease = queue.start_one().await;
+    queue.settle(lease, Outcome::Later { seconds: 30, pauses: false }).await;
+    queue.enqueue(job(2, None)).await;
+    let lease = queue.start_one().await;
+    queue.settle(lease, Outcome::Later { seconds: 3_600, pauses: true }).await;
+    queue.advance_seconds(60);
+    assert!(queue.start().await.0.is_empty(), "the whole job queue is paused");
+    queue.settings.paused = true;
+    assert_eq!(queue.stats().await.paused_until, None);
+    queue.settings.paused = false;
+    queue.advance_seconds(60);
+    assert_eq!(queue.start().await.0, ["job 1"], "the other one waits as long as it was told");
+}
+
 pub(super) async fn j12_requeued_job_is_next(fixture: &JobsFixture) {
     let queue = fixture.fifo(&json!({ "max_attempts": 1 }));
     queue.enqueue_numbers(1..=2, Some("a")).await;

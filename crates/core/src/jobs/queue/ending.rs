@@ -266,6 +266,10 @@ impl JobQueue {
 
     /// Removes up to [`JOB_REAP_BATCH`] of everything that has expired.
     pub(super) fn reap(&mut self, now: Micros, settings: &JobQueueSettings) {
+        // J13: the pause of an operator takes the place of one that a handler asked for.
+        if settings.paused {
+            self.paused_until = None;
+        }
         for _ in 0..JOB_REAP_BATCH {
             let Some((_, sequence)) = self.leased.first().copied().filter(|(until, _)| *until <= now) else { break };
             let failure = Failure { reason: FailureReason::LeaseExpired, status: None, response: Vec::new() };

@@ -421,6 +421,8 @@ do
     before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
     -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
     held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
+    -- J13: the pause of an operator takes the place of one that a handler asked for.
+    if settings.paused then paused_until = 0 end
     reap()
   end
 
@@ -739,11 +741,15 @@ do
     local due = tonumber(call('ZSCORE', READY, turn))
     -- It waits for its group, whose first job has a message, too.
     if not due then return now + SECOND end
-    if due > now or paused_until > now then return math.max(due, paused_until) end
+    if due > now then return due end
+    -- The longer it has waited, the more rarely it is looked at, so that its message is not received too often to be kept.
+    local share = (now - record.enqueued_at) / jobs.SLOT_WAIT_PART
+    -- An operator can end the pause.
+    if paused_until > now then
+      return math.min(paused_until, now + math.floor(math.max(jobs.SLOT_WAIT_MAX * SECOND, share)))
+    end
     if call('ZCARD', LEASED) >= settings.concurrency then
       local turns = call('ZCARD', READY) / settings.concurrency
-      -- The longer it has waited, the more rarely it is looked at, so that its message is not received too often to be kept.
-      local share = (now - record.enqueued_at) / jobs.SLOT_WAIT_PART
       return now + math.floor(math.max(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND, share))
     end
     return start_by_rate(id, record, turn, due)

@@ -99,7 +99,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             .into_iter()
             .chain(key_warnings(queue, &keys))
             .chain(header_warnings(queue, &options.trusted_headers))
-            .chain(hold_warnings(queue, &document.job_queues, options.jobs.as_deref()))
+            .chain(hold_warnings(queue, options.jobs.as_deref()))
         {
             println!("  warning: {warning}");
         }
@@ -243,28 +243,11 @@ fn header_warnings(queue: &Settings, trusted: &TrustedHeaders) -> impl Iterator<
     untrusted_headers(&queue.rules, trusted).into_iter().map(|error| error.to_string())
 }
 
-/// Rules whose orders cannot be stored, or are lost with the process.
-fn hold_warnings(queue: &Settings, job_queues: &[JobQueueSettings], jobs: Option<&str>) -> Vec<String> {
-    let holds = queue.rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.hold()?)));
-    let mut found = Vec::new();
-    for (index, hold) in holds {
-        let id = hold.job_queue;
-        let problem = match job_queues.iter().find(|it| it.id == *id) {
-            None => Some("is not in this file"),
-            Some(job_queue) if job_queue.tenant != queue.tenant => Some("belongs to another tenant"),
-            Some(job_queue) if !job_queue.holds_orders() => Some("does not have the target \"origin\""),
-            Some(_) => None,
-        };
-        found.extend(problem.map(|problem| {
-            format!("rules[{index}].job_queue: the job queue \"{id}\" {problem}; without it, on_failure applies to every order")
-        }));
-        if jobs.is_some_and(is_memory) {
-            found.push(format!(
-                "rules[{index}]: --jobs is memory: orders that are not sent yet are lost when the process ends"
-            ));
-        }
-    }
-    found
+/// Rules whose orders are lost with the process.
+fn hold_warnings(queue: &Settings, jobs: Option<&str>) -> Vec<String> {
+    let holds = queue.rules.iter().enumerate().filter(|(_, rule)| rule.hold().is_some() && jobs.is_some_and(is_memory));
+    let lost = "--jobs is memory: orders that are not sent yet are lost when the process ends";
+    holds.map(|(index, _)| format!("rules[{index}]: {lost}")).collect()
 }
 
 /// Settings that have another effect if SQS carries the jobs.

@@ -3,7 +3,9 @@
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
+use vestibule_core::PutMode;
 use vestibule_core::jobs::{JobResponse, Outcome, PAYLOAD_MAX, Settlement};
+use vestibule_core::settings::parse_settings_document;
 use vestibule_tests::{AdminClient, TestResponse};
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
@@ -17,6 +19,7 @@ on_memory_and_redis! {
     jobs_token_only_handles_jobs,
     job_queue_is_created_changed_and_removed,
     settings_of_job_queues_are_checked,
+    rules_hold_orders_in_job_queues_of_the_tenant,
     jobs_keep_their_job_queue,
     secret_is_rotated,
     job_queue_is_paused_and_resumed,
@@ -300,6 +303,50 @@ async fn settings_of_job_queues_are_checked(backoffice: Backoffice) {
     otto.post("/job-queues/mails/secret/rotate", json!({})).await.assert_code("unknown_job_queue");
     let taken = job_queue("mails", &json!({ "tenant": "blue" }));
     backoffice.root().post("/job-queues", taken).await.assert_code("already_exists");
+}
+
+async fn rules_hold_orders_in_job_queues_of_the_tenant(backoffice: Backoffice) {
+    let origin = json!({ "target": { "kind": "origin" } });
+    let others = json!({ "tenant": "blue", "target": { "kind": "origin" } });
+    for tenant in ["acme", "blue"] {
+        backoffice.tenant(tenant).await;
+    }
+    let mut root = backoffice.root();
+    for (id, more) in [("orders.fifo", &origin), ("others.fifo", &others), ("mails.fifo", &json!({}))] {
+        root.create("/job-queues", job_queue(id, more)).await;
+    }
+    let hold = |id: &str| json!({ "action": "hold", "job_queue": id, "method": ["POST"] });
+    let queue = |id: &str, rules: Value| {
+        let handover = json!({ "kind": "proxy", "origin": "https://shop.acme.example" });
+        json!({ "id": id, "tenant": "acme", "hosts": [format!("{id}.example.com")], "quota": 1, "handover": handover, "rules": rules })
+    };
+    let is_missing = |wrong: &[String]| {
+        wrong.len() == 1 && wrong[0].contains("rules[0].job_queue: must be a job queue of the tenant with the target")
+    };
+    for id in ["none.fifo", "others.fifo", "mails.fifo"] {
+        let wrong = root.post("/queues", queue("tour", json!([hold(id)]))).await.wrong_fields();
+        assert!(is_missing(&wrong), "{id}: {wrong:?}");
+        let document =
+            json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [queue("tour", json!([hold(id)]))] });
+        let wrong = root.post("/settings?validate=true", document).await.wrong_fields();
+        assert!(is_missing(&wrong), "{id}: {wrong:?}");
+    }
+    root.create("/queues", queue("tour", json!([hold("orders.fifo")]))).await;
+    let wrong = root.patch("/queues/tour", json!({ "rules": [hold("none.fifo")] })).await.wrong_fields();
+    assert!(is_missing(&wrong), "{wrong:?}");
+    root.send(Method::DELETE, "/job-queues/orders.fifo", &[], None).await.assert_code("job_queue_in_use");
+    let document = json!({
+        "tenants": [{ "id": "acme", "name": "acme" }],
+        "job_queues": [job_queue("new.fifo", &origin)], "queues": [queue("next", json!([hold("new.fifo")]))],
+    });
+    assert_eq!(root.post("/settings?validate=true", document).await.status, 200, "both come with the document");
+    // A settings file may have written a rule without its job queue. Other rules can still be changed.
+    let lost = queue("lost", json!([hold("none.fifo")]));
+    let tenants = json!([{ "id": "acme", "name": "acme" }]);
+    let document = parse_settings_document(&json!({ "tenants": tenants, "queues": [lost] })).unwrap();
+    backoffice.store.put_settings(&document.queues[0], PutMode::Always).await.unwrap();
+    let rules = json!([{ "action": "queue", "path": ["/b"] }, hold("none.fifo")]);
+    assert_eq!(root.patch("/queues/lost", json!({ "rules": rules })).await.status, 200);
 }
 
 async fn jobs_keep_their_job_queue(backoffice: Backoffice) {

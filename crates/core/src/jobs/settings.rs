@@ -240,6 +240,12 @@ impl JobQueueSettings {
         self.target.kind == JobTargetKind::Origin
     }
 
+    /// Whether rules of this tenant's queues can hold orders in it (H1).
+    #[must_use]
+    pub fn holds_orders_of(&self, tenant: &TenantId) -> bool {
+        self.tenant == *tenant && self.holds_orders()
+    }
+
     /// Whether it delivers this webhook event: one of its own tenant, of those that its webhook names.
     #[must_use]
     pub fn delivers(&self, event: &WebhookEvent) -> bool {

@@ -114,6 +114,10 @@ pub struct JobQueuePlan {
     pub removed: Vec<StoredJobQueue>,
     /// Job queues that the document does not contain and that stay.
     pub kept: Vec<JobQueueSettings>,
+    /// Why some of these are not removed, as `job queue`: rules hold orders in them.
+    pub in_use: Vec<FieldError>,
+    /// The job queues as they are afterwards.
+    pub after: Vec<JobQueueSettings>,
     /// Changes that would lose stored jobs or send them elsewhere, as `job queue.field`.
     pub invalid: Vec<FieldError>,
 }
@@ -139,6 +143,7 @@ impl JobQueuePlan {
                 plan.kept.push(one.settings.clone());
             }
         }
+        plan.after = plan.kept.iter().chain(&wanted).cloned().collect();
         for mut settings in wanted {
             let before = stored.iter().find(|it| it.settings.id == settings.id);
             if before.is_some() && last_of(&settings.id) == Some(&settings) {
@@ -170,6 +175,15 @@ impl JobQueuePlan {
             }
         }
         plan
+    }
+
+    /// Keeps job queues in which rules hold orders: without them, the orders would be sent without their pace.
+    pub(super) fn keep_in_use(&mut self, is_in_use: impl Fn(&JobQueueSettings) -> bool) {
+        for StoredJobQueue { settings, .. } in self.removed.extract_if(.., |it| is_in_use(&it.settings)) {
+            self.in_use.push(FieldError::new(settings.id.to_string(), FieldWording::JobQueueStays));
+            self.after.push(settings.clone());
+            self.kept.push(settings);
+        }
     }
 
     /// Whether nothing is changed.

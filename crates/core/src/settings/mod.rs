@@ -64,7 +64,8 @@ pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::{Reach, is_own_address};
 pub use rule::{
     Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule,
-    RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rulings, untrusted_headers,
+    RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rules_without_job_queue, rulings,
+    untrusted_headers,
 };
 pub use tenant::{Color, Logo, Tenant};
 pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders};
@@ -77,6 +78,7 @@ use crate::fields::FieldWording as W;
 use crate::fields::{
     Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, OrEmpty, Reader, Reading, Skipped,
 };
+use crate::jobs::JobQueueSettings;
 use crate::line::LineRules;
 use crate::{PASS_TTL, QueueId, TenantId, ThemeId};
 
@@ -254,6 +256,13 @@ impl LineRules {
 }
 
 impl Settings {
+    /// Whether a rule holds orders in this job queue.
+    #[must_use]
+    pub fn holds_orders_in(&self, job_queue: &JobQueueSettings) -> bool {
+        let mut named = self.rules.iter().filter_map(Rule::hold).map(|hold| hold.job_queue);
+        self.tenant == job_queue.tenant && named.any(|id| *id == job_queue.id)
+    }
+
     /// The settings as a document that [`Self::from_value`] parses.
     #[must_use]
     pub fn to_value(&self) -> Value {

@@ -11,7 +11,7 @@ use super::field_change::{FieldChange, differences};
 use super::job_queue_plan::{JobQueuePlan, StoredJobQueue};
 use super::{
     Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, complete_draws, complete_invitations,
-    keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
+    keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue, settle_removed_beacons,
 };
 use crate::fields::FieldError;
 use crate::jobs::JobQueueId;
@@ -175,8 +175,10 @@ impl Plan {
         let last = options.last_applied.map(|last| &*last.job_queues);
         let removes_unlisted = matches!(options.unlisted, Unlisted::Remove);
         let (readable, unreadable) = (&stored.job_queues, &stored.unreadable_job_queues);
-        plan.job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, removes_unlisted);
-        plan.invalid.append(&mut plan.job_queues.invalid);
+        let mut job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, removes_unlisted);
+        job_queues.keep_in_use(|it| plan.all_queues_after().any(|queue| queue.holds_orders_in(it)));
+        plan.invalid.append(&mut job_queues.invalid);
+        plan.job_queues = job_queues;
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan
     }
@@ -363,11 +365,19 @@ impl Plan {
         locked
     }
 
-    /// What operators should know before the plan is executed, as `queue.field`: routing conflicts, and values of queues that
-    /// their tenants do not allow.
+    /// What operators should know before the plan is executed, as `queue.field`: routing conflicts, values of queues that their
+    /// tenants do not allow, orders that cannot be held, and job queues that stay.
     #[must_use]
     pub fn warnings(&self) -> Vec<FieldError> {
-        [self.conflicts(), self.outside()].concat()
+        let without_job_queue = self.queues.iter().flat_map(|change| self.without_job_queue(change)).collect();
+        [self.conflicts(), self.outside(), without_job_queue, self.job_queues.in_use.clone()].concat()
+    }
+
+    /// Rules of a new or changed queue whose orders cannot be held afterwards, as `queue.field`.
+    #[must_use]
+    pub fn without_job_queue(&self, change: &QueueChange) -> Vec<FieldError> {
+        let Settings { id, tenant, rules, .. } = &change.settings;
+        of_queue(id, rules_without_job_queue(rules, tenant, &self.job_queues.after))
     }
 
     /// The warnings about one queue, by field.
@@ -525,6 +535,34 @@ mod tests {
 
         let plan = Plan::of(&StoredSettings::default(), document(&[]), &PlanOptions::default());
         assert!(plan.tenants[0].created && !plan.is_empty());
+    }
+
+    #[test]
+    fn job_queue_with_orders_of_a_rule_stays() {
+        let rule = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"] });
+        let document = |rules: &Value, job_queues: &Value| {
+            let handover = json!({ "kind": "proxy", "origin": "https://shop.example" });
+            let queue = json!({ "id": "tour", "tenant": "acme", "hosts": ["a.example"], "rules": rules, "quota": 1, "handover": handover });
+            let tenants = json!([{ "id": "acme", "name": "Acme" }]);
+            parse_settings_document(&json!({ "tenants": tenants, "queues": [queue], "job_queues": job_queues }))
+                .unwrap()
+        };
+        let orders = json!([{ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } }]);
+        let whole = document(&json!([rule]), &orders);
+        let settings = whole.job_queues[0].clone();
+        let job_queues = vec![StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None }];
+        let stored = StoredSettings { tenants: whole.tenants, queues: whole.queues, job_queues, ..Default::default() };
+        let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
+        let plan = |stored: &StoredSettings, document| Plan::of(stored, document, &options);
+        let kept = plan(&stored, document(&json!([rule]), &json!([])));
+        assert!(kept.job_queues.is_empty());
+        let warnings: Vec<_> = kept.warnings().into_iter().map(|it| it.field).collect();
+        assert_eq!(warnings, ["orders.fifo"]);
+        let removed = plan(&stored, document(&json!([]), &json!([])));
+        assert_eq!((removed.job_queues.removed.len(), removed.warnings().len()), (1, 0));
+        let missing = plan(&StoredSettings::default(), document(&json!([rule]), &json!([]))).warnings();
+        assert_eq!(missing.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.rules[0].job_queue"]);
+        assert!(plan(&StoredSettings::default(), document(&json!([rule]), &orders)).warnings().is_empty());
     }
 
     #[test]

@@ -14,8 +14,8 @@ use super::trusted_headers::TrustedHeaders;
 use super::value_text::{TEXT_MAX, ValueText};
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, FieldError, List, ObjectReader, Omissible, OrEmpty, Reader};
-use crate::jobs::JobQueueId;
-use crate::{Message, NetworkClass};
+use crate::jobs::{JobQueueId, JobQueueSettings};
+use crate::{Message, NetworkClass, TenantId};
 
 /// Maximum number of rules per queue.
 pub const RULES_MAX: usize = 100;
@@ -501,6 +501,19 @@ pub fn untrusted_headers(rules: &[Rule], trusted: &TrustedHeaders) -> Vec<FieldE
     let found = rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.untrusted_header(trusted)?)));
     let fault = |name: &str| W::UntrustedHeader.with("name", name).with("known", trusted.to_string());
     found.map(|(index, name)| FieldError::new(format!("rules[{index}].header"), fault(name))).collect()
+}
+
+/// The rules of a tenant's queue that hold orders in a job queue which is not among these, or is not for orders of the tenant, as errors
+/// of `rules[..].job_queue`.
+#[must_use]
+pub fn rules_without_job_queue(rules: &[Rule], tenant: &TenantId, job_queues: &[JobQueueSettings]) -> Vec<FieldError> {
+    let holds = rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.hold()?.job_queue)));
+    let exists = |id: &JobQueueId| job_queues.iter().any(|it| it.id == *id && it.holds_orders_of(tenant));
+    let fault = |id: &JobQueueId| W::NoOrdersJobQueue.with("job_queue", id.as_str());
+    holds
+        .filter(|(_, id)| !exists(id))
+        .map(|(index, id)| FieldError::new(format!("rules[{index}].job_queue"), fault(id)))
+        .collect()
 }
 
 /// Whether the rules of a queue have more path globs than allowed.

@@ -102,7 +102,7 @@ async fn find_job_queue(
 
 /// H1: only job queues of the same tenant, with the target `origin`.
 pub(super) fn is_for_orders(job_queue: &CachedJobQueue, queue: &Settings) -> bool {
-    job_queue.settings.tenant == queue.tenant && job_queue.settings.holds_orders()
+    job_queue.settings.holds_orders_of(&queue.tenant)
 }
 
 fn warn_not_stored(visit: &VisitResult, job_queue: &JobQueueId, reason: &str) {

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::jobs::{JobQueueSettings, SigningSecret};
-use vestibule_core::settings::{RetiredSecret, Settings};
+use vestibule_core::settings::RetiredSecret;
 use vestibule_core::{Micros, QueueId};
 use vestibule_runtime::CachedJobQueue;
 
@@ -191,11 +191,9 @@ pub(crate) async fn remove_job_queue(
 /// A queue whose rules hold orders in this job queue. Without it, they would be forwarded without its pace.
 async fn holding_queue(admin: &Admin, settings: &JobQueueSettings) -> Result<Option<QueueId>, Problem> {
     admin.directory.refresh().await?;
-    let holds = |queue: &Settings| {
-        let mut job_queues = queue.rules.iter().filter_map(|rule| rule.hold().map(|hold| hold.job_queue));
-        queue.tenant == settings.tenant && job_queues.any(|id| *id == settings.id)
-    };
-    Ok(admin.directory.queues().iter().map(|it| &it.settings).find(|it| holds(it)).map(|it| it.id.clone()))
+    let queues = admin.directory.queues();
+    let holding = queues.iter().map(|it| &it.settings).find(|it| it.holds_orders_in(settings));
+    Ok(holding.map(|it| it.id.clone()))
 }
 
 /// Get job queue stats

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use tracing::debug;
 use vestibule_core::settings::{
     FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
-    invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, settle_removed_beacons,
-    untrusted_headers,
+    invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue,
+    settle_removed_beacons, untrusted_headers,
 };
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 use vestibule_records::{EphemeralKey, EphemeralKind, event_report};
@@ -110,6 +110,7 @@ pub(crate) async fn draft(
     let mut settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     refuse_invented(None, &settings)?;
     refuse_untrusted(admin, &settings)?;
+    refuse_missing_job_queues(admin, &settings, None).await?;
     // A copy is drawn by a secret of its own.
     complete(admin, None, &mut settings)?;
     can_create_for(principal, &settings.tenant)?;
@@ -131,6 +132,21 @@ fn refuse_invented(before: Option<&Settings>, settings: &Settings) -> Result<(),
 /// Refuses rules that believe headers which anyone can send.
 fn refuse_untrusted(admin: &Admin, settings: &Settings) -> Result<(), Problem> {
     Problem::unless_valid(untrusted_headers(&settings.rules, &admin.trusted_headers))
+}
+
+/// Refuses rules that hold orders in a job queue that the tenant does not have, unless a rule did so before.
+async fn refuse_missing_job_queues(
+    admin: &Admin,
+    settings: &Settings,
+    before: Option<&Settings>,
+) -> Result<(), Problem> {
+    let holds_orders = settings.rules.iter().any(|rule| rule.hold().is_some());
+    let Some(job_queues) = admin.jobs.as_ref().filter(|_| holds_orders) else { return Ok(()) };
+    let stored: Vec<_> = job_queues.stored().await?.into_iter().map(|it| it.settings).collect();
+    let missing = |queue: &Settings| rules_without_job_queue(&queue.rules, &queue.tenant, &stored);
+    let (before, mut errors) = (before.map(missing).unwrap_or_default(), missing(settings));
+    errors.retain(|error| before.iter().all(|known| known.fault != error.fault));
+    Problem::unless_valid(errors)
 }
 
 /// Completes the draws of events and the keys of invitations.
@@ -233,6 +249,7 @@ pub(crate) async fn patched(
     }
     if changes.iter().any(|change| change.field == "rules") {
         refuse_untrusted(admin, &settings)?;
+        refuse_missing_job_queues(admin, &settings, Some(current)).await?;
     }
     // Only these decide which requests are queued.
     if changes.iter().any(|change| ["hosts", "rules"].contains(&change.field.as_str())) {

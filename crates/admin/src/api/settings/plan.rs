@@ -199,6 +199,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
         return Err(Problem::ValidationFailed(plan.invalid));
     }
     reject_untrusted_headers(admin, &plan)?;
+    reject_missing_job_queues(admin, &plan)?;
     reject_foreign_themes(&stored, &plan)?;
     let locked = plan.locked_events(&stored, now);
     if !locked.is_empty() {
@@ -221,14 +222,24 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
 
 /// Rejects rules that the import changes and that believe headers which anyone can send.
 fn reject_untrusted_headers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
-    let changed = plan.queues.iter().filter(|queue| queue.changes.iter().any(|change| change.field == "rules"));
-    let errors = changed
+    let errors = with_changed_rules(plan)
         .flat_map(|queue| {
             let errors = untrusted_headers(&queue.settings.rules, &admin.trusted_headers).into_iter();
             errors.map(|error| FieldError::new(format!("{}.{}", queue.settings.id, error.field), error.fault))
         })
         .collect();
     Problem::unless_valid(errors)
+}
+
+/// Rejects rules that the import changes and that hold orders in a job queue that the tenant does not have.
+fn reject_missing_job_queues(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
+    let changed = with_changed_rules(plan).filter(|_| admin.jobs.is_some());
+    Problem::unless_valid(changed.flat_map(|queue| plan.without_job_queue(queue)).collect())
+}
+
+/// The queues whose rules the import changes.
+fn with_changed_rules(plan: &Plan) -> impl Iterator<Item = &QueueChange> {
+    plan.queues.iter().filter(|queue| queue.changes.iter().any(|change| change.field == "rules"))
 }
 
 /// The lobbies that a plan affects at `now` and that have visitors, each with what happens to it.

@@ -6,11 +6,12 @@ mod answer;
 mod content;
 mod order_url;
 mod outcome;
+mod partly_read_body;
 mod store;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use tokio::time::{Duration, timeout};
 use vestibule_core::jobs::{JobId, JobQueueId, PAYLOAD_MAX};
@@ -22,6 +23,7 @@ use self::answer::{OrderAnswer, answer_order, not_placed};
 use self::order_url::job_of_query;
 pub(crate) use self::outcome::OrderOutcome;
 use self::outcome::{find_order, wait_for_outcome};
+use self::partly_read_body::PartlyReadBody;
 use self::store::{Stored, store_order};
 use crate::answer::{Answer, Reply};
 use crate::error::GateError;
@@ -118,8 +120,7 @@ async fn read_body(body: Body) -> OrderBody {
         let Ok(chunk) = chunk else { return OrderBody::Broken };
         read.extend_from_slice(&chunk);
         if read.len() > PAYLOAD_MAX {
-            let start = stream::iter([Ok::<_, axum::Error>(Bytes::from(read))]);
-            return OrderBody::TooLarge(Body::from_stream(start.chain(stream)));
+            return OrderBody::TooLarge(Body::new(PartlyReadBody::new(read.into(), stream)));
         }
     }
     OrderBody::Whole(read.into())
@@ -146,6 +147,9 @@ async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<A
 
 #[cfg(test)]
 mod tests {
+    use axum::body::HttpBody as _;
+    use futures_util::stream;
+
     use super::*;
 
     #[test]
@@ -166,5 +170,15 @@ mod tests {
         assert_eq!(whole, chunks[..4].concat());
         let OrderBody::TooLarge(large) = read_body(body(&chunks)).await else { panic!("not too large") };
         assert_eq!(axum::body::to_bytes(large, usize::MAX).await.unwrap(), chunks.concat());
+    }
+
+    #[tokio::test]
+    async fn body_that_is_too_large_keeps_its_length() {
+        let size = PAYLOAD_MAX + 1;
+        let OrderBody::TooLarge(large) = read_body(Body::from(vec![1; size])).await else { panic!("not too large") };
+        assert_eq!(large.size_hint().exact(), Some(size as u64));
+        let unknown = Body::from_stream(stream::iter([Ok::<_, axum::Error>(vec![1; size])]));
+        let OrderBody::TooLarge(large) = read_body(unknown).await else { panic!("not too large") };
+        assert_eq!(large.size_hint().exact(), None);
     }
 }

@@ -19,7 +19,7 @@ use http::{Extensions, HeaderName, header};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use vestibule_core::jobs::{JobId, JobState, JobView};
 use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome};
 
@@ -94,6 +94,7 @@ async fn open_stream(
         seen,
         draining: gate.streams.draining(),
         ends_at: Instant::now() + LIFETIME_MAX,
+        last_sent: Instant::now(),
         last_progress: last_progress(info),
         last_state: None,
         is_over: false,
@@ -117,6 +118,8 @@ struct JobStream {
     seen: watch::Receiver<Seen>,
     draining: watch::Receiver<bool>,
     ends_at: Instant,
+    /// When something was last sent. Not every change of the job is.
+    last_sent: Instant,
     /// The number of the last progress message that was sent.
     last_progress: u64,
     last_state: Option<JobState>,
@@ -199,13 +202,20 @@ impl JobStream {
 
     /// What is new; nothing if the client should only see that the stream is open. `None` at the end.
     async fn next(&mut self) -> Option<Vec<Event>> {
+        let events = self.wait().await?;
+        self.last_sent = Instant::now();
+        Some(events)
+    }
+
+    /// Waits until there is something to send.
+    async fn wait(&mut self) -> Option<Vec<Event>> {
         while !self.is_over {
             tokio::select! {
                 biased;
                 _ = self.draining.wait_for(|draining| *draining) => return None,
                 () = sleep_until(self.ends_at) => return None,
                 changed = self.seen.changed() => changed.ok()?,
-                () = sleep(COMMENT_INTERVAL) => return Some(Vec::new()),
+                () = sleep_until(self.last_sent + COMMENT_INTERVAL) => return Some(Vec::new()),
             }
             let seen = self.seen.borrow_and_update().clone();
             let events = match seen {
@@ -247,7 +257,9 @@ mod tests {
     use serde_json::{Value, json};
     use vestibule_core::SystemClock;
     use vestibule_core::fields::Object as _;
-    use vestibule_core::jobs::{JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement};
+    use vestibule_core::jobs::{
+        Detail, JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement,
+    };
     use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
     use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
@@ -278,6 +290,7 @@ mod tests {
             seen,
             draining: streams.draining(),
             ends_at: Instant::now() + LIFETIME_MAX,
+            last_sent: Instant::now(),
             last_progress: 0,
             last_state: None,
             is_over: false,
@@ -320,6 +333,30 @@ mod tests {
         assert!(lines[2].starts_with("data: ") && lines[2].ends_with(r#""message":{"size": 1e400}}"#), "{sent}");
         let Message::Text(text) = events[0].as_message() else { panic!("not a text") };
         assert!(text.contains("{\"size\":\n1e400}"), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn job_whose_turn_comes_nearer_does_not_delay_comments() {
+        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let mut stream = events_of_new_job(&streams, None).await;
+        let backend = stream.job_queues.backend().clone();
+        let read = backend.get(&stream.job_queue.settings, &[stream.job], Detail::Status).await.unwrap();
+        let mut view = read[0].clone().unwrap();
+        let (seen, receiver) = watch::channel(Seen::Job(Arc::new(view.clone())));
+        stream.seen = receiver;
+        stream.seen.mark_changed();
+        assert_eq!(stream.next().await.unwrap()[0].name, "state");
+        let began = Instant::now();
+        let nearer = tokio::spawn(async move {
+            for ahead in (0..100).rev() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                view.ahead = Some(ahead);
+                seen.send_replace(Seen::Job(Arc::new(view.clone())));
+            }
+        });
+        assert!(stream.next().await.unwrap().is_empty(), "a comment");
+        assert_eq!(began.elapsed().as_secs(), COMMENT_INTERVAL.as_secs());
+        nearer.abort();
     }
 
     #[tokio::test(start_paused = true)]

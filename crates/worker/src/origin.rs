@@ -93,11 +93,14 @@ impl OriginTarget {
         Some(client)
     }
 
-    /// The visitor's request with a pass of its own, and the job ID as its `Idempotency-Key` unless the visitor sent one.
+    /// The visitor's request with a pass of its own, and the job ID as its `Idempotency-Key` unless the visitor sent one. An empty one
+    /// is none.
     fn request(&self, job: &LeasedJob, order: HeldRequest) -> Option<Request<Bytes>> {
         let id = job.lease.job;
         let mut headers = order.headers;
-        headers.entry(IDEMPOTENCY_KEY).or_insert(HeaderValue::try_from(id.to_string()).ok()?);
+        if headers.get(IDEMPOTENCY_KEY).is_none_or(HeaderValue::is_empty) {
+            headers.insert(IDEMPOTENCY_KEY, HeaderValue::try_from(id.to_string()).ok()?);
+        }
         let pass = self.passes.sign_for_job(&order.queue, job.session?, order.account, id, self.clock.now())?;
         headers.insert(PASS, HeaderValue::try_from(pass).ok()?);
         // Some sites refuse a POST without a body that does not say so.

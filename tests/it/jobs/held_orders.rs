@@ -135,6 +135,9 @@ async fn double_submitted_form_is_one_order() {
     let again = visitor.request(order().header("idempotency-key", "once-more"), "ticket=a&seat=2").await;
     assert_eq!(again.status, StatusCode::OK);
     assert_eq!(shop.orders()[2].headers["idempotency-key"], "once-more");
+    visitor.request(order().header("idempotency-key", ""), "ticket=a&seat=3").await;
+    let last = shop.orders().pop().unwrap();
+    assert_eq!(last.headers["idempotency-key"].len(), 23, "an empty key is none");
 }
 
 #[tokio::test]

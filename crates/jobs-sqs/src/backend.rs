@@ -10,7 +10,7 @@ use vestibule_core::Micros;
 use vestibule_core::jobs::{
     BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend,
     JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob,
-    ProgressAdded, ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
+    PAYLOAD_MAX, ProgressAdded, ProgressMessage, RECEIVE_BYTES, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Registered, Start};
 
@@ -24,6 +24,8 @@ const OTHERS_WAIT: Duration = Duration::from_secs(5);
 /// Why a job queue with the target `pull` takes no jobs.
 const PULL_REFUSED: &str = "nobody can receive the jobs of one job queue from SQS; use a target other than \"pull\", or keep the \
     jobs in Redis";
+/// Payloads of this many jobs are read at a time, so that the reply arrives in time over a slow connection.
+const READ_BATCH: usize = RECEIVE_BYTES as usize / PAYLOAD_MAX;
 /// How long messages are hidden while Redis is unavailable.
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
@@ -80,13 +82,7 @@ impl SqsJobs {
         warn!(job_queue = %settings.id, jobs = failed.len(), error = first.reason, "messages of jobs could not be sent");
         let unsent: Vec<_> = failed.iter().filter(|(_, error)| is_withdrawn(error)).map(|(job, _)| *job).collect();
         let withdrawn = self.withdraw(settings, &unsent).await;
-        let error = |job, reason| {
-            if withdrawn.contains(&job) {
-                JobBackendError::NotSent(reason)
-            } else {
-                JobBackendError::Unavailable(reason)
-            }
-        };
+        let error = |job, reason| not_sent(withdrawn.contains(&job), reason);
         failed.into_iter().map(|(job, SendError { reason, .. })| (job, error(job, reason))).collect()
     }
 
@@ -113,7 +109,10 @@ impl SqsJobs {
                     sent += messages.len() - failed.len();
                     errors.extend(failed.into_values());
                 }
-                Err(error) => errors.push(JobBackendError::Unavailable(error.to_string())),
+                Err(error) => {
+                    let withdrawn = self.withdraw(settings, jobs).await;
+                    errors.extend(jobs.iter().map(|job| not_sent(withdrawn.contains(job), error.to_string())));
+                }
             }
         }
         let uncertain = errors.iter().position(|error| !matches!(error, JobBackendError::NotSent(_)));
@@ -126,7 +125,10 @@ impl SqsJobs {
 
     async fn replayed_messages(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<JobMessage>> {
         let ids = self.registry.messages_to_send(settings, jobs).await?;
-        let views = self.jobs().get(settings, jobs, Detail::Contents).await?;
+        let mut views = Vec::with_capacity(jobs.len());
+        for jobs in jobs.chunks(READ_BATCH) {
+            views.extend(self.jobs().get(settings, jobs, Detail::Contents).await?);
+        }
         let pairs = views.into_iter().zip(ids).filter_map(|(view, id)| view.zip(id));
         Ok(pairs.filter_map(|(view, id)| JobMessage::replayed(settings, view, id)).collect())
     }
@@ -292,6 +294,11 @@ impl SqsJobs {
         });
         self.in_flight.hide(&self.queues, settings.id.is_fifo(), hidden.collect()).await;
     }
+}
+
+/// Why the message of a job was not sent, or may not have been if the job could not be withdrawn.
+fn not_sent(is_withdrawn: bool, reason: String) -> JobBackendError {
+    if is_withdrawn { JobBackendError::NotSent(reason) } else { JobBackendError::Unavailable(reason) }
 }
 
 #[async_trait]

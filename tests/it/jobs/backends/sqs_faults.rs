@@ -185,6 +185,36 @@ async fn replayed_jobs_that_are_not_sent_are_dead_letters_again() {
     assert_eq!(sqs.messages(&prefix).await, 0);
 }
 
+#[tokio::test]
+async fn payloads_of_replayed_jobs_are_read_in_parts() {
+    let (sqs, redis) = (Sqs::start().await, Redis::start().await);
+    let prefix = sqs.queues().await;
+    let (jobs, settings) = (backend(&sqs, &prefix, &redis), fifo(&json!({ "concurrency": 100 })));
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: vec![b'x'; 200 * 1024] };
+    let large = |number| NewJob { payload: payload.clone(), ..job(number, Some("a")) };
+    for number in 0..8 {
+        let new = NewJob { deduplication_id: Some(number.to_string().parse().unwrap()), ..large(number) };
+        jobs.enqueue(&settings, vec![new]).await.unwrap();
+        let received = next(&jobs, &settings).await;
+        settle(&jobs, &settings, &received, Outcome::FailedForGood(failure())).await;
+    }
+    // Redis closes a connection with a larger reply.
+    let limit = async |bytes: &str| {
+        redis.command(&["CONFIG", "SET", "client-output-buffer-limit", &format!("normal {bytes} 0 0")]).await
+    };
+    limit("100kb").await;
+    let error = jobs.replay_all(&settings, None).await.unwrap_err();
+    assert!(matches!(error, JobBackendError::NotSent(_)), "{error:?}");
+    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 8, "they are dead letters again");
+    limit("1mb").await;
+    assert_eq!(jobs.replay_all(&settings, None).await.unwrap().replayed, 8);
+    for _ in 0..8 {
+        let received = next(&jobs, &settings).await;
+        assert_eq!(received.payload, payload);
+        settle(&jobs, &settings, &received, Outcome::Acknowledged(None)).await;
+    }
+}
+
 /// F15: a process stops between registering a job and sending its message. The repeated request completes its work.
 #[tokio::test]
 async fn f15_repeated_enqueue_completes_one_whose_process_stopped() {

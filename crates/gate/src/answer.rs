@@ -52,7 +52,7 @@ pub(crate) enum Reply {
     JobPage(StatusCode, JobReport),
     /// No body.
     Empty(StatusCode),
-    /// Problem details.
+    /// Problem details, or a page for a navigation.
     Error(GateError),
 }
 
@@ -76,6 +76,8 @@ pub(crate) struct JobReport {
     pub(crate) job: Option<JobId>,
     /// Where the visitor continues.
     pub(crate) url: Option<String>,
+    /// Seconds after which the visitor may try again.
+    pub(crate) retry_after: Option<u64>,
 }
 
 impl Reply {

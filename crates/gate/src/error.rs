@@ -221,6 +221,15 @@ impl GateError {
     pub(crate) fn status(&self) -> StatusCode {
         self.table().0
     }
+
+    /// Seconds after which the same request may succeed.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyInvalidProofs(seconds) => Some(*seconds),
+            Self::TooManyJobs => Some(ENQUEUES_WINDOW),
+            error => error.is_temporary().then_some(RETRY_AFTER),
+        }
+    }
 }
 
 impl IntoResponse for GateError {
@@ -240,14 +249,8 @@ impl IntoResponse for GateError {
             problem = problem.with_params(json!({ "job_id": job }));
         }
         let mut response = problem.into_response();
-        if let Self::TooManyInvalidProofs(seconds) = self {
+        if let Some(seconds) = self.retry_after() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if let Self::TooManyJobs = self {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ENQUEUES_WINDOW));
-        }
-        if self.is_temporary() {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
         }
         response
     }

@@ -125,7 +125,7 @@ pub(crate) async fn job_page(
     status: StatusCode,
     report: JobReport,
 ) -> Response {
-    let JobReport { news, job, url } = report;
+    let JobReport { news, job, url, .. } = report;
     let queue = &result.queue;
     let nonce = nonce();
     let parts = PageParts::of(gate, info, queue).await;

@@ -13,9 +13,10 @@ use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, QueuedJob,
 use crate::cache_headers::{allows_shared_cache, keep_private, set_private_cache};
 use crate::cookies::{self, ticket_cookies};
 use crate::cors::{CorsOrigin, add_cors_headers};
+use crate::error::GateError;
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
-use crate::page::{JOB_POLL_SECONDS, error_page, job_page, queue_page};
+use crate::page::{JOB_POLL_SECONDS, error_page, job_page, plain_page, queue_page};
 use crate::request::{RequestInfo, TICKET_HEADER};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
@@ -95,8 +96,15 @@ async fn response_of(
         Reply::Challenge(challenge) => (Json(&challenge).into_response(), None),
         Reply::SeeOther(location) => (redirect(StatusCode::SEE_OTHER, location), None),
         Reply::Queued(job) => (queued(job), Some(HeaderValue::from(JOB_POLL_SECONDS))),
-        Reply::JobPage(status, report) => (Box::pin(job_page(gate, info, visit, status, report)).await, None),
+        Reply::JobPage(status, report) => {
+            let retry_after = report.retry_after.map(HeaderValue::from);
+            (Box::pin(job_page(gate, info, visit, status, report)).await, retry_after)
+        }
         Reply::Empty(status) => (status.into_response(), None),
+        Reply::Error(error) if info.wants_page() => {
+            let page = Box::pin(error_page(gate, info, visit, error.status(), ErrorPage::NotProcessed)).await;
+            (page, error.retry_after().map(HeaderValue::from))
+        }
         Reply::Error(error) => (error.into_response(), None),
     };
     let headers = response.headers_mut();
@@ -105,6 +113,18 @@ async fn response_of(
         headers.insert(header::RETRY_AFTER, seconds);
     }
     (response, None)
+}
+
+/// The response to a request that fails before anything is known about its visitor: a page for a navigation.
+pub(crate) fn refuse(info: &RequestInfo, error: GateError) -> Response {
+    if !info.wants_page() {
+        return error.into_response();
+    }
+    let mut response = plain_page(info, error.status(), ErrorPage::NotProcessed);
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// The job of a request, as a client can follow it.

@@ -211,6 +211,7 @@ impl Context {
             ErrorPage::JoinRate => &texts.error_page.join_rate,
             ErrorPage::JoinLimit => &texts.error_page.join_limit,
             ErrorPage::SignIn => &texts.error_page.sign_in,
+            ErrorPage::NotProcessed => &texts.error_page.not_processed,
         };
         let lead = match page {
             ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),

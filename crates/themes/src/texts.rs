@@ -184,6 +184,7 @@ pub(crate) struct ErrorPageTexts {
     pub(crate) join_rate: PageText,
     pub(crate) join_limit: PageText,
     pub(crate) sign_in: PageText,
+    pub(crate) not_processed: PageText,
 }
 
 /// The pages of jobs that a visitor follows.

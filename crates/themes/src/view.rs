@@ -175,11 +175,13 @@ pub enum ErrorPage {
     JoinLimit,
     /// The visitor must sign in to join; status of the queue page.
     SignIn,
+    /// The visitor's form was not accepted, or its page is not known; status of the error.
+    NotProcessed,
 }
 
 impl ErrorPage {
     /// All error pages.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OriginDown,
         Self::OriginSlow,
         Self::NoQueue,
@@ -189,6 +191,7 @@ impl ErrorPage {
         Self::JoinRate,
         Self::JoinLimit,
         Self::SignIn,
+        Self::NotProcessed,
     ];
     /// Seconds after which a page that retries reloads, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
@@ -218,6 +221,7 @@ impl ErrorPage {
             Self::JoinRate => "join_rate",
             Self::JoinLimit => "join_limit",
             Self::SignIn => "sign_in",
+            Self::NotProcessed => "not_processed",
         }
     }
 }

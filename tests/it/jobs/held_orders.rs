@@ -428,6 +428,7 @@ async fn full_job_queue_forwards_or_refuses() {
         assert_eq!(page.status, status);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+            assert_eq!(page.header("retry-after"), Some("5"));
             let data = visitor.request(script("/echo"), "ticket=a").await;
             assert_eq!((data.status, &data.json()["code"]), (status, &"order_not_placed".into()));
         }
@@ -464,10 +465,6 @@ async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
 }
 
 #[tokio::test]
-async fn order_whose_response_has_no_room_is_not_called_a_duplicate() {
-    let shop = Shop::open(10, "", "max_bytes = 3000\nenqueues_per_minute = 100\n").await;
-    let mut visitor = shop.visitor().await;
-#[tokio::test]
 async fn order_that_the_job_storage_does_not_accept_is_forwarded_or_refused() {
     let out_of_memory = &["CONFIG", "SET", "maxmemory", "1"][..];
     let read_only = &["REPLICAOF", "127.0.0.1", "1"][..];
@@ -491,6 +488,10 @@ async fn order_that_the_job_storage_does_not_accept_is_forwarded_or_refused() {
     }
 }
 
+#[tokio::test]
+async fn order_whose_response_has_no_room_is_not_called_a_duplicate() {
+    let shop = Shop::open(10, "", "max_bytes = 3000\nenqueues_per_minute = 100\n").await;
+    let mut visitor = shop.visitor().await;
     let mut last = visitor.request(form("/echo"), "ticket=0").await;
     assert_eq!(last.status, StatusCode::OK);
     for ticket in 1..20 {

@@ -209,6 +209,9 @@ async fn error_says_whether_a_job_may_be_queued() {
     let unconfirmed = visitor.request(request(), "hello").await;
     assert_eq!(code(&unconfirmed), (503, "enqueue_unconfirmed".to_owned()));
     assert!(unconfirmed.header("retry-after").is_some());
+    let page = visitor.request(request().header("accept", "text/html").header("sec-fetch-mode", "navigate"), "a").await;
+    assert_eq!((page.status.as_u16(), page.header("retry-after")), (503, Some("5")));
+    assert!(page.text().contains("quote this code: "), "{}", page.text());
     redis.thaw();
     let mut repeated = unconfirmed.clone();
     wait_until("it is confirmed", LIMIT, async || {
@@ -509,6 +512,30 @@ async fn enqueue_errors() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn forms_that_are_refused_get_a_page() {
+    let site = Site::open(1).await;
+    let mut visitor = site.visitor().await;
+    let submit =
+        |path: &str| job(path, "text/plain").header("accept", "text/html").header("sec-fetch-mode", "navigate");
+    let is_page = |response: &TestResponse, status: u16| {
+        assert_eq!(response.status, status, "{}", response.text());
+        assert!(response.header("content-type").unwrap().starts_with("text/html"), "{response:?}");
+        assert!(response.text().contains("Your request can’t be processed"), "{}", response.text());
+    };
+    is_page(&visitor.request(submit("nothing"), "x").await, 404);
+    is_page(&visitor.request(submit("mails"), vec![b'x'; 256 * 1024 + 1]).await, 413);
+    is_page(&Visitor::new(&site.address, HOST).request(submit("mails"), "x").await, 401);
+    is_page(&visitor.navigate("/_vestibule/jobs/mails/0NPWV1MDQB2XKF3Y0T5DWZQ").await, 404);
+    for number in 0..3 {
+        let accepted = visitor.request(submit("updates.fifo/g"), format!("job {number}")).await;
+        assert_eq!(accepted.status, StatusCode::SEE_OTHER);
+    }
+    let refused = visitor.request(submit("updates.fifo/g"), "job 3").await;
+    is_page(&refused, 429);
+    assert_eq!(refused.header("retry-after"), Some("60"));
 }
 
 /// A ticket of a session that has ended is void.

@@ -23,7 +23,7 @@ use crate::error::GateError;
 use crate::held::OrderOutcome;
 use crate::page::JOB_POLL_SECONDS;
 use crate::request::{Credential, RequestInfo};
-use crate::respond::{finish, respond};
+use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
 use crate::visit::visit;
 use crate::visit_intent::VisitIntent;
@@ -45,7 +45,7 @@ pub(crate) async fn job_status(
 ) -> Response {
     let found = match find_visible_job(&gate, &info, &job_queue, &job).await {
         Ok(found) => found,
-        Err(error) => return error.into_response(),
+        Err(error) => return refuse(&info, error),
     };
     let id = found.view.id;
     if info.wants_page() {
@@ -53,7 +53,7 @@ pub(crate) async fn job_status(
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
         let visit = visit(&gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
-        let reply = Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(id), url: None });
+        let reply = Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(id), url: None, retry_after: None });
         return respond(&gate, &info, Answer::new(visit, reply)).await;
     }
     let mut response = Json(JobStatus::of(&found.job_queue.settings.id, found.view)).into_response();

@@ -18,13 +18,14 @@ use vestibule_core::line::JoinClient;
 use vestibule_runtime::{
     CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
 };
+use vestibule_themes::JobNews;
 
-use crate::answer::{Answer, QueuedJob, Reply};
+use crate::answer::{Answer, JobReport, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
-use crate::respond::{finish, respond};
+use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
 use crate::visit::visit;
 use crate::visit_intent::VisitIntent;
@@ -75,7 +76,7 @@ struct JobPath {
 async fn enqueue_job(gate: &Gate, info: RequestInfo, job_queue: &str, path: JobPath, body: Body) -> Response {
     match enqueue_as_visitor(gate, &info, job_queue, path, body).await {
         Ok(answer) => respond(gate, &info, answer).await,
-        Err(error) => error.into_response(),
+        Err(error) => refuse(&info, error),
     }
 }
 
@@ -102,6 +103,12 @@ async fn enqueue_as_visitor(
     let reply = match outcome {
         Ok(job) if info.wants_page() => Reply::SeeOther(job.location),
         Ok(job) => Reply::Queued(job),
+        // The visitor quotes the code of a job that may be queued.
+        Err(error @ GateError::EnqueueUnconfirmed(job)) if info.wants_page() => {
+            let retry_after = error.retry_after();
+            let report = JobReport { news: JobNews::JobFailed, job: Some(job), url: None, retry_after };
+            Reply::JobPage(error.status(), report)
+        }
         Err(error) => Reply::Error(error),
     };
     Ok(Answer::new(visit, reply).with_cors(cors_origin))

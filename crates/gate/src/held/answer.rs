@@ -60,7 +60,8 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
 pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateError) -> Answer {
     let reply = if info.wants_page() {
         let url = Some(form_url(&info.path, info.query.as_deref()));
-        Reply::JobPage(error.status(), JobReport { news: JobNews::OrderFailed, job: None, url })
+        let retry_after = error.retry_after();
+        Reply::JobPage(error.status(), JobReport { news: JobNews::OrderFailed, job: None, url, retry_after })
     } else {
         Reply::Error(error)
     };
@@ -75,7 +76,7 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
     };
-    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(job), url })
+    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(job), url, retry_after: None })
 }
 
 /// The answer to a request of a script or an app.

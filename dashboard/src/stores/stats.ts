@@ -20,6 +20,11 @@ export const useStatsStore = defineStore('stats', () => {
   /** Time of the last update by the browser's clock in milliseconds; 0 before the first one. */
   const receivedAt = ref(0)
   const isLoaded = ref(false)
+  /**
+   * The present in seconds since 1970, by the store's clock once it is known. An unchanged queue keeps the object and the `at` of its last change, so a
+   * comparison with `stats.at` is one with the past.
+   */
+  const now = computed(() => at.value || Date.now() / 1000)
   const byId = computed(() => new Map(queues.value.map((stats) => [stats.queue, stats])))
   /** Whether the backoffice is `vestibule serve`, which streams stats; functions do not. */
   const canStream = ref(true)
@@ -72,7 +77,7 @@ export const useStatsStore = defineStore('stats', () => {
     isLoaded.value = false
   }
 
-  return { queues, recent, at, receivedAt, isLoaded, canStream, byId, loadRecent, follow, setQueue, forget, clear }
+  return { queues, recent, at, now, receivedAt, isLoaded, canStream, byId, loadRecent, follow, setQueue, forget, clear }
 })
 
 function withoutRecent(queue: QueueStatsEntry): QueueStats {

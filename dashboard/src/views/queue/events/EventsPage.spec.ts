@@ -156,6 +156,19 @@ test('an inactive schedule can be resumed', async () => {
   expect(changes(requests)).toEqual([{ mode: 'scheduled' }])
 })
 
+test('phases and consequences follow the clock of a queue whose other stats do not change', async () => {
+  await events('2027-03-04T11:00:00Z', { mode: 'open' })
+  const statsStore = useStatsStore()
+  const [before] = statsStore.queues
+  statsStore.setQueue({ ...before!, at: Date.parse('2027-03-04T15:00:00Z') / 1000 })
+  await flushPromises()
+  expect(statsStore.queues[0]).toBe(before)
+  expect(getElement('.event').textContent).toContain('Over')
+  await press('Resume schedule')
+  expect(getElement('[role="dialog"]').textContent).toContain('All visitors go straight to the site, including the 0 waiting. No limit applies.')
+  expect(getElement('[role="dialog"] button[type="submit"]').classList).toContain('danger')
+})
+
 test('suspending or removing the current event says who passes', async () => {
   for (const [action, sent] of [['Suspend', [{ ...EVENT, suspended: true }]], ['Remove', []]] as const) {
     const requests = await events('2027-03-04T11:00:00Z')

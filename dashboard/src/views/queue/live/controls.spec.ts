@@ -88,7 +88,7 @@ test('every mode shows its effect on waiting visitors', () => {
 
 test('following the events between two of them lets everyone pass, or nobody', () => {
   const follow = { kind: 'mode', mode: 'scheduled' } as const
-  const idle = (changes: Parameters<typeof settings>[0], waiting = 41) => lineOf(settings({ mode: 'open', ...changes }), stats({ waiting, active: 3, at: Date.parse('2027-03-04T12:00:00Z') / 1000 }))
+  const idle = (changes: Parameters<typeof settings>[0], waiting = 41) => lineOf(settings({ mode: 'open', ...changes }), stats({ waiting, active: 3 }), Date.parse('2027-03-04T12:00:00Z') / 1000)
   expect(effects(follow, idle({}))).toEqual([
     'The queue follows its events from the next request on.',
     'All visitors go straight to the site, including the 41 waiting. No limit applies.',

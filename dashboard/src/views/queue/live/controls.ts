@@ -25,9 +25,9 @@ export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'w
   idleMode?: Mode
 }
 
-/** The state of the line of a queue. */
-export function lineOf(settings: QueueSettings, stats: QueueStats): Line {
-  return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idleMode(settings, stats.at, stats.waiting) }
+/** The state of the line of a queue at a time, in seconds since 1970. */
+export function lineOf(settings: QueueSettings, stats: QueueStats, now: number): Line {
+  return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idleMode(settings, now, stats.waiting) }
 }
 
 /** `3 visitors` */

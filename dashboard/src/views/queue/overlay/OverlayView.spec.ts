@@ -108,12 +108,27 @@ test('a reset needs the ID typed in and the server’s token', async () => {
   expect(writes(requests).map(([, , token]) => token)).toEqual([null, 'once'])
 })
 
-test('a queue with an event ahead resumes its schedule', () => {
-  const event = { id: 'sale', name: null, starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z' }
+test('a queue with an event that is not over resumes its schedule', () => {
+  const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival' as const, suspended: false }
   const end = Date.parse(event.ends_at) / 1000
-  const next = (mode: string, now: number, changes = {}) => nextMode(settings({ mode, events: [{ ...event, ...changes }] } as never), now)
+  const next = (mode: string, now: number, changes = {}, waiting = 0) => nextMode(settings({ mode, events: [{ ...event, ...changes }] } as never), now, waiting)
   expect([next('scheduled', 0), next('open', 0)]).toEqual(['paused', 'paused'])
-  expect([next('paused', end - 1), next('paused', end), next('paused', end - 1, { suspended: true })]).toEqual(['scheduled', 'open', 'open'])
+  expect([next('paused', 0), next('paused', end - 1)], 'before and during the event').toEqual(['scheduled', 'scheduled'])
+  expect([next('paused', end + 599), next('paused', end + 3600, {}, 1)], 'its line is still admitted').toEqual(['scheduled', 'scheduled'])
+  expect([next('paused', end + 600), next('paused', end - 1, { suspended: true })]).toEqual(['open', 'open'])
+  expect(nextMode(settings({ mode: 'paused' }), 0, 1)).toBe('open')
+})
+
+test('resuming a schedule before the sale says that everyone passes', async () => {
+  signInAs()
+  const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival' as const, suspended: false }
+  const now = Date.parse('2027-03-04T08:00:00Z') / 1000
+  const requests = await show({ [`GET ${QUEUE}`]: settings({ mode: 'paused', events: [event] }), [`PATCH ${QUEUE}/controls`]: settings({ mode: 'scheduled', events: [event] }) }, stats({ mode: 'paused', waiting: 12, at: now }))
+  await press('Resume')
+  expect(overlay.find('[role="alert"]').text()).toContain('All visitors go straight to the site, including the 12 waiting. No limit applies.')
+  expect(overlay.find('button[type="submit"]').classes()).toContain('danger')
+  await confirm()
+  expect(writes(requests)).toEqual([[`PATCH ${QUEUE}/controls`, { mode: 'scheduled' }, null]])
 })
 
 test.each(['closed', 'draining', 'bypass'] as const)('a queue in the mode %s is neither paused nor resumed', async (mode) => {

@@ -13,6 +13,7 @@ import { annotationsOf, phasesOf, readChanges } from './annotations'
 
 const NOW = 1_790_000_000
 const entry = (at: number, more: Partial<AuditEvent>): AuditEvent => ({ id: `${at}-0`, at, action: 'queue.controls', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })
+const QUEUE = { name: 'World tour', mode: 'scheduled' } as const
 const quota = { field: 'quota', from: 100, to: 150 }
 
 test('annotations show who changed what, oldest first', () => {
@@ -49,7 +50,7 @@ test('releases and resets show their numbers, other changes the values before an
 
 test('phases of events that are not suspended are marked', () => {
   const event: QueueEvent = { id: 'sale', name: 'Spring sale', lobby_at: '2027-03-04T09:40:00Z', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
-  const marks = phasesOf([{ ...event, id: 'unnamed', name: undefined, starts_at: '2027-03-05T10:00:00Z', lobby_at: undefined, ends_at: '2027-03-05T12:00:00Z' }, event, { ...event, id: 'none', suspended: true }], 'World tour')
+  const marks = phasesOf([{ ...event, id: 'unnamed', name: undefined, starts_at: '2027-03-05T10:00:00Z', lobby_at: undefined, ends_at: '2027-03-05T12:00:00Z' }, event, { ...event, id: 'none', suspended: true }], QUEUE)
   expect(marks.slice(0, 3).map(({ at, kind, text }) => [new Date(at * 1000).toISOString(), kind, text])).toEqual([
     ['2027-03-04T09:40:00.000Z', 'phase', 'Spring sale: Lobby open'],
     ['2027-03-04T10:00:00.000Z', 'phase', 'Spring sale: Running'],
@@ -61,24 +62,35 @@ test('phases of events that are not suspended are marked', () => {
 
 test('a draw with a beacon runs from the time of its value on', () => {
   const event: QueueEvent = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'draw', beacon: 'drand-quicknet', suspended: false }
-  const marks = (changed: Partial<QueueEvent>) => phasesOf([{ ...event, ...changed }], 'World tour').map(({ id, at }) => [id, new Date(at * 1000).toISOString()])
+  const marks = (changed: Partial<QueueEvent>) => phasesOf([{ ...event, ...changed }], QUEUE).map(({ id, at }) => [id, new Date(at * 1000).toISOString()])
   const beacon_value = { randomness: '00', received_at: '2027-03-04T10:05:00Z', round: 1, signature: '00' }
   expect(marks({ beacon_value })).toContainEqual(['sale running', '2027-03-04T10:05:45.000Z'])
   locale.value = 'de'
-  expect(phasesOf([event], 'World tour')[0]!.text).toBe('World tour: Vor der Auslosung')
+  expect(phasesOf([event], QUEUE)[0]!.text).toBe('World tour: Vor der Auslosung')
   expect(marks({}).map(([id]) => id), 'nobody is admitted without the value').toEqual(['sale lobby', 'sale draw', 'sale ending'])
 })
 
 test('an event has no phases before it was added', () => {
   const event: QueueEvent = { id: 'sale', lobby_at: '2027-03-04T09:40:00Z', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
   const at = Date.parse('2027-03-04T09:50:00Z') / 1000
-  const marks = (changes: AuditEvent[]) => phasesOf([event], 'World tour', changes).map(({ id }) => id)
+  const marks = (changes: AuditEvent[]) => phasesOf([event], QUEUE, changes).map(({ id }) => id)
   const added = { field: 'events', from: null, to: [event] }
   const all = ['sale lobby', 'sale running', 'sale ending']
   expect(marks([entry(at, { action: 'queue.update', changes: [added] })])).toEqual(all.slice(1))
   expect(marks([entry(at, { action: 'queue.create' })])).toEqual(all.slice(1))
   expect(marks([entry(at, { changes: [{ ...added, from: [{ ...event, name: 'Sale' }] }] })]), 'it was there before').toEqual(all)
   expect(marks([entry(at, { changes: [{ ...added, from: '[{"id":"..' }] })]), 'the log has cut the value').toEqual(all)
+})
+
+test('phases are marked only while the queue follows its events', () => {
+  const event: QueueEvent = { id: 'sale', lobby_at: '2027-03-04T09:40:00Z', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
+  const at = (time: string) => Date.parse(`2027-03-04T${time}Z`) / 1000
+  const marks = (mode: 'open' | 'scheduled', ...changes: AuditEvent[]) => phasesOf([event], { ...QUEUE, mode }, changes).map(({ id }) => id)
+  const change = (time: string, from: string, to: string) => entry(at(time), { changes: [quota, { field: 'mode', from, to }] })
+  expect(marks('open')).toEqual([])
+  expect(marks('open', change('13:00:00', 'scheduled', 'open'))).toEqual(['sale lobby', 'sale running'])
+  expect(marks('scheduled', change('09:50:00', 'open', 'scheduled'))).toEqual(['sale running', 'sale ending'])
+  expect(marks('scheduled', change('13:00:00', 'paused', 'scheduled'), change('09:50:00', 'scheduled', 'paused'))).toEqual(['sale lobby', 'sale ending'])
 })
 
 test('changes are read on where a page of the log has found few', async () => {
@@ -99,7 +111,7 @@ test('changes in the range are listed below the chart', async () => {
     'GET /api/v1/queues/acme-tour/history': { step_seconds: 60, columns: [], points: [] },
     'GET /api/v1/audit': ({ line }) => ({ events: line.includes('action=queue.') ? [entry(NOW - 60, { changes: [quota] }), entry(NOW - 90_000, { changes: [quota] })] : [], next: null }),
   })
-  const now = stats({ at: NOW })
+  const now = stats({ at: NOW, mode: 'scheduled' })
   const time = (at: number) => new Date(at * 1000).toISOString()
   const event: QueueEvent = { id: 'sale', name: 'Spring sale', lobby_at: time(NOW - 90), starts_at: time(NOW - 30), ends_at: time(NOW + 600), order: 'arrival', suspended: false }
   useStatsStore().setQueue(now)

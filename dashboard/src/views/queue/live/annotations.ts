@@ -3,7 +3,7 @@ import { drawEndOf, lobbyOf, secondsOf } from '@/domain/events'
 import { count, NONE, t, te } from '@/i18n'
 import { fieldName, phaseName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
-import type { AuditEvent, QueueEvent } from '@/api/types'
+import type { AuditEvent, QueueEvent, QueueStats } from '@/api/types'
 
 /** A change of the queue, or the beginning of a phase of an event, as a mark in the chart. */
 export interface Annotation {
@@ -42,10 +42,11 @@ async function readPages(queue: string, action: string, from: number): Promise<A
 
 /**
  * The phases of events as annotations, oldest first. Suspended events have none, a draw without the value of its beacon does not run, and nothing
- * happened before an event was added, as far as these changes tell.
+ * happened before an event was added or while the queue did not follow its events, as far as these changes and its present mode tell.
  */
-export function phasesOf(events: readonly QueueEvent[], queueName: string, changes: readonly AuditEvent[] = []): Annotation[] {
+export function phasesOf(events: readonly QueueEvent[], { name: queueName, mode }: Pick<QueueStats, 'name' | 'mode'>, changes: readonly AuditEvent[] = []): Annotation[] {
   const added = additionsIn(changes)
+  const modeAt = modesIn(changes, mode)
   const phases = events.filter(({ suspended }) => !suspended).flatMap((event) =>
     ([
       ['lobby', lobbyOf(event)],
@@ -54,7 +55,7 @@ export function phasesOf(events: readonly QueueEvent[], queueName: string, chang
       ['ending', secondsOf(event.ends_at)],
     ] as const).map(([phase, at]) =>
       ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${phaseName(phase, event.order !== 'arrival')}` }))
-      .filter(({ at }) => at >= (added(event.id) ?? 0)))
+      .filter(({ at }) => at >= (added(event.id) ?? 0) && modeAt(at) === 'scheduled'))
   return phases.toSorted((one, other) => one.at - other.at)
 }
 
@@ -69,6 +70,13 @@ function additionsIn(changes: readonly AuditEvent[]): (event: string) => number 
     if (before) after?.filter((id) => !before.includes(id)).forEach((id) => added.set(id, at))
   }
   return (event) => added.get(event) ?? created
+}
+
+/** The mode at a time: that before the next of these changes, or the present one. */
+function modesIn(changes: readonly AuditEvent[], present: string): (at: number) => unknown {
+  const befores = changes.flatMap(({ at = 0, changes: fields }) => fields.filter(({ field }) => field === 'mode').map(({ from }) => ({ at, from })))
+    .toSorted((one, other) => one.at - other.at)
+  return (at) => (befores.find((change) => change.at > at) ?? { from: present }).from
 }
 
 /** The IDs of the events in a change; `undefined` if the log has cut it. */

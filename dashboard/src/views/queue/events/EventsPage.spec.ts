@@ -477,6 +477,20 @@ async function type(label: string, text: string): Promise<void> {
   await flushPromises()
 }
 
+test('suspending or removing an event is not sent again after someone else changed what it leads to', async () => {
+  const queue = settings({ mode: 'scheduled', between_events: 'closed', events: [EVENT], revision: 7 })
+  for (const [action, changed, isSent] of [['Suspend', { between_events: 'bypass' }, false], ['Remove', { between_events: 'bypass' }, false], ['Remove', { mode: 'open' }, false], ['Remove', { quota: 5 }, true]] as const) {
+    const current = { ...queue, ...changed, revision: 8 }
+    const answers = [conflictWith(current), Response.json(current)]
+    const requests = await events('2027-03-04T11:00:00Z', { between_events: 'closed', revision: 7 }, 'operator', undefined, [], () => answers.shift()!)
+    await press(action)
+    await submit()
+    expect(requests.filter(({ line }) => line.startsWith('PATCH')).map(({ headers }) => headers.get('if-match'))).toEqual(isSent ? ['"7"', '"8"'] : ['"7"'])
+    if (!isSent) expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('Changed by someone else.')
+    page.unmount()
+  }
+})
+
 test('a form is saved after someone else changed something else', async () => {
   const queue = settings({ mode: 'scheduled', events: [EVENT], revision: 7 })
   const other = { ...EVENT, id: 'other', name: 'Other sale' }

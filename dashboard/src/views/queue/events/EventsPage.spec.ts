@@ -313,6 +313,17 @@ test('the form says that an event in the past does not take place', async () => 
   expect(getElement('[role="dialog"] .warn').textContent).toBe('The end is in the past, so this event does not take place.')
 })
 
+test('the form does not say so of an event whose line is still admitted', async () => {
+  const ending = { ...EVENT, starts_at: '2020-03-04T10:00:00Z', ends_at: '2020-03-04T14:00:00Z' }
+  await events('2020-03-04T14:05:00Z', { events: [ending] }, 'operator', { phase: 'ending', tickets: 0 })
+  await press('Edit')
+  expect(getElement('[role="dialog"]').textContent).not.toContain('in the past')
+  await type('End', '2020-03-04T14:30')
+  expect(getElement('[role="dialog"]').textContent).toContain('in the past')
+  await type('End', '2020-03-04T16:00')
+  expect(getElement('[role="dialog"]').textContent, 'the time of the store counts').not.toContain('in the past')
+})
+
 test('numbers that cannot be read are not sent', async () => {
   const requests = await events('2027-03-04T08:00:00Z')
   await press('Add an event')

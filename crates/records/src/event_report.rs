@@ -15,8 +15,6 @@ use crate::store::{LogName, LoggedQueue, RecordStore};
 const EVENTS_CAUGHT_UP: usize = 3;
 /// Number of recent snapshots that are searched for a turning point before it is recorded.
 const SEARCHED_MAX: usize = 32;
-/// A report is incomplete if its first snapshot was taken more than this many seconds after the lobby opened.
-const LATE_MAX: u64 = 60;
 
 /// A turning point of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +60,9 @@ struct Snapshot {
     /// Lobby tickets that were issued for the event.
     #[serde(default)]
     lobby_tickets: u64,
+    /// Whether the lobby opened with the change of the settings before it: nobody has joined for the event until then.
+    #[serde(default)]
+    opened_by_change: bool,
     #[serde(flatten)]
     totals: Totals,
 }
@@ -69,7 +70,7 @@ struct Snapshot {
 impl Snapshot {
     fn of(stats: &Stats) -> Self {
         let totals = Totals { counters: stats.counters, waits: stats.waits };
-        Self { at: stats.now, state_since: stats.state_since, lobby_tickets: 0, totals }
+        Self { at: stats.now, state_since: stats.state_since, lobby_tickets: 0, opened_by_change: false, totals }
     }
 
     /// The statistics count the lobby tickets of the current event only.
@@ -130,14 +131,21 @@ fn is_due(rules: &LineRules, event: &Event, point: TurningPoint, stats: &Stats) 
     }
 }
 
+/// Whether the lobby of an event was not open before a change of these rules.
+fn was_closed(before: &LineRules, event: &Event, now: Micros) -> bool {
+    !before.events.planned().any(|held| held.id == event.id && held.lobby_at().micros() <= now)
+}
+
 /// Stores the counters of a queue for the turning points of its events that have come since the last call. Costs nothing
-/// for a queue without events that have begun, and one read for others. Returns the number of snapshots stored.
+/// for a queue without events that have begun, and one read for others. After a change, `before` are the rules until then.
+/// Returns the number of snapshots stored.
 ///
 /// # Errors
 /// Returns the store's error. What is missing is stored by the next call.
 pub async fn record_turning_points(
     records: &dyn RecordStore,
     settings: &Settings,
+    before: Option<&LineRules>,
     stats: &Stats,
 ) -> Result<usize, StoreError> {
     let rules = &settings.line;
@@ -155,7 +163,8 @@ pub async fn record_turning_points(
                 continue;
             }
             let planned_at = planned_at(event, point);
-            let snapshot = Snapshot::of_event(rules, event, stats);
+            let opened_by_change = before.is_some_and(|before| was_closed(before, event, stats.now));
+            let snapshot = Snapshot { opened_by_change, ..Snapshot::of_event(rules, event, stats) };
             let entry = Entry { event: event.id.clone(), point, planned_at, snapshot };
             let text = serde_json::to_string(&entry).map_err(|error| StoreError::Corrupt(error.to_string()))?;
             records.append(&LogName::EventSnapshots(LoggedQueue::of(settings)), &text).await?;
@@ -178,8 +187,8 @@ pub struct Report {
     pub from: Micros,
     /// End of the time.
     pub to: Micros,
-    /// Whether the numbers are all of the time: `false` if the state of the queue began in it, or if the first snapshot
-    /// was taken late.
+    /// Whether the numbers are all of the time: `false` if the state of the queue began in it, or if visitors may have joined
+    /// before the first snapshot.
     pub complete: bool,
     /// Lobby tickets that were issued for the event; `None` for an event in order of arrival and for a queue.
     pub lobby_tickets: Option<u64>,
@@ -227,7 +236,9 @@ fn report(event: &Event, entries: &[Entry], present: &Snapshot) -> Report {
     // A state that began after the lobby opened has counted nothing else.
     let began_in_it = first.state_since > lobby_at;
     let mut totals = if began_in_it { first.totals } else { Totals::default() };
-    let mut complete = !began_in_it && first.at <= lobby_at.add_seconds(LATE_MAX);
+    // Nobody joins the line in the lobby of a draw.
+    let joins_from = if event.order == EventOrder::Draw { event.starts_at.micros() } else { lobby_at };
+    let mut complete = !began_in_it && (first.opened_by_change || first.at <= joins_from);
     for pair in snapshots.windows(2) {
         let [before, after] = pair else { continue };
         let is_same = before.state_since == after.state_since;
@@ -266,7 +277,13 @@ mod tests {
         let mut totals = Totals { counters: Counters { joined, ..Counters::default() }, ..Totals::default() };
         totals.waits.buckets[0] = joined;
         let at = |seconds| Micros(0).add_seconds(LOBBY + seconds);
-        Snapshot { at: at(seconds), state_since: Micros(0).add_seconds(since), lobby_tickets: 0, totals }
+        Snapshot {
+            at: at(seconds),
+            state_since: Micros(0).add_seconds(since),
+            lobby_tickets: 0,
+            opened_by_change: false,
+            totals,
+        }
     }
 
     fn entry(point: TurningPoint, snapshot: Snapshot) -> Entry {
@@ -319,9 +336,22 @@ mod tests {
     #[test]
     fn report_with_a_late_first_snapshot_is_incomplete() {
         let lobby = |seconds| [entry(TurningPoint::Lobby, snapshot(seconds, 5, 100))];
-        assert_eq!(figures(&lobby(60), snapshot(900, 5, 110)), (10, true, 60, 900));
-        assert_eq!(figures(&lobby(61), snapshot(900, 5, 110)), (10, false, 61, 900));
+        assert_eq!(figures(&lobby(0), snapshot(900, 5, 110)), (10, true, 0, 900));
+        assert_eq!(figures(&lobby(1), snapshot(900, 5, 110)), (10, false, 1, 900));
         assert_eq!(figures(&[], snapshot(900, 5, 110)), (0, false, 900, 900));
+        let by_change = Snapshot { opened_by_change: true, ..snapshot(1, 5, 100) };
+        let opened = [entry(TurningPoint::Lobby, by_change)];
+        assert_eq!(figures(&opened, snapshot(900, 5, 110)), (10, true, 1, 900), "nobody has joined before");
+    }
+
+    #[test]
+    fn report_of_a_draw_that_is_counted_from_its_lobby_on_is_complete() {
+        let event = Event { order: EventOrder::Draw, ..event() };
+        let is_complete = |seconds| {
+            let lobby = entry(TurningPoint::Lobby, snapshot(seconds, 5, 100));
+            report(&event, &[lobby], &snapshot(900, 5, 110)).complete
+        };
+        assert_eq!([0, 600, 601].map(is_complete), [true, true, false]);
     }
 
     #[test]

@@ -208,7 +208,7 @@ async fn sample(
         (Err(error), _) | (_, Err(error)) => return Err(error),
     };
     if due.iter().any(|(step, _)| *step == Step::Minute) {
-        record_turning_points(records, &settings, &stats).await?;
+        record_turning_points(records, &settings, None, &stats).await?;
     }
     if stats.waiting + stats.active == 0 {
         return Ok(0);

@@ -3533,7 +3533,7 @@ export interface components {
             admitted: number;
             /**
              * @description Whether everything since the lobby opened is counted. `false` if the store lost data in that time, if the
-             *     queue was created or reset in it, or if the first counts were taken more than a minute after the lobby opened.
+             *     queue was created or reset in it, or if visitors may have joined before the first counts were taken.
              */
             complete: boolean;
             /**

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::line::Mode;
 use vestibule_core::{Micros, PutMode, Timestamp};
@@ -10,7 +11,7 @@ use vestibule_records::event_report::{Report, record_turning_points};
 use vestibule_records::history::record_samples;
 use vestibule_records::{LogName, LoggedQueue, RecordStore};
 
-use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::backoffice::{Backoffice, on_memory_and_redis, queue};
 use crate::line_fixture::{LineFixture, START, StoreFixture};
 use crate::suite::on_each;
 
@@ -45,12 +46,17 @@ impl<'a> Sale<'a> {
         let micros = START.add_seconds(second).since(self.line.now());
         self.line.advance_micros(micros);
         self.line.purge().await;
-        record_turning_points(&*self.records, &self.line.settings().await, &self.line.stats().await).await.unwrap()
+        let (settings, stats) = (self.line.settings().await, self.line.stats().await);
+        record_turning_points(&*self.records, &settings, None, &stats).await.unwrap()
     }
 
     async fn report(&self) -> Option<Report> {
+        self.report_of(0).await
+    }
+
+    async fn report_of(&self, event: usize) -> Option<Report> {
         let settings = self.line.settings().await;
-        let event = &settings.line.events[0];
+        let event = &settings.line.events[event];
         Report::of_event(&*self.records, &settings, event, &self.line.stats().await).await.unwrap()
     }
 }
@@ -60,6 +66,7 @@ on_each! {
     {
         report_counts_what_happens_in_the_event,
         report_over_a_loss_of_data_is_incomplete,
+        report_after_a_line_that_still_moves_is_incomplete,
         report_of_a_queue_counts_since_its_state_began,
         report_counts_lobby_tickets_of_its_event,
     }
@@ -137,6 +144,33 @@ async fn report_over_a_loss_of_data_is_incomplete(bench: &StoreFixture) {
     assert!(!sale.report().await.unwrap().complete);
 }
 
+async fn report_after_a_line_that_still_moves_is_incomplete(bench: &StoreFixture) {
+    let sale = Sale::open(bench).await;
+    let line = &sale.line;
+    line.change(|settings| {
+        let mut value = settings.to_value();
+        let next = self::sale("next", START, [2500, 3000, 3600]);
+        value["events"] = json!([self::sale("sale", START, [600, 1200, 1800]), next]);
+        settings.line.events = vestibule_core::settings::Settings::from_stored(&value).unwrap().line.events;
+    })
+    .await;
+    for second in [560, 600, 1200] {
+        sale.at(second).await;
+    }
+    let mut waiting = line.arrivals(6).await;
+    for second in (1240..2500).step_by(40) {
+        sale.at(second).await;
+        line.visit_all(&mut waiting).await;
+    }
+    assert_eq!(line.counts().await, (4, 2), "the event is not over yet");
+    line.advance_micros(START.add_seconds(2500).since(line.now()));
+    line.arrivals(10).await;
+    sale.at(2520).await;
+    let report = sale.report_of(1).await.unwrap();
+    assert_eq!((report.totals.counters.joined, report.complete), (0, false));
+    assert!(sale.report().await.unwrap().complete);
+}
+
 async fn report_of_a_queue_counts_since_its_state_began(bench: &StoreFixture) {
     let sale = Sale::open(bench).await;
     let stats = sale.line.stats().await;
@@ -179,6 +213,7 @@ on_memory_and_redis! {
     turning_points_are_recorded_once_and_caught_up_on,
     report_is_available_as_json_and_csv,
     event_that_opens_at_once_is_counted_from_the_change,
+    event_of_a_new_queue_is_counted_from_its_opening,
 }
 
 /// What the log of the queue has: turning points, and seconds since the start of the test.
@@ -307,11 +342,32 @@ async fn event_that_opens_at_once_is_counted_from_the_change(backoffice: Backoff
     backoffice.join("tour", 2).await;
     backoffice.advance_seconds(1000);
     let mut root = backoffice.root();
-    let change = json!({ "mode": "scheduled", "events": [sale("sale", began(), [1000, 1060, 1800])] });
+    // The lobby opens at once, and the change takes a moment.
+    let change = json!({ "mode": "scheduled", "events": [sale("sale", began(), [998, 1060, 1800])] });
     assert_eq!(root.patch("/queues/tour", change).await.status, 200);
     backoffice.join("tour", 3).await;
     backoffice.advance_seconds(30);
     record(&backoffice).await;
     let report = root.get("/queues/tour/events/sale/report").await.json();
     assert_eq!((&report["joined"], &report["complete"]), (&json!(3), &json!(true)), "{report}");
+}
+
+async fn event_of_a_new_queue_is_counted_from_its_opening(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let scheduled = json!({ "mode": "scheduled", "quota": 1, "events": [sale("sale", began(), [30, 90, 1800])] });
+    backoffice.queue("created", "acme", scheduled.clone()).await;
+    let mut root = backoffice.root();
+    let imported =
+        json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [queue("imported", "acme", scheduled)] });
+    assert_eq!(root.confirmed(Method::POST, "/settings", Some(imported)).await.status, 200);
+    backoffice.advance_seconds(31);
+    for id in ["created", "imported"] {
+        backoffice.join(id, 3).await;
+    }
+    backoffice.advance_seconds(30);
+    record(&backoffice).await;
+    for id in ["created", "imported"] {
+        let report = root.get(&format!("/queues/{id}/events/sale/report")).await.json();
+        assert_eq!((&report["joined"], &report["complete"]), (&json!(3), &json!(true)), "{report}");
+    }
 }

@@ -39,7 +39,7 @@ pub(crate) struct QueueReport {
     /// End of the counted time, in RFC 3339.
     to: String,
     /// Whether everything since the lobby opened is counted. `false` if the store lost data in that time, if the
-    /// queue was created or reset in it, or if the first counts were taken more than a minute after the lobby opened.
+    /// queue was created or reset in it, or if visitors may have joined before the first counts were taken.
     complete: bool,
     /// Lobby tickets that were issued, after a loss of data the most that were counted; `null` for an event in order of arrival, and for a queue.
     lobby_tickets: Option<u64>,

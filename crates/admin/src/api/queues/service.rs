@@ -187,6 +187,7 @@ pub(crate) async fn create(admin: &Admin, event: AuditEventBuilder, settings: Se
             let settings = with_revision(settings, revision);
             event.queue(&settings).log(admin).await;
             admin.changed(&settings.id).await;
+            record_turning_points(admin, None, &settings).await;
             Ok(settings)
         }
         Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::ConcurrentChange),
@@ -284,7 +285,7 @@ pub(crate) async fn change(
                 let settings = with_revision(settings, revision);
                 event.queue(&settings).log(admin).await;
                 admin.changed(&settings.id).await;
-                record_turning_points(admin, &settings).await;
+                record_turning_points(admin, Some(&current), &settings).await;
                 return Ok(settings);
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => {
@@ -296,15 +297,16 @@ pub(crate) async fn change(
     Err(Problem::ConcurrentChange)
 }
 
-/// Stores the first counts of an event whose lobby opens with this change, without waiting for the process that records
-/// history. That one catches up if this fails.
-async fn record_turning_points(admin: &Admin, settings: &Settings) {
+/// Stores the first counts of an event whose lobby opens with a change, or soon after it, without waiting for the process
+/// that records history. That one catches up if this fails.
+pub(crate) async fn record_turning_points(admin: &Admin, before: Option<&Settings>, settings: &Settings) {
     if settings.line.events.is_empty() {
         return;
     }
     let recorded = async {
         let stats = admin.store.stats(&settings.id).await?;
-        event_report::record_turning_points(&*admin.records, settings, &stats).await
+        let before = before.map(|before| &before.line);
+        event_report::record_turning_points(&*admin.records, settings, before, &stats).await
     };
     if let Err(error) = recorded.await {
         debug!(%error, queue = %settings.id, "the counts of an event could not be stored yet");

@@ -25,6 +25,7 @@ pub use self::plan::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 use self::plan::{PlannedImport, plan_import};
 use crate::access::{Principal, Role};
 use crate::api::job_queues::{JobQueueDraft, settings_for};
+use crate::api::queues::service::record_turning_points;
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
 use crate::body::{DOCUMENT_MAX, JsonBody, Query};
@@ -215,6 +216,7 @@ async fn execute(
             Ok(PutOutcome::Stored(revision)) => {
                 settings.line.revision = revision;
                 event.queue(&settings).log(admin).await;
+                record_turning_points(admin, stored.queue(&settings.id), &settings).await;
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
                 skipped.push(settings.id.to_string());

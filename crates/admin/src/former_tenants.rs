@@ -1,5 +1,5 @@
 //! Tenants that were removed. Superusers can still read their audit events; operators of a later tenant with the same ID see
-//! the events of that tenant only.
+//! the events of that tenant only. The history of its queues begins with that tenant for everyone.
 
 use std::collections::BTreeMap;
 
@@ -74,6 +74,11 @@ impl FormerTenants {
 
     /// Whether an event of a tenant at this time is of a removed one.
     pub(crate) fn include(&self, id: &TenantId, at: Micros) -> bool {
-        self.0.get(id).is_some_and(|removed_at| at <= *removed_at)
+        self.removed_at(id).is_some_and(|removed_at| at <= removed_at)
+    }
+
+    /// When a tenant with this ID was removed last.
+    pub(crate) fn removed_at(&self, id: &TenantId) -> Option<Micros> {
+        self.0.get(id).copied()
     }
 }

@@ -70,6 +70,17 @@ async fn history_of_a_removed_queue_stays_with_its_tenant(backoffice: Backoffice
         assert_eq!(history["points"].as_array().unwrap().len(), samples, "{tenant}: {history}");
         root.confirmed(Method::DELETE, "/queues/tour", None).await;
     }
+
+    // A later tenant with the same ID does not see it either.
+    root.confirmed(Method::DELETE, "/tenants/acme", None).await;
+    backoffice.advance_seconds(60);
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 4 })).await;
+    backoffice.join("tour", 2).await;
+    notice(&backoffice).await;
+    let history = root.get("/queues/tour/history").await.json();
+    let points: Vec<_> = history["points"].as_array().unwrap().iter().map(|point| &point[0]).collect();
+    assert_eq!(points, [&json!(backoffice.now())], "{history}");
 }
 
 async fn queue_stats_summarize_the_line(backoffice: Backoffice) {

@@ -24,6 +24,7 @@ use crate::api::queues::service::find_visible;
 use crate::body::{Query, Segments};
 use crate::csv::{TableFormat, csv_file};
 use crate::describe::describe;
+use crate::former_tenants::FormerTenants;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::stats::{QueueForecast, QueueStats, all_stats, recent};
@@ -168,6 +169,9 @@ pub(crate) async fn get_queue_history(
 ) -> Result<Response, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
     let HistoryQuery { step, from, format } = query;
+    // An earlier tenant with this ID may have had a queue with the same ID.
+    let removed_at = FormerTenants::load(&*admin.records).await?.removed_at(&settings.tenant);
+    let from = removed_at.map_or(from, |removed_at| from.max(removed_at.seconds() + 1));
     let history = History::since(&*admin.records, step, Micros(0).add_seconds(from)).await?;
     let points: Vec<_> = history.samples(&LoggedQueue::of(&settings)).await?.into_iter().map(point).collect();
     if format == TableFormat::Csv {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use tracing::debug;
-use vestibule_core::line::SessionLocation;
+use vestibule_core::line::{Mode, SessionLocation};
 use vestibule_core::store::OperationsStore;
 use vestibule_core::{Micros, QueueId, SessionId};
 
@@ -18,13 +18,18 @@ pub(crate) async fn session_end(gate: Gate, queue: QueueId, session: SessionId) 
     end_of(&*gate.operations, || gate.clock.now(), &queue, session).await;
 }
 
-/// Resolves once the session is no longer active. While the store is unavailable, tunnels stay open.
+/// Resolves once the session is no longer active. While the store is unavailable, and while everyone passes without a session,
+/// tunnels stay open.
 async fn end_of(store: &dyn OperationsStore, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
     loop {
         sleep(CHECK_INTERVAL).await;
         let Ok(found) = store.find(queue, session).await else { continue };
         let active = found.filter(|found| matches!(found.state, SessionLocation::Active { .. }));
-        if active.is_none_or(|found| found.expires_at <= now()) {
+        if active.is_some_and(|found| now() < found.expires_at) {
+            continue;
+        }
+        let Ok(stats) = store.stats(queue).await else { continue };
+        if stats.mode != Mode::Bypass {
             debug!(%queue, %session, "tunnel closed with its session");
             return;
         }
@@ -65,6 +70,14 @@ mod tests {
         store.end(&settings.id, sessions[0]).await.unwrap();
         assert!(timeout(CHECK_INTERVAL, end(sessions[0])).await.is_ok(), "an operator ended it");
         clock.advance(600_000_000);
+        let in_mode = |mode| {
+            let mut settings = settings.clone();
+            settings.line.mode = mode;
+            settings
+        };
+        store.put_settings(&in_mode(Mode::Bypass), PutMode::Always).await.unwrap();
+        assert!(timeout(A_WHILE, end(sessions[1])).await.is_err(), "everyone passes");
+        store.put_settings(&in_mode(Mode::Open), PutMode::Always).await.unwrap();
         assert!(timeout(CHECK_INTERVAL, end(sessions[1])).await.is_ok(), "its slot expired");
     }
 }

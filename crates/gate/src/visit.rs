@@ -133,13 +133,25 @@ pub(crate) async fn visit_as(
                 return visit(gate, queue, credential, intent, client, enter_url).await;
             };
             let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
+            let lobby = if let Credential::Lobby(ticket) = &credential { Some(ticket.clone()) } else { None };
             // Without a position there is nothing to renew.
             let has_position = !credential.is_none() && sent.is_none();
             let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
             let found = match known {
                 Some(known) => known,
-                None => visit(gate, queue, credential, VisitIntent::Renew, client, enter_url).await,
+                None => visit(gate, queue, credential, VisitIntent::Renew, client, enter_url.clone()).await,
             };
+            // An operator opened the line before the draw.
+            let is_open = found.outcome == Outcome::Lobby && found.queue.settings.line.mode == Mode::Open;
+            if let Some(ticket) = lobby.filter(|_| is_open) {
+                let Some(account) = account_of(&ticket) else {
+                    let asked = sign_in(gate, &identity, found, None, &return_address(request.info));
+                    // The lobby ticket is kept for the draw.
+                    return VisitResult { pre_ticket: None, ..asked };
+                };
+                let (queue, intent) = (found.queue.clone(), VisitIntent::JoinAccount(account));
+                return visit(gate, queue, Credential::Lobby(ticket), intent, client, enter_url).await;
+            }
             match found.outcome {
                 Outcome::NotJoined => {}
                 Outcome::Full => return turned_away_when_full(gate, found, sent.as_ref()),

@@ -13,10 +13,10 @@ use vestibule_tests::{
 use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
 mod memory {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, lobby_ticket_joins_an_open_line_of_accounts, late_device_keeps_the_drawn_position,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, late_device_keeps_the_drawn_position,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, lobby_ticket_joins_an_open_line_of_accounts, late_device_keeps_the_drawn_position,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -222,6 +222,31 @@ async fn signed_out_lobby_ticket_stays_that_of_the_account(keeper: StoreSetup) {
     visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-2")));
     assert_ne!(session_in(&status(&fixture, &mut visitor).await), session);
     assert_eq!(fixture.counts().await, (2, 0), "the place was not handed over");
+}
+
+/// An operator opens the line, and it requires accounts. The tokens of its visitors have expired.
+async fn lobby_ticket_joins_an_open_line_of_accounts(keeper: StoreSetup) {
+    let mut settings = with_lobby(&keeper, identity(&json!({})));
+    settings["mode"] = json!("scheduled");
+    let fixture = GateFixture::open(keeper, settings).await;
+    let (mut member, mut stranger) = (signed_in(&fixture, "user-1"), fixture.visitor());
+    let session = session_in(&status(&fixture, &mut member).await);
+    let unnamed = session_in(&status(&fixture, &mut stranger).await);
+    let mut changed = required();
+    changed["mode"] = json!("open");
+    fixture.change(&changed).await;
+    advance(&fixture, 30).await;
+    member.set_cookie("shop_id", "");
+    for _ in 0..2 {
+        let joined = status(&fixture, &mut member).await;
+        assert_eq!((session_in(&joined), &joined.json()["state"]), (session, &json!("waiting")), "{}", joined.text());
+    }
+    for _ in 0..2 {
+        let asked = status(&fixture, &mut stranger).await;
+        let kept = (session_in(&asked), asked.json()["join"]["action"].clone());
+        assert_eq!(kept, (unnamed, json!("sign_in")), "{}", asked.text());
+    }
+    assert_eq!(fixture.counts().await, (1, 0));
 }
 
 /// A second device of an account comes after the start, without a lobby ticket.

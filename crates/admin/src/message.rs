@@ -10,6 +10,7 @@ use vestibule_core::Message;
 use vestibule_core::settings::FieldWording;
 
 use crate::codes::Code;
+use crate::describe::schema;
 
 /// A text as code and parameters.
 #[derive(Debug)]
@@ -81,11 +82,6 @@ fn described() -> [(&'static str, Value); 3] {
 
 fn reference(name: &str) -> RefOr<Schema> {
     RefOr::Ref(utoipa::openapi::Ref::from_schema_name(name))
-}
-
-fn schema(value: Value) -> RefOr<Schema> {
-    #[expect(clippy::expect_used, reason = "made of constants; a test reads it")]
-    RefOr::T(serde_json::from_value(value).expect("a schema"))
 }
 
 #[cfg(test)]

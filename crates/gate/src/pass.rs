@@ -61,7 +61,7 @@ impl PassCache {
         if ttl == 0 {
             return None;
         }
-        let token = HeaderValue::try_from(self.signer.sign_of(queue, slot.session, slot.account, now, ttl)?).ok()?;
+        let token = HeaderValue::try_from(self.signer.sign(queue, slot.session, slot.account, now, ttl)?).ok()?;
         let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).add_seconds(ttl) };
         self.fresh.insert(key, pass.clone());
         Some(pass)

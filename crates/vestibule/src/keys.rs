@@ -24,8 +24,7 @@ pub(crate) fn state_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 
 /// Signs passes with the keys that are given, or with those of the state folder. Returns whether those were generated.
 pub(crate) fn pass_signer(given: Option<&str>, state: Option<&PathBuf>) -> anyhow::Result<(PassSigner, bool)> {
-    let folder = if given.is_some() { PathBuf::new() } else { state_folder(state.cloned())? };
-    let (keys, generated) = load_keys("--pass-keys", given, &folder, "pass.keys")?;
+    let (keys, generated) = load_keys("--pass-keys", given, state, "pass.keys")?;
     Ok((PassSigner::new(&keys).context("--pass-keys")?, generated))
 }
 
@@ -33,12 +32,13 @@ pub(crate) fn pass_signer(given: Option<&str>, state: Option<&PathBuf>) -> anyho
 pub(crate) fn load_keys(
     variable: &'static str,
     given: Option<&str>,
-    folder: &Path,
+    state: Option<&PathBuf>,
     file: &str,
 ) -> anyhow::Result<(KeyList, bool)> {
     if let Some(text) = given {
         return Ok((parse_keys(variable, text)?, false));
     }
+    let folder = state_folder(state.cloned())?;
     let path = folder.join(file);
     let shown = path.display().to_string();
     match fs::read_to_string(&path) {
@@ -54,7 +54,7 @@ pub(crate) fn load_keys(
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let keys = random_key(file.split('.').next().unwrap_or("key"))?;
-            write_private(folder, &path, &keys.expose()).with_context(|| format!("cannot write keys to {shown}"))?;
+            write_private(&folder, &path, &keys.expose()).with_context(|| format!("cannot write keys to {shown}"))?;
             info!(file = shown, "generated new keys");
             Ok((keys, true))
         }
@@ -91,7 +91,7 @@ mod tests {
     fn generated_keys_are_reused_with_mode_0600() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        let load = || load_keys("--ticket-keys", None, &state, "ticket.keys");
+        let load = || load_keys("--ticket-keys", None, Some(&state), "ticket.keys");
         let (first, generated) = load().unwrap();
         assert!(generated);
         assert_eq!(load().unwrap().0, first, "a restart finds the same keys");

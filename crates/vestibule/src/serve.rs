@@ -1,7 +1,6 @@
 //! `vestibule serve`: the gate, the purge and, on a separate address, the backoffice in one process.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -248,8 +247,7 @@ fn sale_keys(options: &ServeOptions) -> anyhow::Result<SaleKeys> {
     if given.is_none() && !has_state_folder(options) {
         return Ok(SaleKeys::default());
     }
-    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
-    let (keys, _) = load_keys("--sale-keys", given, &folder, "sale.keys")?;
+    let (keys, _) = load_keys("--sale-keys", given, options.state.as_ref(), "sale.keys")?;
     SaleKeys::new(&keys).context("--sale-keys")
 }
 
@@ -276,9 +274,8 @@ fn gate(
     streams: Streams,
     sale_keys: SaleKeys,
 ) -> anyhow::Result<Gate> {
-    let given = options.ticket_keys.as_deref();
-    let folder = if given.is_some() { PathBuf::new() } else { state_folder(options.state.clone())? };
-    let (tickets, generated) = load_keys("--ticket-keys", given, &folder, "ticket.keys")?;
+    let (given, state) = (options.ticket_keys.as_deref(), options.state.as_ref());
+    let (tickets, generated) = load_keys("--ticket-keys", given, state, "ticket.keys")?;
     let Shared { store, directory, jobs } = shared;
     if generated && !is_memory(&options.stores.store) {
         warn!("tickets are signed with generated keys: all gates that share a store need the same --ticket-keys");

@@ -43,7 +43,7 @@ impl Keys {
     }
 
     fn pass(&self) -> String {
-        self.passes.sign(&"acme".parse().unwrap(), SessionId::from_bytes([1; 14]), NOW, 60).unwrap()
+        self.passes.sign(&"acme".parse().unwrap(), SessionId::from_bytes([1; 14]), None, NOW, 60).unwrap()
     }
 
     fn names(&self) -> Vec<String> {

@@ -97,22 +97,16 @@ impl Filter {
     /// Whether an event matches.
     fn takes(&self, entry: &AuditEvent) -> bool {
         (self.from..=self.to).contains(&entry.at)
-            && self.tenant.is_none_or_is(entry.tenant.as_ref())
-            && self.queue.is_none_or_is(entry.queue.as_ref())
-            && self.operator.is_none_or_is(entry.operator.as_ref())
+            && is_none_or(self.tenant.as_ref(), entry.tenant.as_ref())
+            && is_none_or(self.queue.as_ref(), entry.queue.as_ref())
+            && is_none_or(self.operator.as_ref(), entry.operator.as_ref())
             && self.action.as_ref().is_none_or(|action| entry.action.starts_with(action))
             && self.search.as_ref().is_none_or(|text| json(entry).to_lowercase().contains(text))
     }
 }
 
-trait IsNoneOrIs<T> {
-    fn is_none_or_is(&self, found: Option<&T>) -> bool;
-}
-
-impl<T: PartialEq> IsNoneOrIs<T> for Option<T> {
-    fn is_none_or_is(&self, found: Option<&T>) -> bool {
-        self.as_ref().is_none_or(|wanted| Some(wanted) == found)
-    }
+fn is_none_or<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
+    wanted.is_none() || wanted == found
 }
 
 fn json(entry: &AuditEvent) -> String {
@@ -225,9 +219,12 @@ impl Export {
     }
 }
 
+fn text<T: ToString>(value: Option<&T>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
+}
+
 fn row(entry: &AuditEvent) -> String {
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let text = |value: Option<&dyn ToString>| value.map(ToString::to_string).unwrap_or_default();
     let fields = [
         entry.id.clone(),
         entry.at.to_string(),
@@ -235,10 +232,10 @@ fn row(entry: &AuditEvent) -> String {
         entry.token.clone().unwrap_or_default(),
         entry.request.clone(),
         entry.action.clone(),
-        text(entry.tenant.as_ref().map(|it| it as &dyn ToString)),
-        text(entry.queue.as_ref().map(|it| it as &dyn ToString)),
+        text(entry.tenant.as_ref()),
+        text(entry.queue.as_ref()),
         entry.subject.clone().unwrap_or_default(),
-        text(entry.revision.as_ref().map(|it| it as &dyn ToString)),
+        text(entry.revision.as_ref()),
         json!(entry.changes).to_string(),
         word(&json!(entry.outcome)),
         word(&json!(entry.via)),

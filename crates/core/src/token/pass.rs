@@ -65,17 +65,11 @@ impl PassSigner {
         Ok(Self { keys: keys.collect::<Result<_, KeyError>>()? })
     }
 
-    /// Creates a pass for this session, valid for `ttl` seconds from `now` by the store's clock.
+    /// Creates a pass for this session, and its account if it has one, valid for `ttl` seconds from `now` by the store's clock.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
-    pub fn sign(&self, queue: &QueueId, session: SessionId, now: Micros, ttl: u64) -> Option<String> {
-        self.sign_of(queue, session, None, now, ttl)
-    }
-
-    /// The same for the session of an account.
-    #[must_use]
-    pub fn sign_of(
+    pub fn sign(
         &self,
         queue: &QueueId,
         session: SessionId,
@@ -164,7 +158,7 @@ mod tests {
         let queue: QueueId = "acme".parse().unwrap();
         let session = SessionId::from_bytes([1; 14]);
         let now = Micros(1_700_000_000_000_000);
-        let pass = signer.sign(&queue, session, now, PASS_TTL).unwrap();
+        let pass = signer.sign(&queue, session, None, now, PASS_TTL).unwrap();
         let claims = verify_pass(&signer.jwks(), &pass, now).unwrap();
         assert_eq!((claims.sub, claims.queue), (session, queue));
         assert!(verify_pass(&signer.jwks(), &pass, now.add_seconds(60)).is_err(), "a pass ends");
@@ -193,7 +187,7 @@ mod tests {
         let signer = PassSigner::new(&KeyList::of_bytes("p1", [9; 32])).unwrap();
         let now = Micros(4_000_000_000_000_000);
         let session = SessionId::from_bytes([1; 14]);
-        let pass = signer.sign(&"acme".parse().unwrap(), session, now, PASS_TTL).unwrap();
+        let pass = signer.sign(&"acme".parse().unwrap(), session, None, now, PASS_TTL).unwrap();
         assert_eq!(decode_header(&pass).unwrap().kid.as_deref(), Some("p1"));
         let jwks = signer.jwks();
         let key = DecodingKey::from_ed_components(jwks["keys"][0]["x"].as_str().unwrap()).unwrap();

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod log_rate_limiter;
 mod timer;
 
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
+pub use log_rate_limiter::LogRateLimiter;
 pub use timer::{sleep, timeout};
 
 /// An instant by the monotonic and the wall clock.
@@ -32,7 +34,7 @@ impl FreezeAwareInstant {
 
     /// The instant as it is known after a freeze of this length during which the monotonic clock stood still, if the wall clock can
     /// represent it.
-    #[cfg(feature = "test-util")]
+    #[cfg(any(test, feature = "test-util"))]
     #[must_use]
     pub fn before_freeze(&self, length: Duration) -> Option<Self> {
         Some(Self { wall: self.wall.checked_sub(length)?, ..*self })

@@ -41,7 +41,6 @@ mod invitation;
 mod invitation_code;
 mod line_document;
 mod lobby;
-mod log_rate_limiter;
 mod network_lists;
 mod own_headers;
 mod page;

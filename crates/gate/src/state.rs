@@ -7,6 +7,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, QueueId, SaleKeys, StoreError, TicketSigner};
+use vestibule_freeze::LogRateLimiter;
 use vestibule_proxy::Proxy;
 use vestibule_runtime::{Directory, JobQueues, StoreClock};
 use vestibule_themes::Themes;
@@ -18,7 +19,6 @@ use crate::followers::Followers;
 use crate::identity::IdentityCheck;
 use crate::idle::LastAnswers;
 use crate::line_document::LineDocuments;
-use crate::log_rate_limiter::LogRateLimiter;
 use crate::page_cache::PageCache;
 use crate::pass::PassCache;
 use crate::pre_tickets::PreTickets;
@@ -27,6 +27,8 @@ use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.
 const WARM_UP_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Minimum time between two log lines about a fault that affects every request.
+const FAULT_LINES_EVERY: Duration = Duration::from_secs(1);
 /// Pause between two attempts.
 const WARM_UP_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -126,9 +128,9 @@ impl Gate {
             challenges: Challenges::default(),
             first_pages: PageCache::default(),
             sale_keys: parts.sale_keys,
-            unknown_sale_keys: LogRateLimiter::default(),
-            store_failures: LogRateLimiter::default(),
-            unknown_hosts: LogRateLimiter::default(),
+            unknown_sale_keys: LogRateLimiter::every(FAULT_LINES_EVERY),
+            store_failures: LogRateLimiter::every(FAULT_LINES_EVERY),
+            unknown_hosts: LogRateLimiter::every(FAULT_LINES_EVERY),
         }))
     }
 

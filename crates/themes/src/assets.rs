@@ -7,17 +7,18 @@ use std::time::Duration;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::time::timeout;
-use vestibule_freeze::FreezeAwareInstant;
+use vestibule_freeze::{FreezeAwareInstant, LogRateLimiter};
 
 use crate::asset::{ASSET_MAX, Asset};
 use crate::files::{ETag, StorageError};
 use crate::storage::Storage;
-use crate::throttle::Throttle;
 
 /// Most bytes of cached assets, of all themes. The least used ones are evicted.
 pub const ASSETS_KEPT_MAX: u64 = 32 * 1024 * 1024;
 /// How long a request waits for an asset that is not cached.
 const ASSET_WAIT_MAX: Duration = Duration::from_secs(2);
+/// Minimum time between two warnings of one kind, which every refresh would repeat.
+pub(crate) const WARNINGS_EVERY: Duration = Duration::from_mins(1);
 /// Time without reads after a failed read.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes that an asset takes beside its content and path.
@@ -44,7 +45,7 @@ pub(crate) struct Assets {
     kept: Cache<AssetKey, Asset, ByBytes>,
     /// When a read last failed.
     failed_at: Mutex<Option<FreezeAwareInstant>>,
-    warnings: Throttle,
+    warnings: LogRateLimiter,
 }
 
 /// Why an asset cannot be served.
@@ -66,7 +67,7 @@ impl Weighter<AssetKey, Asset> for ByBytes {
 impl Assets {
     pub(crate) fn new(storage: Arc<Storage>) -> Self {
         let kept = Cache::with_weighter(EXPECTED, ASSETS_KEPT_MAX, ByBytes);
-        Self { storage, kept, failed_at: Mutex::default(), warnings: Throttle::default() }
+        Self { storage, kept, failed_at: Mutex::default(), warnings: LogRateLimiter::every(WARNINGS_EVERY) }
     }
 
     /// The asset, from the cache or read once for all concurrent requests. `None` if it is gone, or too large.
@@ -95,14 +96,14 @@ impl Assets {
         match self.storage.read(&key.folder, &key.path, None, ASSET_MAX).await {
             Ok(Some(bytes)) => Asset::new(&key.path, bytes).ok_or(AssetMiss::Gone),
             Err(StorageError::Fault(fault)) => {
-                if let Some(suppressed) = self.warnings.pass() {
+                if let Some(suppressed) = self.warnings.allow() {
                     tracing::warn!(%fault, suppressed, "an asset cannot be served");
                 }
                 Err(AssetMiss::Gone)
             }
             Ok(None) | Err(StorageError::Changed) => Err(AssetMiss::Gone),
             Err(StorageError::Unavailable(cause)) => {
-                if let Some(suppressed) = self.warnings.pass() {
+                if let Some(suppressed) = self.warnings.allow() {
                     tracing::warn!(
                         folder = key.folder,
                         cause,
@@ -117,7 +118,7 @@ impl Assets {
     }
 
     fn warn_of_size(&self, file: &Path) {
-        if let Some(suppressed) = self.warnings.pass() {
+        if let Some(suppressed) = self.warnings.allow() {
             tracing::warn!(file = %file.display(), max = ASSET_MAX, suppressed, "an asset is too large to be served");
         }
     }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_core::ThemeId;
+use vestibule_freeze::LogRateLimiter;
 
 use crate::ThemeError;
 use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
-use crate::assets::{AssetKey, Assets, ThemeStorageUnavailable};
+use crate::assets::{AssetKey, Assets, ThemeStorageUnavailable, WARNINGS_EVERY};
 use crate::cache_entry::{CacheEntry, CachedTheme, FIRST_LOAD_MAX, RefreshInProgress};
 use crate::compiled::CompiledTheme;
 use crate::files::StorageError;
 use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, refresh};
 use crate::storage::Storage;
-use crate::throttle::Throttle;
 
 /// Most cached themes. The least recently used one is evicted.
 const THEMES_KEPT_MAX: usize = 1000;
@@ -32,14 +32,14 @@ pub(crate) struct ThemeCache {
     recheck: Duration,
     entries: Mutex<HashMap<String, Arc<CacheEntry>>>,
     assets: Arc<Assets>,
-    warnings: Throttle,
+    warnings: LogRateLimiter,
 }
 
 impl ThemeCache {
     pub(crate) fn new(storage: Storage, recheck: Duration) -> Self {
         let storage = Arc::new(storage);
         let assets = Arc::new(Assets::new(Arc::clone(&storage)));
-        Self { storage, recheck, entries: Mutex::default(), assets, warnings: Throttle::default() }
+        Self { storage, recheck, entries: Mutex::default(), assets, warnings: LogRateLimiter::every(WARNINGS_EVERY) }
     }
 
     /// Connects, and loads the default theme.
@@ -164,7 +164,7 @@ impl ThemeCache {
             }
             Err(error) => {
                 entry.retry_soon();
-                if let Some(suppressed) = self.warnings.pass() {
+                if let Some(suppressed) = self.warnings.allow() {
                     let place = self.storage.place(&name);
                     tracing::warn!(place = %place.display(), %error, suppressed, "a theme cannot be read; the cached one stays");
                 }

@@ -68,7 +68,6 @@ mod storage;
 mod templates;
 mod texts;
 mod themes;
-mod throttle;
 mod validate;
 mod version;
 mod versions;

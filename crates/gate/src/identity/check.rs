@@ -1,18 +1,20 @@
 //! Tokens that were verified, and the keys for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use quick_cache::sync::Cache;
 use vestibule_core::identity::{AccountCode, IdentityError};
 use vestibule_core::{Micros, QueueId, SessionId, TokenDigest};
-use vestibule_freeze::FreezeAwareInstant;
+use vestibule_freeze::{FreezeAwareInstant, LogRateLimiter};
 
 use super::key_sets::KeySets;
 use crate::counts::IdentityCounts;
-use crate::log_rate_limiter::LogRateLimiter;
 
 /// Maximum number of verified tokens that are remembered.
 const VERIFIED_KEPT: usize = 10_000;
+/// Minimum time between two log lines about unknown key IDs.
+const UNKNOWN_KEY_LINES_EVERY: Duration = Duration::from_secs(1);
 
 /// A queue at one revision, and the digest of a token.
 type TokenKey = (QueueId, u64, TokenDigest);
@@ -41,7 +43,7 @@ impl Default for IdentityCheck {
             keys: KeySets::default(),
             verified: Cache::new(VERIFIED_KEPT),
             counts: IdentityCounts::default(),
-            unknown_key_ids: LogRateLimiter::default(),
+            unknown_key_ids: LogRateLimiter::every(UNKNOWN_KEY_LINES_EVERY),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Metrics of job queues: what their backend counts, and the calls of this process' worker.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,10 +54,6 @@ pub(crate) struct ScrapedJobQueues {
     stats: Vec<(Arc<CachedJobQueue>, JobStats)>,
     /// The schedules that the store knows.
     schedules: Vec<ScrapedSchedule>,
-    /// Webhook events that this process has dropped.
-    dropped_events: BTreeMap<JobQueueId, u64>,
-    /// Orders that this process could not store.
-    orders_not_held: BTreeMap<JobQueueId, OrdersNotHeld>,
     /// Whether all could be read.
     pub(crate) is_complete: bool,
 }
@@ -70,13 +65,7 @@ impl ScrapedJobQueues {
             Ok(all) => all,
             Err(error) => {
                 warn!(%error, "the job queues cannot be read");
-                return Self {
-                    stats: Vec::new(),
-                    schedules: Vec::new(),
-                    dropped_events: BTreeMap::new(),
-                    orders_not_held: BTreeMap::new(),
-                    is_complete: false,
-                };
+                return Self { stats: Vec::new(), schedules: Vec::new(), is_complete: false };
             }
         };
         let schedules = scheduled(&all).map(|(id, schedule)| ScrapedSchedule::read(job_queues, id, schedule));
@@ -99,8 +88,7 @@ impl ScrapedJobQueues {
         let stats: Vec<_> = read.into_iter().filter_map(known).collect();
         let is_complete = stats.len() == count && schedules.is_some();
         let schedules = schedules.into_iter().flatten().flatten().collect();
-        let (dropped_events, orders_not_held) = (job_queues.dropped_events(), job_queues.orders_not_held());
-        Self { stats, schedules, dropped_events, orders_not_held, is_complete }
+        Self { stats, schedules, is_complete }
     }
 
     pub(crate) fn families(&self) -> impl Iterator<Item = MetricFamily> {
@@ -141,19 +129,24 @@ impl ScrapedJobQueues {
                 missed.add(&labels, instant.seconds() as f64);
             }
         }
-        let mut dropped = MetricFamilyBuilder::new(&WEBHOOK_EVENTS_DROPPED);
-        for (id, count) in &self.dropped_events {
-            dropped.add(&[id.as_str()], *count as f64);
-        }
-        let mut not_held = MetricFamilyBuilder::new(&ORDERS_NOT_HELD);
-        for (id, OrdersNotHeld { forwarded, refused }) in &self.orders_not_held {
-            for (action, count) in [("forwarded", forwarded), ("refused", refused)] {
-                not_held.add(&[id.as_str(), action], *count as f64);
-            }
-        }
-        let families = [jobs, ages, blocked, events, orders, not_held, successes, missed, dropped];
+        let families = [jobs, ages, blocked, events, orders, successes, missed];
         families.into_iter().filter_map(MetricFamilyBuilder::finish)
     }
+}
+
+/// What this process could not enqueue. It counts that itself, so it is known while no store can be reached.
+pub(crate) fn not_enqueued(job_queues: &JobQueues) -> Vec<MetricFamily> {
+    let mut dropped = MetricFamilyBuilder::new(&WEBHOOK_EVENTS_DROPPED);
+    for (id, count) in &job_queues.dropped_events() {
+        dropped.add(&[id.as_str()], *count as f64);
+    }
+    let mut not_held = MetricFamilyBuilder::new(&ORDERS_NOT_HELD);
+    for (id, OrdersNotHeld { forwarded, refused }) in &job_queues.orders_not_held() {
+        for (action, count) in [("forwarded", forwarded), ("refused", refused)] {
+            not_held.add(&[id.as_str(), action], *count as f64);
+        }
+    }
+    [not_held, dropped].into_iter().filter_map(MetricFamilyBuilder::finish).collect()
 }
 
 /// All schedules, with their job queues.

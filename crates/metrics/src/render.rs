@@ -117,7 +117,11 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     let purge = PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value)));
     let families = families.into_iter().filter_map(MetricFamilyBuilder::finish);
     let job_queues = scrape.job_queues.iter().flat_map(ScrapedJobQueues::families);
-    families.chain(job_queues).chain(purge.filter_map(MetricFamilyBuilder::finish)).collect()
+    families
+        .chain(job_queues)
+        .chain(scrape.not_enqueued.iter().cloned())
+        .chain(purge.filter_map(MetricFamilyBuilder::finish))
+        .collect()
 }
 
 /// Seconds that the first session in line has waited.

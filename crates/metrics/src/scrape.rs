@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use futures_util::{StreamExt as _, stream};
+use prometheus::proto::MetricFamily;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use vestibule_core::line::{LineRules, ProtectionReport, Stats};
@@ -13,7 +14,7 @@ use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
 use vestibule_runtime::JobQueues;
 
-use crate::job_queues::ScrapedJobQueues;
+use crate::job_queues::{ScrapedJobQueues, not_enqueued};
 
 /// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
 /// round trips, and no visitor's call waits behind more than these.
@@ -29,6 +30,8 @@ pub(crate) struct Scrape {
     pub(crate) purge: Option<LastPurge>,
     /// The job queues; `None` if there are none in this deployment, or the store is unavailable.
     pub(crate) job_queues: Option<ScrapedJobQueues>,
+    /// What this process could not enqueue.
+    pub(crate) not_enqueued: Vec<MetricFamily>,
 }
 
 /// One queue of a scrape.
@@ -86,8 +89,9 @@ impl Scraper {
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
+        let not_enqueued = self.job_queues.as_deref().map(not_enqueued).unwrap_or_default();
         let Some(round_trip) = self.round_trip().await else {
-            return Scrape { round_trip: None, queues: None, purge: None, job_queues: None };
+            return Scrape { round_trip: None, queues: None, purge: None, job_queues: None, not_enqueued };
         };
         let (index, purge) = join(self.store.queues(), self.store.last_purge()).await;
         let purge = purge.inspect_err(|error| warn!(%error, "the last purge cannot be read")).ok().flatten();
@@ -105,7 +109,7 @@ impl Scraper {
             Some(job_queues) => Some(ScrapedJobQueues::scrape(job_queues, SCRAPE_PARALLEL).await),
             None => None,
         };
-        Scrape { round_trip: Some(round_trip), queues, purge, job_queues }
+        Scrape { round_trip: Some(round_trip), queues, purge, job_queues, not_enqueued }
     }
 
     async fn round_trip(&self) -> Option<Duration> {

@@ -5,6 +5,9 @@
 -- Returns    the reply of stats.lua, then events_window and events_since (see limits.lua), the histograms of both halves as 32-bit
 --            numbers, and the networks: half and prefix, and score
 -- Cost       O(log n + LARGEST_NETWORKS_MAX)
+-- Every visit reads these two, too: a queue whose visits fail is not reported as one that can be read.
+call('ZCARD', POOL)
+call('ZCARD', ENDED)
 local reply = stats_reply()
 local record, events = limits.read(), call('HMGET', STATE, 'events_window', 'events_since')
 local from = 8 * record[2]

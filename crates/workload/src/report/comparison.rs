@@ -66,7 +66,11 @@ impl Comparison {
                 value.map_or_else(|| "-".to_owned(), |value| measured(value, unit(name)))
             };
             let line = report.series.waiting.iter().copied().fold(0.0, f64::max);
-            let first = [report.quota(), measured(report.run.seconds.round(), "s"), number(line.round())];
+            let first = [
+                report.quota(),
+                report.line_empty_after().map_or_else(|| "-".to_owned(), |seconds| measured(seconds, "s")),
+                number(line.round()),
+            ];
             let protection = self.compares_protection().then(|| report.run.protection.unwrap_or("-").to_owned());
             protection.into_iter().chain(first).chain(self.compared().map(figure)).collect()
         })

@@ -235,6 +235,14 @@ impl Report {
         format!("{}\n\n{checks}", self.summary())
     }
 
+    /// Seconds from the start until nobody waits any more; `None` if somebody does at the end.
+    #[must_use]
+    pub fn line_empty_after(&self) -> Option<f64> {
+        let waiting = &self.series.waiting;
+        let bins = waiting.iter().rposition(|count| *count > 0.0).map_or(0, |last| last + 1);
+        (bins < waiting.len() || waiting.is_empty()).then(|| (bins * self.series.every) as f64)
+    }
+
     /// The result in one line.
     #[must_use]
     pub fn summary(&self) -> String {

@@ -92,6 +92,7 @@ impl Dispatcher {
             target: None,
             parts,
             last_job: Instant::now(),
+            is_failing: false,
             clock: SystemClock::new(),
         };
         let requeued = receiver.receive_all().await;
@@ -139,6 +140,8 @@ struct Receiver {
     target: Option<Target>,
     parts: CallParts,
     last_job: Instant,
+    /// Whether jobs could not be received last, which was logged.
+    is_failing: bool,
     clock: SystemClock,
 }
 
@@ -183,10 +186,13 @@ impl Receiver {
             Ok(received) if asked_at.elapsed() < LEASE => received,
             Ok(_) => return Ok(RETRY_INTERVAL),
             Err(error) => {
-                warn!(job_queue = %settings.id, %error, "jobs could not be received; trying again");
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    warn!(job_queue = %settings.id, %error, "jobs could not be received; trying again");
+                }
                 return Ok(RETRY_INTERVAL);
             }
         };
+        self.is_failing = false;
         let Received { jobs, next_due, has_more } = received;
         if !jobs.is_empty() || next_due.is_some() {
             self.last_job = Instant::now();

@@ -1,6 +1,6 @@
 //! Enqueues the jobs of schedules (S1, S2).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(crate) struct Scheduler {
     job_queues: Arc<JobQueues>,
     /// The schedules by their keys in the store.
     followed: HashMap<String, Followed>,
+    /// The keys of those whose last job could not be enqueued, which was logged.
+    failing: HashSet<String>,
     is_reachable: bool,
 }
 
@@ -42,7 +44,7 @@ pub(crate) enum ScheduleError {
 
 impl Scheduler {
     pub(crate) fn new(job_queues: Arc<JobQueues>) -> Self {
-        Self { job_queues, followed: HashMap::new(), is_reachable: true }
+        Self { job_queues, followed: HashMap::new(), failing: HashSet::new(), is_reachable: true }
     }
 
     /// Enqueues jobs until the future is dropped.
@@ -53,6 +55,8 @@ impl Scheduler {
             ticks.tick().await;
             match self.enqueue_due().await {
                 Ok(()) => self.is_reachable = true,
+                // That of a schedule is logged.
+                Err(ScheduleError::NotQueued { .. }) => self.is_reachable = true,
                 Err(error) => {
                     if std::mem::take(&mut self.is_reachable) {
                         warn!(%error, "schedules wait; trying again");
@@ -80,9 +84,16 @@ impl Scheduler {
         }
         let now = self.job_queues.records().now().await?;
         let mut outcome = Ok(());
+        self.failing.retain(|known| schedules.iter().any(|(key, ..)| key == known));
         for (key, job_queue, schedule) in schedules {
-            if let Err(error) = self.follow(key, &job_queue.settings, schedule, now).await {
-                outcome = Err(error);
+            match self.follow(key.clone(), &job_queue.settings, schedule, now).await {
+                Ok(()) => drop(self.failing.remove(&key)),
+                Err(error) => {
+                    if matches!(error, ScheduleError::NotQueued { .. }) && self.failing.insert(key) {
+                        warn!(%error, "schedules wait; trying again");
+                    }
+                    outcome = Err(error);
+                }
             }
         }
         outcome

@@ -162,7 +162,7 @@ impl NetworkLists {
         match timeout(START_TIMEOUT, self.load()).await {
             Ok(Err(error)) if error.is_temporary() => warn!(%error, "lists of networks are read later"),
             Ok(Err(error)) if self.is_in_bucket() => {
-                error!(%error, "lists of networks cannot be used until they are corrected")
+                error!(%error, "lists of networks cannot be used until they are corrected");
             }
             Ok(loaded) => return loaded,
             Err(_) => warn!("lists of networks are read later: the storage did not answer in time"),

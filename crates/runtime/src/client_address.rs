@@ -82,14 +82,11 @@ pub fn request_origin(
             (headers.get(name).map(|value| text_of(value.as_bytes())).into_iter().collect(), false)
         }
     };
-    let (address, from_proxies) = match source {
-        ClientAddressSource::Header(name) => {
-            (listed.first().and_then(|text| address_in(name, text)), !listed.is_empty())
-        }
-        _ => {
-            let index = listed.len().checked_sub(trusted);
-            (index.and_then(|index| parse_address(listed[index])), index.is_some())
-        }
+    let (address, from_proxies) = if let ClientAddressSource::Header(name) = source {
+        (listed.first().and_then(|text| address_in(name, text)), !listed.is_empty())
+    } else {
+        let index = listed.len().checked_sub(trusted);
+        (index.and_then(|index| parse_address(listed[index])), index.is_some())
     };
     let https =
         all_values(headers, "x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
@@ -111,7 +108,7 @@ fn forwarded_for(headers: &HeaderMap) -> Vec<&str> {
 /// The parts of a line between separators that are not in quotation marks. Addresses contain no escapes. An odd number of quotation
 /// marks quotes nothing: else a client that opens one hides what the proxies append.
 fn split_unquoted(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    let is_paired = line.iter().filter(|byte| **byte == b'"').count() % 2 == 0;
+    let is_paired = line.split(|byte| *byte == b'"').count() % 2 == 1;
     let mut quoted = false;
     line.split(|byte| {
         quoted ^= is_paired && *byte == b'"';

@@ -151,7 +151,7 @@ impl SettingsWriter {
                 // It was removed in the backoffice.
                 Ok(None) => self.last_applied.forget(&id).await?,
                 Err(error) => {
-                    warn!(queue = %id, %error, "the settings no longer name this queue, and the stored ones cannot be read")
+                    warn!(queue = %id, %error, "the settings no longer name this queue, and the stored ones cannot be read");
                 }
             }
         }

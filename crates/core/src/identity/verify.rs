@@ -179,7 +179,7 @@ impl<'a> IdentityToken<'a> {
         if self.header.alg != key.algorithm_name() {
             return Err(IdentityError::WrongAlgorithm);
         }
-        let signature = PADDED.decode(&self.signature).map_err(|_| IdentityError::BadSignature)?;
+        let signature = PADDED.decode(self.signature).map_err(|_| IdentityError::BadSignature)?;
         if key.has_signed(self.message.as_bytes(), &signature) { Ok(()) } else { Err(IdentityError::BadSignature) }
     }
 }

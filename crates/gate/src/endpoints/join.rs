@@ -91,13 +91,11 @@ async fn prove(
     proven.map_err(|reason| {
         let address = request.info.origin.address.and_then(ClientNetworks::of).map(|networks| networks.address);
         // Others behind the address have valid ones.
-        match gate.challenges.must_wait(address) {
-            Some(seconds) => GateError::TooManyInvalidProofs(seconds),
-            None => {
-                gate.challenges.count_invalid(address);
-                GateError::InvalidProof(reason)
-            }
+        if let Some(seconds) = gate.challenges.must_wait(address) {
+            return GateError::TooManyInvalidProofs(seconds);
         }
+        gate.challenges.count_invalid(address);
+        GateError::InvalidProof(reason)
     })
 }
 

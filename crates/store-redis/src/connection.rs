@@ -153,7 +153,7 @@ impl Connection {
             ..Options::default()
         };
         let (hash, replicas) = (command.cluster_hash(), command.replicas);
-        // Unless it must be sent once, the client repeats a command after its connection broke.
+        // Unless it must be sent once, the client repeats a command after its connection broke, or led to a replica.
         let breaks = (!once).then(|| (self.client.error_rx(), self.client.reconnect_rx()));
         let is_repeated = || breaks.as_ref().is_some_and(|(errors, again)| !(errors.is_empty() && again.is_empty()));
         let client = self.client.with_options(&options);

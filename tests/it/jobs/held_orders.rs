@@ -467,10 +467,10 @@ async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
 #[tokio::test]
 async fn order_that_the_job_storage_does_not_accept_is_forwarded_or_refused() {
     let out_of_memory = &["CONFIG", "SET", "maxmemory", "1"][..];
-    let read_only = &["REPLICAOF", "127.0.0.1", "1"][..];
+    let without_replicas = &["CONFIG", "SET", "min-replicas-to-write", "1"][..];
     for (more, status, orders, command) in [
         ("", StatusCode::OK, 1, out_of_memory),
-        ("", StatusCode::OK, 1, read_only),
+        ("", StatusCode::OK, 1, without_replicas),
         (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0, out_of_memory),
     ] {
         let (origin, redis) = (Origin::start(), Redis::start().await);

@@ -101,7 +101,8 @@ async fn response_of(
             (Box::pin(job_page(gate, info, visit, status, report)).await, retry_after)
         }
         Reply::Empty(status) => (status.into_response(), None),
-        Reply::Error(error) if info.wants_page() => {
+        // No browser shows the response to an upgrade.
+        Reply::Error(error) if info.wants_page() && !matches!(error, GateError::UpgradeNotSupported) => {
             let page = Box::pin(error_page(gate, info, visit, error.status(), ErrorPage::NotProcessed)).await;
             (page, error.retry_after().map(HeaderValue::from))
         }

@@ -101,7 +101,7 @@ async fn lambda_starts_while_the_store_is_unavailable() {
 async fn invalid_variable_is_named_without_its_secret() {
     for (name, value, says) in [
         ("VESTIBULE_ADMIN_BOOTSTRAP", "root:s3cret", "VESTIBULE_ADMIN_BOOTSTRAP must be name:password"),
-        ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL must be"),
+        ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL: the address of Redis takes redis://"),
         ("VESTIBULE_REDIS_URL", "", "VESTIBULE_REDIS_URL is not set"),
         ("VESTIBULE_OIDC_ISSUER", "https://id.example.com", "VESTIBULE_OIDC_CLIENT_ID is not set"),
         ("VESTIBULE_TRUSTED_PROXIES", "many", "VESTIBULE_TRUSTED_PROXIES must be a whole number"),

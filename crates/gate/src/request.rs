@@ -22,6 +22,8 @@ use crate::state::Gate;
 pub(crate) const LANGUAGE_COOKIE: &str = "vestibule-language";
 /// Header for the ticket of apps without a cookie jar, in both directions.
 pub(crate) const TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-ticket");
+/// Header in which the answer to a check hands a new ticket to the proxy.
+pub(crate) const NEW_TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-new-ticket");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");

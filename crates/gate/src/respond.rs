@@ -17,7 +17,7 @@ use crate::error::GateError;
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
 use crate::page::{JOB_POLL_SECONDS, error_page, job_page, plain_page, queue_page};
-use crate::request::{RequestInfo, TICKET_HEADER};
+use crate::request::{NEW_TICKET_HEADER, RequestInfo, TICKET_HEADER};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
 use crate::two_step::sign_offer;
@@ -92,7 +92,7 @@ async fn response_of(
             (Box::pin(error_page(gate, info, visit, status, page)).await, retry_after)
         }
         Reply::Status(status) => (status_json(status, visit), Some(visit.retry_after())),
-        Reply::CheckDenied(address) => (check_denied(visit, address), Some(visit.retry_after())),
+        Reply::CheckDenied(address) => (check_denied(info, visit, address), Some(visit.retry_after())),
         Reply::Challenge(challenge) => (Json(&challenge).into_response(), None),
         Reply::SeeOther(location) => (redirect(StatusCode::SEE_OTHER, location), None),
         Reply::Queued(job) => (queued(job), Some(HeaderValue::from(JOB_POLL_SECONDS))),
@@ -159,14 +159,15 @@ fn status_json(status: StatusCode, visit: &VisitResult) -> Response {
     response
 }
 
-fn check_denied(visit: &VisitResult, address: String) -> Response {
+fn check_denied(info: &RequestInfo, visit: &VisitResult, address: String) -> Response {
     let mut response = status_json(StatusCode::UNAUTHORIZED, visit);
-    // The proxy hands a new ticket on to the gate that shows the page, so that the visitor joins once. A visitor who came
-    // with a ticket sends it again, and the ticket of a cookie is never shown in a header. A pre-ticket is for the visitor to
+    // The proxy hands a new ticket on to the gate that shows the page, so that the visitor joins once. A browser that came with a
+    // ticket sends its cookie again, and the ticket of a cookie is never shown in a header. A pre-ticket is for the visitor to
     // bring: it proves nothing if the proxy does.
-    let ticket = visit.ticket.as_ref().filter(|_| !visit.known && visit.pre_ticket.is_none());
+    let is_sent_again = visit.known && !info.wants_ticket_header(&visit.queue);
+    let ticket = visit.ticket.as_ref().filter(|_| !is_sent_again && visit.pre_ticket.is_none());
     if let Some(ticket) = ticket.and_then(|ticket| HeaderValue::try_from(&ticket.token).ok()) {
-        response.headers_mut().insert(TICKET_HEADER, ticket);
+        response.headers_mut().insert(NEW_TICKET_HEADER, ticket);
     }
     set_location(&mut response, address);
     response

@@ -206,14 +206,17 @@ async fn forward_auth_hands_no_pre_ticket_on(keeper: StoreSetup) {
     let mut settings = always();
     settings["handover"] = json!({ "kind": "check" });
     let fixture = GateFixture::open(keeper, settings).await;
-    let request = Request::get("/_vestibule/check")
-        .header("accept", "text/html")
-        .header("x-forwarded-host", &fixture.host)
-        .header("x-forwarded-uri", "/tour");
-    let answer = fixture.visitor().request(request, "").await;
-    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
-    assert_eq!(answer.header("x-vestibule-ticket"), None, "the proxy would redeem it at once");
-    assert_eq!(answer.json()["join"]["action"], "redeem");
+    let request = || {
+        let request = Request::get("/_vestibule/check").header("accept", "text/html");
+        request.header("x-forwarded-host", &fixture.host).header("x-forwarded-uri", "/tour")
+    };
+    for (request, is_for_app) in [(request(), false), (request().header("x-vestibule-ticket", ""), true)] {
+        let answer = fixture.visitor().request(request, "").await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(answer.header("x-vestibule-new-ticket"), None, "the proxy would redeem it at once");
+        assert_eq!(answer.header("x-vestibule-ticket").is_some(), is_for_app);
+        assert_eq!(answer.json()["join"]["action"], "redeem");
+    }
     assert_eq!(fixture.counts().await, (0, 0));
 }
 

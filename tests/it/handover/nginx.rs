@@ -12,6 +12,8 @@ on_each_store! {
     nginx_passes_admitted_visitors_with_a_pass,
     nginx_returns_401_to_waiting_subresources,
     visitors_cannot_change_what_nginx_checks,
+    ticket_header_skips_no_pre_ticket,
+    apps_keep_their_session_behind_nginx,
 }
 
 /// What the documentation tells people to put into their server block, around these two upstreams.
@@ -23,13 +25,21 @@ pub(crate) fn server(gate: &str, origin: &str) -> String {
 }
 
 async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
+    let fixture = open_gate(keeper, quota).await;
+    let nginx = in_front(&fixture, &fixture.origin.url()).await;
+    (fixture, nginx)
+}
+
+async fn open_gate(keeper: StoreSetup, quota: u64) -> GateFixture {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let rules = json!([{ "action": "bypass", "path": "/static/**" }, { "action": "bypass", "method": "TRACE" }]);
     let changes = json!({ "quota": quota, "handover": { "kind": "check" }, "rules": rules });
-    let fixture = GateFixture::open_with(keeper, changes, options).await;
+    GateFixture::open_with(keeper, changes, options).await
+}
+
+async fn in_front(fixture: &GateFixture, site: &str) -> Nginx {
     let gate = format!("http://{}", fixture.gate.address());
-    let nginx = Nginx::start(&server(&gate, &fixture.origin.url())).await;
-    (fixture, nginx)
+    Nginx::start(&server(&gate, site)).await
 }
 
 async fn nginx_shows_the_queue_page_and_joins_once(keeper: StoreSetup) {
@@ -100,4 +110,23 @@ async fn visitors_cannot_change_what_nginx_checks(keeper: StoreSetup) {
         assert!(!head.starts_with("http/1.1 5"), "{target}: {head}");
     }
     assert!(fixture.origin.requests().is_empty());
+}
+
+async fn ticket_header_skips_no_pre_ticket(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 0).await;
+    fixture.change(&json!({ "protection": { "pre_ticket_from": 0 } })).await;
+    let mut visitor = Visitor::new(&nginx.address(), &fixture.host).with_header("x-vestibule-ticket", "");
+    let page = visitor.navigate("/tour").await;
+    assert!(page.text().contains("One moment"), "{}", page.text());
+    assert_eq!(fixture.counts().await, (0, 0), "nginx redeemed the pre-ticket in place of the visitor");
+}
+
+async fn apps_keep_their_session_behind_nginx(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 0).await;
+    let app = || Visitor::new(&nginx.address(), &fixture.host);
+    let status = app().with_header("x-vestibule-ticket", "").status(fixture.queue.as_str()).await;
+    let ticket = status.header("x-vestibule-ticket").unwrap();
+    let page = app().with_header("x-vestibule-ticket", ticket).navigate("/tour").await;
+    assert!(page.text().contains("Acme tour"), "{}", page.text());
+    assert_eq!(fixture.stats().await.counters.joined, 1);
 }

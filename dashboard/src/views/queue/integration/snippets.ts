@@ -33,7 +33,7 @@ function nginx(): Snippet {
     text: `location / {
     auth_request /_vestibule/check;
     auth_request_set $vestibule_cookie $upstream_http_set_cookie;
-    auth_request_set $vestibule_ticket $upstream_http_x_vestibule_ticket;
+    auth_request_set $vestibule_ticket $upstream_http_x_vestibule_new_ticket;
     auth_request_set $vestibule_pass $upstream_http_x_vestibule_pass;
     auth_request_set $vestibule_session $upstream_http_x_vestibule_session;
     auth_request_set $vestibule_bypass $upstream_http_x_vestibule_bypass;

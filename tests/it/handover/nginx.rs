@@ -14,14 +14,16 @@ on_each_store! {
     visitors_cannot_change_what_nginx_checks,
     ticket_header_skips_no_pre_ticket,
     apps_keep_their_session_behind_nginx,
+    nginx_keeps_responses_with_tickets_private,
 }
 
-/// What the documentation tells people to put into their server block, around these two upstreams.
+/// What the documentation tells people to put into their configuration, around these two upstreams.
 pub(crate) fn server(gate: &str, origin: &str) -> String {
     let documentation = include_str!("../../../docs/integrate.md");
     let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
-    let locations = block.replace("http://vestibule", gate).replace("http://site", origin);
-    format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")
+    let settings = block.replace("http://vestibule", gate).replace("http://site", origin);
+    let (maps, locations) = settings.split_once("# In the server block:").unwrap();
+    format!("{maps} server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
 
 async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
@@ -129,4 +131,30 @@ async fn apps_keep_their_session_behind_nginx(keeper: StoreSetup) {
     let page = app().with_header("x-vestibule-ticket", ticket).navigate("/tour").await;
     assert!(page.text().contains("Acme tour"), "{}", page.text());
     assert_eq!(fixture.stats().await.counters.joined, 1);
+}
+
+async fn nginx_keeps_responses_with_tickets_private(keeper: StoreSetup) {
+    let fixture = open_gate(keeper, 100).await;
+    let answer =
+        "add_header Cache-Control $arg_said; add_header Expires 'Thu, 01 Jan 2099 00:00:00 GMT'; return 200 page;";
+    let site = Nginx::start(&format!("server {{ listen 127.0.0.1:{{port}}; location / {{ {answer} }} }}")).await;
+    let nginx = in_front(&fixture, &format!("http://{}", site.address())).await;
+    for (said, becomes) in [
+        ("", "private"),
+        ("public", "private"),
+        ("public,s-maxage=60", "private"),
+        ("public,max-age=60", "private, max-age=60"),
+        ("no-cache", "private, no-cache"),
+        ("private,max-age=5", "private,max-age=5"),
+        ("no-store", "no-store"),
+    ] {
+        let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
+        let free = visitor.fetch(&format!("/static/app.js?said={said}")).await;
+        assert_eq!((free.text(), set_cookie(&free, &fixture.cookie_name())), ("page", None), "{}", nginx.errors());
+        assert_eq!(free.header("cache-control").unwrap_or_default(), said, "it carries no ticket");
+        assert!(free.header("expires").is_some());
+        let page = visitor.navigate(&format!("/tour?said={said}")).await;
+        assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "{said}");
+        assert_eq!((page.header("cache-control"), page.header("expires")), (Some(becomes), None), "{said}");
+    }
 }

@@ -30,7 +30,23 @@ function nginx(): Snippet {
     proxy_set_header X-Forwarded-Proto $scheme;`
   return {
     id: 'nginx',
-    text: `location / {
+    text: `# In the http block:
+map $upstream_http_cache_control $vestibule_private {
+    "~*(^|[ ,])(no-store|private)($|[ ,])" $upstream_http_cache_control;
+    "~*(^|[ ,])no-cache" "private, no-cache";
+    "~*(^|[ ,])(?<vestibule_max_age>max-age=[0-9]+)" "private, $vestibule_max_age";
+    default private;
+}
+map $vestibule_cookie $vestibule_cache_control {
+    "" $upstream_http_cache_control;
+    default $vestibule_private;
+}
+map $vestibule_cookie $vestibule_expires {
+    "" $upstream_http_expires;
+    default "";
+}
+# In the server block:
+location / {
     auth_request /_vestibule/check;
     auth_request_set $vestibule_cookie $upstream_http_set_cookie;
     auth_request_set $vestibule_ticket $upstream_http_x_vestibule_new_ticket;
@@ -39,6 +55,10 @@ function nginx(): Snippet {
     auth_request_set $vestibule_bypass $upstream_http_x_vestibule_bypass;
     error_page 401 = @wait;
     add_header Set-Cookie $vestibule_cookie always;
+    proxy_hide_header Cache-Control;
+    proxy_hide_header Expires;
+    add_header Cache-Control $vestibule_cache_control always;
+    add_header Expires $vestibule_expires always;
     proxy_set_header Host $http_host;
     proxy_set_header X-Vestibule-Pass $vestibule_pass;
     proxy_set_header X-Vestibule-Session $vestibule_session;

@@ -15,15 +15,15 @@ on_each_store! {
     ticket_header_skips_no_pre_ticket,
     apps_keep_their_session_behind_nginx,
     nginx_keeps_responses_with_tickets_private,
+    visitors_cannot_write_headers_of_the_gate,
 }
 
-/// What the documentation tells people to put into their configuration, around these two upstreams.
+/// What the documentation tells people to put into their server block, around these two upstreams.
 pub(crate) fn server(gate: &str, origin: &str) -> String {
     let documentation = include_str!("../../../docs/integrate.md");
     let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
-    let settings = block.replace("http://vestibule", gate).replace("http://site", origin);
-    let (maps, locations) = settings.split_once("# In the server block:").unwrap();
-    format!("{maps} server {{ listen 127.0.0.1:{{port}}; {locations} }}")
+    let locations = block.replace("http://vestibule", gate).replace("http://site", origin);
+    format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
 
 async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
@@ -156,5 +156,18 @@ async fn nginx_keeps_responses_with_tickets_private(keeper: StoreSetup) {
         let page = visitor.navigate(&format!("/tour?said={said}")).await;
         assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "{said}");
         assert_eq!((page.header("cache-control"), page.header("expires")), (Some(becomes), None), "{said}");
+    }
+}
+
+async fn visitors_cannot_write_headers_of_the_gate(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 1).await;
+    let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
+    visitor.navigate("/").await;
+    for name in
+        ["x-vestibule-bypass", "x-vestibule-ticket", "x-vestibule-invite", "x_vestibule_bypass", "x-vestibule_pass"]
+    {
+        let echo = visitor.clone().with_header(name, "forged").fetch("/echo").await.json();
+        let headers = echo["headers"].as_object().unwrap();
+        assert!(headers.contains_key("x-vestibule-pass") && !headers.contains_key(name), "{name}: {headers:?}");
     }
 }

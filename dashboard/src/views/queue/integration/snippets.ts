@@ -64,6 +64,7 @@ location / {
     proxy_set_header X-Vestibule-Session $vestibule_session;
     proxy_set_header X-Vestibule-Bypass $vestibule_bypass;
     proxy_set_header X-Vestibule-Ticket "";
+    proxy_set_header X-Vestibule-Invite "";
     proxy_pass http://site;
 }
 location = /_vestibule/check {
@@ -99,6 +100,7 @@ function caddy({ hosts }: Site): Snippet {
         reverse_proxy vestibule:8080
     }
     route {
+        request_header -*_*
         request_header -X-Vestibule-Session
         request_header -X-Vestibule-Pass
         request_header -X-Vestibule-Bypass
@@ -107,6 +109,7 @@ function caddy({ hosts }: Site): Snippet {
             copy_headers X-Vestibule-Session X-Vestibule-Pass X-Vestibule-Bypass
         }
         request_header -X-Vestibule-Ticket
+        request_header -X-Vestibule-Invite
         reverse_proxy site:3000
     }
 }`,

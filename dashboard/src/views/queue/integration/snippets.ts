@@ -104,10 +104,20 @@ function caddy({ hosts }: Site): Snippet {
         request_header -X-Vestibule-Session
         request_header -X-Vestibule-Pass
         request_header -X-Vestibule-Bypass
+        request_header -X-Vestibule-Cookie
         forward_auth vestibule:8080 {
             uri /_vestibule/check?page=true
-            copy_headers X-Vestibule-Session X-Vestibule-Pass X-Vestibule-Bypass
+            copy_headers X-Vestibule-Session X-Vestibule-Pass X-Vestibule-Bypass Set-Cookie>X-Vestibule-Cookie
         }
+        @renewed header X-Vestibule-Cookie *=*
+        header @renewed +Set-Cookie {header.X-Vestibule-Cookie}
+        header @renewed {
+            +Cache-Control private
+            Cache-Control "(?i)public|s-maxage=[0-9]+" private
+            -Expires
+            defer
+        }
+        request_header -X-Vestibule-Cookie
         request_header -X-Vestibule-Ticket
         request_header -X-Vestibule-Invite
         reverse_proxy site:3000

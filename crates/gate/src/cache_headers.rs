@@ -1,6 +1,9 @@
 //! Which caches may keep a response.
 
+use std::time::{Duration, SystemTime};
+
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use vestibule_core::Micros;
 
 /// Headers other than `Cache-Control` that tell shared caches how long to keep a response.
 const SHARED_CACHE_HEADERS: [HeaderName; 4] = [
@@ -41,11 +44,12 @@ pub(crate) fn keep_private(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether an answer says that a shared cache may keep it.
-pub(crate) fn allows_shared_cache(headers: &HeaderMap) -> bool {
+/// Whether an answer says that a shared cache may keep it now.
+pub(crate) fn allows_shared_cache(headers: &HeaderMap, now: Micros) -> bool {
     let mut directives = cache_directives(headers).peekable();
     if directives.peek().is_none() {
-        return SHARED_CACHE_HEADERS.iter().any(|name| headers.contains_key(name));
+        let allows = |name: &HeaderName| *name != header::EXPIRES || !has_expired(headers, now);
+        return SHARED_CACHE_HEADERS.iter().any(|name| headers.contains_key(name) && allows(name));
     }
     let said: Vec<String> = directives.collect();
     let is_kept_from_them = |directive: &String| {
@@ -57,6 +61,13 @@ pub(crate) fn allows_shared_cache(headers: &HeaderMap) -> bool {
         && said.iter().any(|directive| {
             directive == "immutable" || directive.starts_with("max-age") || is_for_shared_caches(directive)
         })
+}
+
+/// Whether `Expires` is past, or no date: both say that no cache may keep the answer.
+fn has_expired(headers: &HeaderMap, now: Micros) -> bool {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0);
+    let said = headers.get(header::EXPIRES).and_then(|value| httpdate::parse_http_date(value.to_str().ok()?).ok());
+    said.is_none_or(|expires| expires <= now)
 }
 
 fn is_for_shared_caches(directive: &str) -> bool {
@@ -74,6 +85,8 @@ fn cache_directives(headers: &HeaderMap) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: Micros = Micros(1_700_000_000_000_000);
 
     fn private(said: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -115,11 +128,14 @@ mod tests {
             ("cache-control", "no-cache", false),
             ("cache-control", "max-age=0", false),
             ("expires", "Thu, 01 Jan 2099 00:00:00 GMT", true),
+            ("expires", "Thu, 01 Jan 1970 00:00:00 GMT", false),
+            ("expires", "0", false),
+            ("x-accel-expires", "60", true),
             ("etag", "\"1\"", false),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(value));
-            assert_eq!(allows_shared_cache(&headers), offered, "{name}: {value}");
+            assert_eq!(allows_shared_cache(&headers, NOW), offered, "{name}: {value}");
         }
     }
 }

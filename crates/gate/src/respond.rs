@@ -5,7 +5,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::settings::{HOST_GAP, Settings};
-use vestibule_core::{PASS_TTL, VisitorStatus};
+use vestibule_core::{MICROS_PER_SECOND, PASS_TTL, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome};
 use vestibule_themes::ErrorPage;
 
@@ -23,6 +23,9 @@ use crate::state::Gate;
 use crate::two_step::sign_offer;
 use crate::visit_result::{NewTicket, VisitResult};
 
+/// A response that shared caches may keep carries no new ticket before this part of the lifetime of the old one: a third.
+const RENEWAL_PART: u64 = 3;
+
 /// Writes the response to a visitor.
 pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> Response {
     let Answer { mut visit, reply, pass, cors } = answer;
@@ -35,8 +38,12 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
     let (mut response, buffer) = response_of(gate, info, &visit, reply).await;
     let headers = response.headers_mut();
     // Images and scripts that the origin offers to shared caches stay cacheable: the visitor gets the new ticket with
-    // another response.
-    let stays_shared = buffer.is_some() && visit.known && !info.is_navigation() && allows_shared_cache(headers);
+    // another response, which has to come in time.
+    let stays_shared = buffer.is_some()
+        && visit.known
+        && !info.is_navigation()
+        && allows_shared_cache(headers, visit.now)
+        && has_young_ticket(gate, info, &visit);
     if !stays_shared {
         set_ticket(headers, info, &visit);
     }
@@ -49,6 +56,16 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
         None => response,
     };
     finish(response, cors, visit.decision())
+}
+
+/// Whether the ticket of the visitor can be renewed later: less than a part of its lifetime is over.
+fn has_young_ticket(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> bool {
+    let hold_micros = visit.queue.settings.line.hold_ttl * MICROS_PER_SECOND;
+    info.ticket(&visit.queue, &gate.tickets).is_some_and(|ticket| {
+        let signed_at = ticket.signed_at();
+        let lifetime = ticket.slot_expires_at().map_or(hold_micros, |expires_at| expires_at.since(signed_at));
+        visit.now.since(signed_at) < lifetime / RENEWAL_PART
+    })
 }
 
 /// Adds what depends on the request: the operator's message for a visitor who does not pass, and the host in the name of

@@ -28,6 +28,7 @@ direct_and_lambda! {
     an_unreachable_origin_shows_an_error_page,
     a_slow_origin_shows_an_error_page,
     responses_with_tickets_are_not_shared,
+    shared_responses_renew_an_aging_ticket,
     requests_without_a_pass_have_a_bypass_reason,
     ; by https:
     trusted_proxies_keep_forwarded_for,
@@ -284,4 +285,19 @@ async fn responses_with_tickets_are_not_shared(keeper: StoreSetup) {
     let page = visitor.navigate("/public,max-age=60").await;
     assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "a page renews the ticket");
     assert_eq!(page.header("cache-control"), Some("private, max-age=60"));
+}
+
+async fn shared_responses_renew_an_aging_ticket(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let handover = json!({ "kind": "proxy", "origin": caching_origin().await });
+    fixture.change(&json!({ "handover": handover, "active_ttl": 300 })).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/no-store").await;
+    visitor.navigate("/no-store").await;
+    for (seconds, is_renewed) in [(90, false), (20, true), (0, false), (90, false), (20, true)] {
+        fixture.advance_seconds(seconds);
+        let answer = visitor.fetch("/public,max-age=60").await;
+        assert_eq!(set_cookie(&answer, &fixture.cookie_name()).is_some(), is_renewed, "after {seconds} s");
+        assert_eq!(answer.header("cache-control").unwrap().contains("private"), is_renewed);
+    }
 }

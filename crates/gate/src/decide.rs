@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use tracing::info;
 use vestibule_core::settings::{HandoverKind, Preflights, Route, Rule, decide as match_rules};
 use vestibule_runtime::{Outcome, Queue};
@@ -112,6 +112,8 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
     let status = StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK);
     let reply = if info.is_navigation() {
         Reply::page_of(&visit, status)
+    } else if info.method == Method::POST && info.wants_page() {
+        Reply::ErrorPage(StatusCode::TOO_MANY_REQUESTS, ErrorPage::NotProcessed)
     } else {
         Reply::Status(StatusCode::TOO_MANY_REQUESTS)
     };

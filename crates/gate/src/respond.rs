@@ -103,7 +103,7 @@ async fn response_of(
         Reply::QueuePage(status) => (Box::pin(queue_page(gate, info, visit, status)).await, Some(visit.retry_after())),
         Reply::ErrorPage(status, page) => {
             let retry_after = match page {
-                page if page.is_rejection() => Some(visit.retry_after()),
+                _ if status == StatusCode::TOO_MANY_REQUESTS => Some(visit.retry_after()),
                 page => page.retries().then(|| HeaderValue::from(ErrorPage::RETRY_SECONDS)),
             };
             (Box::pin(error_page(gate, info, visit, status, page)).await, retry_after)

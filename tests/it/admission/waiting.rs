@@ -117,7 +117,6 @@ async fn waiting_requests_get_the_visitor_status_as_json(keeper: StoreSetup) {
         ("image", get("no-cors", "image", "image/avif,*/*")),
         ("script", get("no-cors", "script", "*/*")),
         ("json", Request::get("/x").header("accept", "application/json")),
-        ("a form", Request::post("/x").header("accept", "text/html").header("sec-fetch-mode", "navigate")),
         ("put", Request::put("/x")),
     ] {
         let answer = visitor.request(request, "").await;
@@ -140,8 +139,12 @@ async fn a_waiting_post_is_not_forwarded(keeper: StoreSetup) {
     let fixture = GateFixture::open(keeper, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
-    let answer = visitor.request(Request::post("/pay").header("accept", "text/html"), "amount=1").await;
-    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    let form = Request::post("/pay").header("accept", "text/html").header("sec-fetch-mode", "navigate");
+    let answer = visitor.request(form, "amount=1").await;
+    assert_eq!((answer.status, answer.header("cache-control")), (StatusCode::TOO_MANY_REQUESTS, Some("no-store")));
+    assert!(answer.text().contains("Your request can’t be processed"), "{}", answer.text());
+    assert!(answer.header("retry-after").is_some());
+    assert_eq!(fixture.counts().await, (1, 0));
     fixture.change(&json!({ "quota": 1 })).await;
     assert!(visitor.navigate("/").await.text().contains("origin /"));
     let paths: Vec<String> = fixture.origin.requests().iter().map(|request| request.uri.to_string()).collect();

@@ -14,9 +14,9 @@ use vestibule_core::identity::KeySet;
 use vestibule_core::jobs::{JobQueueSettings, JobTargetKind};
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
-    Access, BeaconRound, BetweenEvents, Event, EventOrder, HostPattern, IdentityKind, InvitationBatch, LimitMode, Mode,
-    Origin, Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, event_problems, queues_unmatched,
-    untrusted_headers,
+    Access, BeaconRound, BetweenEvents, Event, EventOrder, HandoverKind, HostPattern, IdentityKind, InvitationBatch,
+    LimitMode, Mode, Origin, Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, are_same_site,
+    event_problems, queues_unmatched, untrusted_headers,
 };
 use vestibule_core::{Clock as _, Micros, NetworkClass, SaleKeys, SystemClock, Timestamp};
 use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
@@ -312,6 +312,19 @@ fn protection_warnings(rules: &LineRules) -> Vec<String> {
     found
 }
 
+/// An origin of another site than the gate, where pages cannot keep sessions active.
+fn other_site_warning(queue: &Settings) -> Option<String> {
+    let origin = queue.handover.origin.as_ref().filter(|_| queue.handover.kind == HandoverKind::Redirect)?;
+    let is_elsewhere = |pattern: &&HostPattern| match pattern {
+        HostPattern::Exact(host) | HostPattern::Wildcard(host) => !are_same_site(host, origin.host()),
+        HostPattern::Any => false,
+    };
+    let host = queue.hosts.iter().find(is_elsewhere)?;
+    Some(format!(
+        "handover.origin is {origin}, another site than {host}: browsers send no ticket with keepalive.js, so slots end after claim_ttl or active_ttl; use hosts of one domain"
+    ))
+}
+
 fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec<String> {
     let mut found = Vec::new();
     for event in queue.line.events.iter() {
@@ -337,6 +350,7 @@ fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec
         found.push("access is \"invited\" and no batch of invitations is valid now: nobody joins".to_owned());
     }
     found.extend(protection_warnings(&queue.line));
+    found.extend(other_site_warning(queue));
     found.extend(plan.warnings_about(&queue.id).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {
         found.push("host \"*\" also matches hosts that are misspelled in other queues".to_owned());

@@ -68,6 +68,19 @@ async fn suspicious_modes_and_quotas_are_warnings() {
 }
 
 #[tokio::test]
+async fn redirect_to_another_site_is_a_warning() {
+    for (origin, is_warned) in [("https://www.example.com", false), ("https://www.example.org", true)] {
+        let proxied = settings(origin, "quota = 5");
+        for (lines, is_warned) in [(proxied.replace("\"proxy\"", "\"redirect\""), is_warned), (proxied, false)] {
+            let file = SettingsFile::of(&lines);
+            let (status, said) = run(&["check", &file.shown()]).await;
+            let words = "another site than tickets.example.com";
+            assert_eq!((status, said.contains("warning"), said.contains(words)), (0, is_warned, is_warned), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn events_are_listed_in_utc_and_local_time() {
     let event = |lines: &str| {
         format!(

@@ -1,6 +1,7 @@
 //! Host names in settings and in requests.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use crate::fields::FieldWording as W;
@@ -79,6 +80,13 @@ pub fn is_subdomain_of(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).and_then(|front| front.strip_suffix('.')).is_some_and(|label| !label.is_empty())
 }
 
+/// Whether browsers take both hosts for the same site: they are equal, or subdomains of one domain below a public suffix.
+#[must_use]
+pub fn are_same_site(host: &str, other: &str) -> bool {
+    let domain = |host| psl::domain_str(host).filter(|_| host.parse::<IpAddr>().is_err());
+    host == other || domain(host).is_some_and(|shared| domain(other) == Some(shared))
+}
+
 /// The host in lower case, if it is a plain name or address.
 pub(super) fn parse_hostname(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
@@ -153,6 +161,21 @@ mod tests {
             if let Some(host) = normalize_host(&text) {
                 prop_assert_eq!(normalize_host(&host), Some(host));
             }
+        }
+    }
+
+    #[test]
+    fn subdomains_of_one_registrable_domain_are_the_same_site() {
+        for (host, other, same) in [
+            ("queue.example.com", "www.example.com", true),
+            ("example.com", "www.example.com", true),
+            ("localhost", "localhost", true),
+            ("queue.example.com", "www.example.org", false),
+            ("shop.co.uk", "queue.co.uk", false),
+            ("a.github.io", "b.github.io", false),
+            ("10.0.0.1", "10.9.0.1", false),
+        ] {
+            assert_eq!(are_same_site(host, other), same, "{host} {other}");
         }
     }
 }

@@ -45,7 +45,7 @@ pub use event_changes::{
 };
 pub use field_change::{FieldChange, differences};
 pub use header_condition::HeaderCondition;
-pub use host::{DomainName, HostPattern, InvalidHost, is_subdomain_of, normalize_host};
+pub use host::{DomainName, HostPattern, InvalidHost, are_same_site, is_subdomain_of, normalize_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
 pub use job_queue_plan::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, job_queues_outside};

@@ -18,12 +18,13 @@ on_each_store! {
     visitors_cannot_write_headers_of_the_gate,
 }
 
-/// What the documentation tells people to put into their server block, around these two upstreams.
+/// What the documentation tells people to put into their configuration, around these two upstreams.
 pub(crate) fn server(gate: &str, origin: &str) -> String {
     let documentation = include_str!("../../../docs/integrate.md");
     let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
-    let locations = block.replace("http://vestibule", gate).replace("http://site", origin);
-    format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")
+    let settings = block.replace("http://vestibule", gate).replace("http://site", origin);
+    let (maps, locations) = settings.split_once("# In the server block:").unwrap();
+    format!("{maps} server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
 
 async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {

@@ -54,9 +54,8 @@ impl Scheduler {
         loop {
             ticks.tick().await;
             match self.enqueue_due().await {
-                Ok(()) => self.is_reachable = true,
                 // That of a schedule is logged.
-                Err(ScheduleError::NotQueued { .. }) => self.is_reachable = true,
+                Ok(()) | Err(ScheduleError::NotQueued { .. }) => self.is_reachable = true,
                 Err(error) => {
                     if std::mem::take(&mut self.is_reachable) {
                         warn!(%error, "schedules wait; trying again");

@@ -149,8 +149,26 @@ async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<A
 mod tests {
     use axum::body::HttpBody as _;
     use futures_util::stream;
+    use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Uri};
 
     use super::*;
+    use crate::client_rules::ClientRules;
+
+    #[test]
+    fn scripts_wait_longer_than_pages_and_functions() {
+        let limit = |headers: &[(&'static str, &'static str)], is_function| {
+            let pair = |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+            let headers: HeaderMap = headers.iter().map(pair).collect();
+            let (uri, extensions) = (Uri::from_static("/orders"), Extensions::new());
+            let info = RequestInfo::of(&Method::POST, &uri, headers, &extensions, 0, &ClientRules::default());
+            wait_limit(&info, is_function).as_secs()
+        };
+        let page = [("accept", "text/html"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        let script = [("accept", "application/json")];
+        assert_eq!((limit(&page, false), limit(&script, false)), (2, 20));
+        assert_eq!((limit(&page, true), limit(&script, true)), (2, 2));
+        assert_eq!(limit(&[("accept", "application/json"), ("prefer", "respond-async")], false), 0);
+    }
 
     #[test]
     fn preference_is_found_among_others() {

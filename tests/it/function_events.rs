@@ -33,12 +33,12 @@ struct Doors {
 }
 
 impl Doors {
-    async fn open(keeper: &StoreSetup, document: &Value) -> Self {
+    async fn open(setup: &StoreSetup, document: &Value) -> Self {
         let document = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
-        let directory = Directory::new(keeper.store.clone(), document.tenants.clone(), document.queues.clone());
+        let directory = Directory::new(setup.store.clone(), document.tenants.clone(), document.queues.clone());
         directory.apply(&document.tenants, &document.queues).await.unwrap();
         let gate = Gate::new(GateParts {
-            store: keeper.store.clone(),
+            store: setup.store.clone(),
             directory: Arc::new(directory),
             themes: Themes::built_in(),
             tickets: TicketSigner::new(&GateUnderTest::ticket_keys()).unwrap(),

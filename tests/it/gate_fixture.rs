@@ -58,8 +58,8 @@ macro_rules! over_own_redis {
 pub(crate) use over_own_redis;
 
 macro_rules! each {
-    ($keeper:expr; $($behavior:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
-        $crate::suite::tests!($keeper; { $($behavior,)+ $($($secure,)+)? $($($other,)+)? });
+    ($setup:expr; $($behavior:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
+        $crate::suite::tests!($setup; { $($behavior,)+ $($($secure,)+)? $($($other,)+)? });
     };
 }
 pub(crate) use each;
@@ -191,7 +191,7 @@ fn connected(redis: &Redis, clock: Option<Arc<dyn Clock>>) -> Arc<dyn Store> {
 pub(crate) struct GateFixture {
     pub(crate) gate: GateUnderTest,
     pub(crate) origin: Origin,
-    pub(crate) keeper: StoreSetup,
+    pub(crate) setup: StoreSetup,
     pub(crate) queue: QueueId,
     pub(crate) host: String,
 }
@@ -214,17 +214,17 @@ pub(crate) fn document_of(queue: &str, host: &str, origin: &str, changes: &Value
 
 impl GateFixture {
     /// Opens a queue with these settings over the ordinary ones: nobody is admitted, and the origin is proxied to.
-    pub(crate) async fn open(keeper: StoreSetup, changes: Value) -> Self {
-        Self::open_with(keeper, changes, GateOptions::default()).await
+    pub(crate) async fn open(setup: StoreSetup, changes: Value) -> Self {
+        Self::open_with(setup, changes, GateOptions::default()).await
     }
 
-    pub(crate) async fn open_with(keeper: StoreSetup, changes: Value, options: GateOptions) -> Self {
+    pub(crate) async fn open_with(setup: StoreSetup, changes: Value, options: GateOptions) -> Self {
         let origin = Origin::start();
         let id = random_id();
         let host = format!("{id}.example.com");
         let document = document_of(&id, &host, &origin.url(), &changes);
-        let gate = keeper.gate(&document, options).await;
-        Self { gate, origin, keeper, queue: id.parse().unwrap(), host }
+        let gate = setup.gate(&document, options).await;
+        Self { gate, origin, setup, queue: id.parse().unwrap(), host }
     }
 
     pub(crate) fn visitor(&self) -> Visitor {
@@ -259,7 +259,7 @@ impl GateFixture {
     }
 
     pub(crate) fn advance_seconds(&self, seconds: u64) {
-        self.keeper.clock.advance(seconds * 1_000_000);
+        self.setup.clock.advance(seconds * 1_000_000);
     }
 }
 

@@ -164,7 +164,7 @@ impl StoreFixture {
         let settings = settings_of(&random_queue_id(), &settings);
         let outcome = self.store.put_settings(&settings, PutMode::Always).await.unwrap();
         assert_eq!(outcome, PutOutcome::Stored(1));
-        LineFixture { bench: self, queue: settings.id }
+        LineFixture { stores: self, queue: settings.id }
     }
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn settings_of(queue: &QueueId, changes: &Value) -> Settings {
 
 /// One queue.
 pub(crate) struct LineFixture<'a> {
-    pub(crate) bench: &'a StoreFixture,
+    pub(crate) stores: &'a StoreFixture,
     pub(crate) queue: QueueId,
 }
 
@@ -230,21 +230,21 @@ pub(crate) struct TestVisitor {
 
 impl LineFixture<'_> {
     pub(crate) fn store(&self) -> &dyn Store {
-        &*self.bench.store
+        &*self.stores.store
     }
 
     pub(crate) fn now(&self) -> Micros {
-        self.bench.clock.now()
+        self.stores.clock.now()
     }
 
     /// Moves the clock forward by seconds.
     pub(crate) fn advance_seconds(&self, seconds: u64) {
-        self.bench.clock.advance(seconds * 1_000_000);
+        self.stores.clock.advance(seconds * 1_000_000);
     }
 
     /// Moves the clock forward by microseconds.
     pub(crate) fn advance_micros(&self, micros: u64) {
-        self.bench.clock.advance(micros);
+        self.stores.clock.advance(micros);
     }
 
     pub(crate) async fn ask(&self, ticket: Option<Ticket>, join: Option<SessionId>) -> VisitAnswer {
@@ -259,7 +259,7 @@ impl LineFixture<'_> {
     /// Somebody new comes for the first time, and has not come back with the ticket yet.
     pub(crate) async fn join(&self) -> TestVisitor {
         let answer = self.visit_as(SessionId::random()).await;
-        let ticket = self.bench.ticket(&self.queue, &answer).expect("who comes to an open queue gets a place");
+        let ticket = self.stores.ticket(&self.queue, &answer).expect("who comes to an open queue gets a place");
         TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }
     }
 
@@ -273,7 +273,7 @@ impl LineFixture<'_> {
 
     /// The pre-ticket that a gate signs for a first visit now, brought from the same network.
     pub(crate) fn first_visit(&self) -> PreTicket {
-        self.bench.pre_ticket(
+        self.stores.pre_ticket(
             &self.queue,
             &FirstVisit { epoch: 1, session: SessionId::random(), at: self.now(), network: None, preserved: false },
             None,
@@ -296,7 +296,7 @@ impl LineFixture<'_> {
         let code = String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
         let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownEstimate::default());
-        let signer = &self.bench.signer;
+        let signer = &self.stores.signer;
         let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &place, shown, origin).unwrap();
         signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
@@ -333,7 +333,7 @@ impl LineFixture<'_> {
     pub(crate) async fn visit(&self, guest: &mut TestVisitor) -> VisitAnswer {
         let successor = guest.session.successor(guest.ticket.signed_at().0);
         let answer = self.ask(Some(guest.ticket.clone()), Some(successor)).await;
-        if let Some(ticket) = self.bench.ticket(&self.queue, &answer) {
+        if let Some(ticket) = self.stores.ticket(&self.queue, &answer) {
             *guest = TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket };
         }
         answer
@@ -343,7 +343,7 @@ impl LineFixture<'_> {
     pub(crate) async fn visit_and_show(&self, guest: &mut TestVisitor, wait: u64) -> VisitAnswer {
         let answer = self.visit(guest).await;
         let ticket =
-            answer.place.map(|place| self.bench.ticket_with_wait(&self.queue, &answer, place, Some(wait * 1000)));
+            answer.place.map(|place| self.stores.ticket_with_wait(&self.queue, &answer, place, Some(wait * 1000)));
         guest.ticket = ticket.expect("a place in line");
         answer
     }
@@ -450,7 +450,7 @@ impl LineFixture<'_> {
     /// The store loses the queue, and a gate writes the settings back that it holds.
     pub(crate) async fn lose(&self, mode: PutMode) {
         let settings = self.settings().await;
-        self.bench.lose(&self.queue);
+        self.stores.lose(&self.queue);
         let outcome = self.store().put_settings(&settings, mode).await.unwrap();
         assert_eq!(outcome, PutOutcome::Stored(settings.line.revision));
     }

@@ -60,11 +60,11 @@ fn set_beacon(event: &mut Value, seconds: Range<u64>, rng: &mut SmallRng) {
 #[tokio::test]
 async fn phases_in_lua_are_those_of_the_rules() {
     let runs = env::var("VESTIBULE_PROPERTY_RUNS").ok().map_or(SCHEDULES, |runs| runs.parse().unwrap());
-    let bench = StoreFixture::redis().await;
-    let start = bench.clock.now();
+    let stores = StoreFixture::redis().await;
+    let start = stores.clock.now();
     for seed in 0..runs {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let fixture = bench.open(schedule(&mut rng)).await;
+        let fixture = stores.open(schedule(&mut rng)).await;
         let rules = fixture.settings().await.line;
         let boundaries: Vec<u64> = rules
             .events
@@ -84,7 +84,7 @@ async fn phases_in_lua_are_those_of_the_rules() {
                 _ if rng.random_bool(0.3) => random,
                 count => boundaries[rng.random_range(0..count)] + rng.random_range(0..3) - 1,
             };
-            set_clock(&bench, at);
+            set_clock(&stores, at);
             // Visits also write which event is current.
             if rng.random_bool(0.1) {
                 fixture.ask(None, rng.random_bool(0.3).then(SessionId::random)).await;
@@ -98,15 +98,15 @@ async fn phases_in_lua_are_those_of_the_rules() {
                 "seed {seed}, {at}"
             );
         }
-        bench.store.remove_queue(&fixture.queue).await.unwrap();
-        set_clock(&bench, start.0);
+        stores.store.remove_queue(&fixture.queue).await.unwrap();
+        set_clock(&stores, start.0);
     }
 }
 
-fn set_clock(bench: &StoreFixture, micros: u64) {
-    let now = bench.clock.now().0;
-    bench.clock.advance(micros.saturating_sub(now));
-    bench.clock.step_back(now.saturating_sub(micros));
+fn set_clock(stores: &StoreFixture, micros: u64) {
+    let now = stores.clock.now().0;
+    stores.clock.advance(micros.saturating_sub(now));
+    stores.clock.step_back(now.saturating_sub(micros));
 }
 
 /// What the previous release reads and writes: rules and document, without the schedule.
@@ -118,14 +118,14 @@ fn write_as_the_previous_release(fixture: &LineFixture<'_>) {
         assert(d.mode == 'closed' and #d.events == 1) \
         redis.call('HSET', KEYS[1], 'rules', cmsgpack.pack(r)) \
         return 'OK'";
-    assert_eq!(fixture.bench.redis_script(script, &fixture.queue), "OK");
+    assert_eq!(fixture.stores.redis_script(script, &fixture.queue), "OK");
 }
 
 #[tokio::test]
 async fn previous_release_sees_and_leaves_a_closed_queue() {
-    let bench = StoreFixture::redis().await;
+    let stores = StoreFixture::redis().await;
     let settings = json!({ "mode": "scheduled", "quota": 0, "events": [event("sale", 0, 60, 120)] });
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let mut guest = fixture.join_and_confirm().await;
     write_as_the_previous_release(&fixture);
     let answer = fixture.visit_as(SessionId::random()).await;
@@ -139,20 +139,20 @@ async fn previous_release_sees_and_leaves_a_closed_queue() {
 
 #[tokio::test]
 async fn schedule_is_removed_with_the_mode() {
-    let bench = StoreFixture::redis().await;
+    let stores = StoreFixture::redis().await;
     let settings =
         settings_of(&random_queue_id(), &json!({ "mode": "scheduled", "events": [event("sale", 0, 60, 120)] }));
-    bench.store.put_settings(&settings, PutMode::Always).await.unwrap();
+    stores.store.put_settings(&settings, PutMode::Always).await.unwrap();
     let script = |field: &str| format!("return tostring(redis.call('HEXISTS', KEYS[1], '{field}'))");
-    let stored = |id: &QueueId| ["schedule", "events"].map(|field| bench.redis_script(&script(field), id));
+    let stored = |id: &QueueId| ["schedule", "events"].map(|field| stores.redis_script(&script(field), id));
     assert_eq!(stored(&settings.id), ["1", "1"]);
     // An end in the lobby lasts as long as an event says, in any mode.
     let mut open = settings;
     open.line.mode = Mode::Open;
-    bench.store.put_settings(&open, PutMode::Always).await.unwrap();
+    stores.store.put_settings(&open, PutMode::Always).await.unwrap();
     assert_eq!(stored(&open.id), ["0", "1"]);
     open.line.events = [].into_iter().collect();
-    bench.store.put_settings(&open, PutMode::Always).await.unwrap();
+    stores.store.put_settings(&open, PutMode::Always).await.unwrap();
     assert_eq!(stored(&open.id), ["0", "0"]);
 }
 
@@ -163,14 +163,14 @@ const MEMORY_NOISE: u64 = 65_536;
 #[tokio::test]
 async fn lobby_visits_take_no_memory() {
     let redis = Redis::start().await;
-    let bench = StoreFixture::at(&redis.url());
+    let stores = StoreFixture::at(&redis.url());
     let mut sale = event("sale", 0, 3_600, 7_200);
     (sale["order"], sale["key"], sale["salt"]) = ("draw".into(), "s1".into(), "a".into());
-    let fixture = bench.open(json!({ "mode": "scheduled", "quota": 10, "events": [sale] })).await;
+    let fixture = stores.open(json!({ "mode": "scheduled", "quota": 10, "events": [sale] })).await;
     let visits = async |count: u64| {
         for _ in 0..count {
             let visit = Visit::joining(SessionId::random());
-            assert_eq!(bench.store.visit(&fixture.queue, visit).await.unwrap().kind, VisitKind::Lobby);
+            assert_eq!(stores.store.visit(&fixture.queue, visit).await.unwrap().kind, VisitKind::Lobby);
         }
         let used = redis.info("memory", "used_memory").await.unwrap();
         used.parse::<u64>().unwrap()

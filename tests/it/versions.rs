@@ -47,13 +47,13 @@ impl SideBySide {
         let fixture = GateFixture::open(StoreSetup::own_redis().await, changes.clone()).await;
         let document = document_of(fixture.queue.as_str(), &fixture.host, &fixture.origin.url(), &changes);
         let options = GateOptions { writes_settings: false, ..GateOptions::default() };
-        let other = fixture.keeper.gate(&document, options).await;
+        let other = fixture.setup.gate(&document, options).await;
         Self { fixture, other, guests: Vec::new(), joined: 0, quota: QUOTAS.start }
     }
 
     async fn stored(&self) -> Value {
         let key = Keys::of(&self.fixture.queue).settings();
-        let found = self.fixture.keeper.own().command(&["HGET", &key, "document"]).await;
+        let found = self.fixture.setup.own().command(&["HGET", &key, "document"]).await;
         let Reply::Text(text) = found else { panic!("{found:?}") };
         serde_json::from_str(&text).unwrap()
     }
@@ -69,7 +69,7 @@ impl SideBySide {
         let (quota, revision, document) = (self.quota.to_string(), revision.to_string(), document.to_string());
         let (key, queue) = (Keys::of(&self.fixture.queue).settings(), self.fixture.queue.as_str());
         let words = ["EVAL", WRITE, "2", &key, Keys::QUEUES, &quota, &revision, &document, queue];
-        let answer = self.fixture.keeper.own().command(&words).await;
+        let answer = self.fixture.setup.own().command(&words).await;
         assert_eq!(answer, Reply::Text("OK".to_owned()));
     }
 
@@ -158,7 +158,7 @@ async fn two_versions_keep_order_and_quota(seed: u64) {
         if gates.joined == VISITORS && gates.guests.is_empty() {
             return;
         }
-        gates.fixture.keeper.clock.advance(rng.random_range(0..4_000_000));
+        gates.fixture.setup.clock.advance(rng.random_range(0..4_000_000));
     }
     panic!("seed {seed}: {} visitors are still in line", gates.guests.len());
 }

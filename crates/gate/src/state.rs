@@ -17,7 +17,7 @@ use crate::challenge::Challenges;
 use crate::client_rules::ClientRules;
 use crate::followers::Followers;
 use crate::identity::IdentityCheck;
-use crate::idle::LastAnswers;
+use crate::last_answers::LastAnswers;
 use crate::line_document::LineDocuments;
 use crate::page_cache::PageCache;
 use crate::pass::PassCache;

@@ -28,17 +28,17 @@ struct Sale<'a> {
 }
 
 impl<'a> Sale<'a> {
-    async fn open(bench: &'a StoreFixture) -> Self {
+    async fn open(stores: &'a StoreFixture) -> Self {
         let events = [sale("sale", START, [600, 1200, 1800])];
         let settings = json!({ "mode": "open", "quota": 2, "recheck_after": 0, "waiting_ttl": 60, "active_ttl": 600,
             "hold_ttl": 600, "claim_ttl": 30, "events": events });
-        let line = bench.open(settings).await;
+        let line = stores.open(settings).await;
         // The queue has counted before.
         for guest in line.arrivals(2).await {
             line.leave(&guest).await;
         }
         line.change(|settings| settings.line.mode = Mode::Scheduled).await;
-        Self { line, records: bench.records() }
+        Self { line, records: stores.records() }
     }
 
     /// Moves the clock to a second of the test, and stores what is due. Returns the number of snapshots.
@@ -72,8 +72,8 @@ on_each! {
     }
 }
 
-async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {
-    let sale = Sale::open(bench).await;
+async fn report_counts_what_happens_in_the_event(stores: &StoreFixture) {
+    let sale = Sale::open(stores).await;
     let line = &sale.line;
     assert_eq!(sale.at(500).await, 0);
     assert_eq!(sale.at(560).await, 1, "in the minute before the lobby opens");
@@ -130,8 +130,8 @@ async fn report_counts_what_happens_in_the_event(bench: &StoreFixture) {
     assert_eq!([Some(5), Some(15), Some(300), Some(600), None].map(up_to), [0, 3, 3, 4, 4]);
 }
 
-async fn report_over_a_loss_of_data_is_incomplete(bench: &StoreFixture) {
-    let sale = Sale::open(bench).await;
+async fn report_over_a_loss_of_data_is_incomplete(stores: &StoreFixture) {
+    let sale = Sale::open(stores).await;
     sale.at(560).await;
     sale.at(600).await;
     sale.line.arrivals(3).await;
@@ -144,8 +144,8 @@ async fn report_over_a_loss_of_data_is_incomplete(bench: &StoreFixture) {
     assert!(!sale.report().await.unwrap().complete);
 }
 
-async fn report_after_a_line_that_still_moves_is_incomplete(bench: &StoreFixture) {
-    let sale = Sale::open(bench).await;
+async fn report_after_a_line_that_still_moves_is_incomplete(stores: &StoreFixture) {
+    let sale = Sale::open(stores).await;
     let line = &sale.line;
     line.change(|settings| {
         let mut value = settings.to_value();
@@ -171,16 +171,16 @@ async fn report_after_a_line_that_still_moves_is_incomplete(bench: &StoreFixture
     assert!(sale.report().await.unwrap().complete);
 }
 
-async fn report_of_a_queue_counts_since_its_state_began(bench: &StoreFixture) {
-    let sale = Sale::open(bench).await;
+async fn report_of_a_queue_counts_since_its_state_began(stores: &StoreFixture) {
+    let sale = Sale::open(stores).await;
     let stats = sale.line.stats().await;
     let report = Report::since_state_began(&stats);
     assert_eq!((report.from, report.to, report.complete), (START, stats.now, true));
     assert_eq!((report.totals.counters.joined, report.totals.counters.left), (2, 2));
 }
 
-async fn report_counts_lobby_tickets_of_its_event(bench: &StoreFixture) {
-    let sale = Sale::open(bench).await;
+async fn report_counts_lobby_tickets_of_its_event(stores: &StoreFixture) {
+    let sale = Sale::open(stores).await;
     let line = &sale.line;
     let mut next = self::sale("next", START, [3600, 4200, 4800]);
     line.change(|settings| {

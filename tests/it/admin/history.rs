@@ -90,26 +90,26 @@ on_each! {
     }
 }
 
-async fn concurrent_writers_record_a_minute_once(bench: &StoreFixture) {
-    bench.join(3).await;
-    let written = futures_util::future::join_all((0..8).map(|_| bench.notice())).await;
+async fn concurrent_writers_record_a_minute_once(stores: &StoreFixture) {
+    stores.join(3).await;
+    let written = futures_util::future::join_all((0..8).map(|_| stores.notice())).await;
     assert_eq!(written.iter().sum::<usize>(), 2, "a minute and five minutes, by one of the eight: {written:?}");
-    bench.advance_seconds(59);
-    assert_eq!(bench.notice().await, 0);
-    bench.advance_seconds(1);
-    bench.join(1).await;
-    assert_eq!(bench.notice().await, 1, "the five minutes last");
-    assert_eq!(bench.samples(Step::Minute, START).await.len(), 2);
-    assert_eq!(bench.samples(Step::FiveMinutes, START).await.len(), 1);
+    stores.advance_seconds(59);
+    assert_eq!(stores.notice().await, 0);
+    stores.advance_seconds(1);
+    stores.join(1).await;
+    assert_eq!(stores.notice().await, 1, "the five minutes last");
+    assert_eq!(stores.samples(Step::Minute, START).await.len(), 2);
+    assert_eq!(stores.samples(Step::FiveMinutes, START).await.len(), 1);
 }
 
-async fn samples_contain_differences(bench: &StoreFixture) {
-    bench.join(5).await;
-    bench.notice().await;
-    bench.advance_seconds(20);
-    bench.join(4).await;
-    bench.advance_seconds(40);
-    bench.notice().await;
+async fn samples_contain_differences(stores: &StoreFixture) {
+    stores.join(5).await;
+    stores.notice().await;
+    stores.advance_seconds(20);
+    stores.join(4).await;
+    stores.advance_seconds(40);
+    stores.notice().await;
     let first = Sample {
         at: START.seconds(),
         waiting: 3,
@@ -120,33 +120,33 @@ async fn samples_contain_differences(bench: &StoreFixture) {
         pre_tickets: Some(0),
         rejected: Some(0),
     };
-    let samples = bench.samples(Step::Minute, START).await;
+    let samples = stores.samples(Step::Minute, START).await;
     assert_eq!(samples[0], first);
     assert_eq!((samples[1].at, samples[1].joined), (START.seconds() + 60, Some(4)));
-    let later = bench.samples(Step::Minute, START.add_seconds(1)).await;
+    let later = stores.samples(Step::Minute, START.add_seconds(1)).await;
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
-async fn queue_without_visitors_has_no_samples(bench: &StoreFixture) {
-    assert_eq!(bench.notice().await, 0);
-    assert_eq!(bench.samples(Step::Minute, START).await, []);
+async fn queue_without_visitors_has_no_samples(stores: &StoreFixture) {
+    assert_eq!(stores.notice().await, 0);
+    assert_eq!(stores.samples(Step::Minute, START).await, []);
 }
 
-async fn empty_minutes_and_missing_ones_differ(bench: &StoreFixture) {
+async fn empty_minutes_and_missing_ones_differ(stores: &StoreFixture) {
     let session = SessionId::random();
-    bench.store.visit(&bench.queue, Visit::joining(session)).await.unwrap();
-    bench.notice().await;
-    bench.store.end(&bench.queue, session).await.unwrap();
+    stores.store.visit(&stores.queue, Visit::joining(session)).await.unwrap();
+    stores.notice().await;
+    stores.store.end(&stores.queue, session).await.unwrap();
     // Nothing is recorded in the third and fourth minute.
     for minutes in [1, 3] {
-        bench.advance_seconds(minutes * 60);
-        bench.notice().await;
+        stores.advance_seconds(minutes * 60);
+        stores.notice().await;
     }
-    bench.advance_seconds(60);
-    bench.join(1).await;
-    bench.notice().await;
+    stores.advance_seconds(60);
+    stores.join(1).await;
+    stores.notice().await;
     let shown = async |step: Step, from: Micros| {
-        let steps = bench.steps(step, from).await;
+        let steps = stores.steps(step, from).await;
         steps
             .iter()
             .map(|(at, sample)| (at - START.seconds(), sample.map(|it| (it.active, it.quota))))
@@ -159,31 +159,31 @@ async fn empty_minutes_and_missing_ones_differ(bench: &StoreFixture) {
     assert_eq!(shown(Step::FiveMinutes, START).await, [(0, Some((1, 2))), (300, Some((1, 2)))]);
 }
 
-async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &StoreFixture) {
+async fn history_keeps_minutes_a_day_and_five_minutes_a_month(stores: &StoreFixture) {
     for _ in 0..1600 {
-        bench.join(1).await;
-        bench.notice().await;
-        bench.advance_seconds(60);
+        stores.join(1).await;
+        stores.notice().await;
+        stores.advance_seconds(60);
     }
-    let minutes = bench.samples(Step::Minute, Micros(0)).await;
+    let minutes = stores.samples(Step::Minute, Micros(0)).await;
     assert!((1440..1540).contains(&minutes.len()), "{}", minutes.len());
     assert_eq!(minutes.last().unwrap().at, START.seconds() + 1599 * 60);
     assert!(minutes[1..].iter().all(|sample| sample.joined == Some(1)));
-    let fives = bench.samples(Step::FiveMinutes, Micros(0)).await;
+    let fives = stores.samples(Step::FiveMinutes, Micros(0)).await;
     assert_eq!(fives.len(), 320, "a month is far from over");
     assert!(fives[1..].iter().all(|sample| sample.joined == Some(5)));
 }
 
-async fn rates_cover_the_last_minutes(bench: &StoreFixture) {
-    let now = async || bench.store.stats(&bench.queue).await.unwrap();
-    bench.join(1).await;
-    assert_eq!(rates(&*bench.records, &bench.logged(), &now().await).await.unwrap(), None, "nothing to compare with");
-    bench.notice().await;
-    bench.advance_seconds(15);
-    bench.join(3).await;
-    let found = rates(&*bench.records, &bench.logged(), &now().await).await.unwrap().unwrap();
+async fn rates_cover_the_last_minutes(stores: &StoreFixture) {
+    let now = async || stores.store.stats(&stores.queue).await.unwrap();
+    stores.join(1).await;
+    assert_eq!(rates(&*stores.records, &stores.logged(), &now().await).await.unwrap(), None, "nothing to compare with");
+    stores.notice().await;
+    stores.advance_seconds(15);
+    stores.join(3).await;
+    let found = rates(&*stores.records, &stores.logged(), &now().await).await.unwrap().unwrap();
     assert!((found.joined - 12.0).abs() < 1e-9 && (found.admitted - 4.0).abs() < 1e-9, "{found:?}");
-    bench.advance_seconds(3600);
-    assert_eq!(rates(&*bench.records, &bench.logged(), &now().await).await.unwrap(), None, "that was too long ago");
-    assert_eq!(bench.clock.now(), START.add_seconds(3615));
+    stores.advance_seconds(3600);
+    assert_eq!(rates(&*stores.records, &stores.logged(), &now().await).await.unwrap(), None, "that was too long ago");
+    assert_eq!(stores.clock.now(), START.add_seconds(3615));
 }

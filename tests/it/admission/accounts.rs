@@ -36,7 +36,7 @@ fn required() -> Value {
 }
 
 fn claims(fixture: &GateFixture, account: &str) -> Value {
-    let expires = fixture.keeper.clock.now().seconds() + 3600;
+    let expires = fixture.setup.clock.now().seconds() + 3600;
     json!({ "iss": ISSUER, "aud": "tour", "sub": account, "exp": expires })
 }
 
@@ -55,8 +55,8 @@ async fn status(fixture: &GateFixture, visitor: &mut Visitor) -> TestResponse {
     visitor.status(fixture.queue.as_str()).await
 }
 
-async fn account_is_one_session_everywhere(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+async fn account_is_one_session_everywhere(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, identity(&json!({}))).await;
     let mut first = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut first).await);
     for _ in 0..20 {
@@ -77,8 +77,8 @@ async fn account_is_one_session_everywhere(keeper: StoreSetup) {
     assert_eq!((counters.identities_accepted, counters.identities_rejected), (3, 0), "polls verify nothing");
 }
 
-async fn account_that_left_joins_again(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+async fn account_that_left_joins_again(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, identity(&json!({}))).await;
     let (mut one, mut two) = (signed_in(&fixture, "user-1"), signed_in(&fixture, "user-1"));
     let session = session_in(&status(&fixture, &mut one).await);
     status(&fixture, &mut two).await;
@@ -96,8 +96,8 @@ async fn account_that_left_joins_again(keeper: StoreSetup) {
 }
 
 /// The settings with an event whose lobby is open in the mode `scheduled`, and whose draw is in five minutes.
-fn with_lobby(keeper: &StoreSetup, mut settings: Value) -> Value {
-    let now = keeper.clock.now().seconds();
+fn with_lobby(setup: &StoreSetup, mut settings: Value) -> Value {
+    let now = setup.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
     settings["events"] = json!([{
         "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 300), "ends_at": at(now + 3_600), "key": "s1", "salt": "a",
@@ -111,9 +111,9 @@ async fn advance(fixture: &GateFixture, seconds: u64) {
     fixture.visitor().post(&fixture.own("keepalive")).await;
 }
 
-async fn account_that_left_is_drawn(keeper: StoreSetup) {
-    let settings = with_lobby(&keeper, identity(&json!({})));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn account_that_left_is_drawn(setup: StoreSetup) {
+    let settings = with_lobby(&setup, identity(&json!({})));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut visitor).await);
     visitor.leave(fixture.queue.as_str()).await;
@@ -159,19 +159,19 @@ async fn is_one_session_in_an_open_line(
     assert_eq!(fixture.counts().await, (0, 2), "one session for each account");
 }
 
-async fn account_of_the_lobby_is_one_session_in_an_open_line(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, required());
+async fn account_of_the_lobby_is_one_session_in_an_open_line(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, required());
     settings["mode"] = json!("scheduled");
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut visitor).await);
     is_one_session_in_an_open_line(&fixture, visitor, session, session).await;
 }
 
-async fn code_of_the_lobby_counts_once_in_an_open_line(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, with_invitations(required()));
+async fn code_of_the_lobby_counts_once_in_an_open_line(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, with_invitations(required()));
     settings["mode"] = json!("scheduled");
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let own = session_in(&status(&fixture, &mut signed_in(&fixture, "user-1")).await);
     let (code, session) = first_code(&fixture).await;
     let mut visitor = signed_in(&fixture, "user-1");
@@ -180,10 +180,10 @@ async fn code_of_the_lobby_counts_once_in_an_open_line(keeper: StoreSetup) {
     is_one_session_in_an_open_line(&fixture, visitor, session, own).await;
 }
 
-async fn lobby_ticket_of_another_account_is_ignored(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, required());
+async fn lobby_ticket_of_another_account_is_ignored(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, required());
     settings["mode"] = json!("scheduled");
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut seller = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut seller).await);
     let token = account_token("ES256", &claims(&fixture, "user-2"));
@@ -209,10 +209,10 @@ async fn lobby_ticket_of_another_account_is_ignored(keeper: StoreSetup) {
 }
 
 /// An operator opens the line, and a browser of the lobby is not signed in any more.
-async fn signed_out_lobby_ticket_stays_that_of_the_account(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, identity(&json!({})));
+async fn signed_out_lobby_ticket_stays_that_of_the_account(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, identity(&json!({})));
     settings["mode"] = json!("scheduled");
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut visitor).await);
     fixture.change(&json!({ "mode": "open" })).await;
@@ -225,10 +225,10 @@ async fn signed_out_lobby_ticket_stays_that_of_the_account(keeper: StoreSetup) {
 }
 
 /// An operator opens the line, and it requires accounts. The tokens of its visitors have expired.
-async fn lobby_ticket_joins_an_open_line_of_accounts(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, identity(&json!({})));
+async fn lobby_ticket_joins_an_open_line_of_accounts(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, identity(&json!({})));
     settings["mode"] = json!("scheduled");
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let (mut member, mut stranger) = (signed_in(&fixture, "user-1"), fixture.visitor());
     let session = session_in(&status(&fixture, &mut member).await);
     let unnamed = session_in(&status(&fixture, &mut stranger).await);
@@ -250,10 +250,10 @@ async fn lobby_ticket_joins_an_open_line_of_accounts(keeper: StoreSetup) {
 }
 
 /// A second device of an account comes after the start, without a lobby ticket.
-async fn late_device_keeps_the_drawn_position(keeper: StoreSetup) {
-    let mut settings = with_lobby(&keeper, required());
+async fn late_device_keeps_the_drawn_position(setup: StoreSetup) {
+    let mut settings = with_lobby(&setup, required());
     (settings["mode"], settings["waiting_ttl"], settings["claim_ttl"]) = (json!("scheduled"), json!(300), json!(100));
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut phone = signed_in(&fixture, "user-1");
     let session = session_in(&status(&fixture, &mut phone).await);
     advance(&fixture, 300).await;
@@ -268,8 +268,8 @@ async fn late_device_keeps_the_drawn_position(keeper: StoreSetup) {
     }
 }
 
-async fn forged_tokens_join_nobody(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, required()).await;
+async fn forged_tokens_join_nobody(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, required()).await;
     let genuine = account_token("ES256", &claims(&fixture, "user-1"));
     let mut wrong_audience = claims(&fixture, "user-1");
     wrong_audience["aud"] = json!("other");
@@ -294,8 +294,8 @@ async fn forged_tokens_join_nobody(keeper: StoreSetup) {
     assert_eq!((counters.joined, counters.identities_accepted, counters.identities_rejected), (1, 1, 6));
 }
 
-async fn required_account_sends_visitors_to_sign_in(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, required()).await;
+async fn required_account_sends_visitors_to_sign_in(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, required()).await;
     let page = fixture.visitor().navigate("/tour?seat=1").await;
     assert_eq!(page.status, StatusCode::OK);
     let text = page.text().replace("&#x2f;", "/");
@@ -307,18 +307,18 @@ async fn required_account_sends_visitors_to_sign_in(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn first_visit_counts_after_signing_in(keeper: StoreSetup) {
+async fn first_visit_counts_after_signing_in(setup: StoreSetup) {
     let mut settings = required();
     settings["protection"]["pre_ticket_from"] = json!(0);
-    first_visit_counts(keeper, settings).await;
+    first_visit_counts(setup, settings).await;
 }
 
-async fn first_visit_counts_without_two_step_admission(keeper: StoreSetup) {
-    first_visit_counts(keeper, required()).await;
+async fn first_visit_counts_without_two_step_admission(setup: StoreSetup) {
+    first_visit_counts(setup, required()).await;
 }
 
-async fn first_visit_counts(keeper: StoreSetup, settings: Value) {
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn first_visit_counts(setup: StoreSetup, settings: Value) {
+    let fixture = GateFixture::open(setup, settings).await;
     let mut other = signed_in(&fixture, "user-0");
     status(&fixture, &mut other).await;
     fixture.advance_seconds(1);
@@ -327,24 +327,24 @@ async fn first_visit_counts(keeper: StoreSetup, settings: Value) {
     let mut visitor = fixture.visitor();
     let first = status(&fixture, &mut visitor).await;
     assert_eq!(first.json()["join"]["action"], "sign_in");
-    let came_at = fixture.keeper.clock.now().seconds();
+    let came_at = fixture.setup.clock.now().seconds();
     fixture.advance_seconds(300);
     visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-1")));
     let joined = status(&fixture, &mut visitor).await;
     assert_eq!(joined.json()["joined_at"], came_at, "the first visit is preserved");
 }
 
-async fn full_line_keeps_the_first_visit_of_an_account(keeper: StoreSetup) {
+async fn full_line_keeps_the_first_visit_of_an_account(setup: StoreSetup) {
     let mut settings = required();
     settings["max_waiting"] = json!(1);
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut other = signed_in(&fixture, "user-0");
     status(&fixture, &mut other).await;
     fixture.advance_seconds(1);
     status(&fixture, &mut other).await;
     let mut visitor = fixture.visitor();
     assert_eq!(status(&fixture, &mut visitor).await.json()["state"], "full");
-    let came_at = fixture.keeper.clock.now().seconds();
+    let came_at = fixture.setup.clock.now().seconds();
     fixture.advance_seconds(40);
     fixture.change(&json!({ "max_waiting": 3 })).await;
     status(&fixture, &mut signed_in(&fixture, "user-2")).await;
@@ -355,10 +355,10 @@ async fn full_line_keeps_the_first_visit_of_an_account(keeper: StoreSetup) {
 }
 
 /// Each call of the store counts the pre-tickets since the call before.
-async fn first_visits_without_an_account_hardly_ask_the_store(keeper: StoreSetup) {
+async fn first_visits_without_an_account_hardly_ask_the_store(setup: StoreSetup) {
     let mut settings = required();
     settings["protection"]["pre_ticket_from"] = json!(0);
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let (started, mut calls, mut counted) = (Instant::now(), 0, 0);
     for _ in 0..40 {
         let answer = status(&fixture, &mut fixture.visitor()).await;
@@ -371,8 +371,8 @@ async fn first_visits_without_an_account_hardly_ask_the_store(keeper: StoreSetup
     assert!(calls <= 1 + started.elapsed().as_secs(), "{calls} calls in {:?}", started.elapsed());
 }
 
-async fn signing_in_keeps_the_place(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, identity(&json!({}))).await;
+async fn signing_in_keeps_the_place(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, identity(&json!({}))).await;
     let mut visitor = fixture.visitor();
     let anonymous = status(&fixture, &mut visitor).await;
     status(&fixture, &mut visitor).await;
@@ -395,10 +395,10 @@ async fn signing_in_keeps_the_place(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await.0, before - 1);
 }
 
-async fn pass_names_the_account(keeper: StoreSetup) {
+async fn pass_names_the_account(setup: StoreSetup) {
     let mut settings = identity(&json!({}));
     settings["quota"] = json!(5);
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = signed_in(&fixture, "user-1");
     visitor.navigate("/").await;
     let mut app = fixture.visitor();
@@ -412,14 +412,14 @@ async fn pass_names_the_account(keeper: StoreSetup) {
     let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
     let codes: Vec<Option<String>> = passes
         .iter()
-        .map(|pass| verify_pass(&keys, pass, fixture.keeper.clock.now()).unwrap().acct.map(|code| code.to_string()))
+        .map(|pass| verify_pass(&keys, pass, fixture.setup.clock.now()).unwrap().acct.map(|code| code.to_string()))
         .collect();
     assert_eq!(codes, [Some(USER_1.to_owned()), None]);
 }
 
-async fn keys_are_fetched_once(keeper: StoreSetup) {
+async fn keys_are_fetched_once(setup: StoreSetup) {
     let keys = AccountKeyServer::start(false).await;
-    let fixture = GateFixture::open(keeper, identity(&json!({ "keys": null, "jwks": keys.url() }))).await;
+    let fixture = GateFixture::open(setup, identity(&json!({ "keys": null, "jwks": keys.url() }))).await;
     for number in 0..20 {
         let mut visitor = signed_in(&fixture, &format!("user-{number}"));
         status(&fixture, &mut visitor).await;
@@ -427,12 +427,12 @@ async fn keys_are_fetched_once(keeper: StoreSetup) {
     assert_eq!((fixture.stats().await.counters.identities_accepted, keys.fetches()), (20, 1));
 }
 
-async fn broken_key_server_keeps_existing_tickets(keeper: StoreSetup) {
+async fn broken_key_server_keeps_existing_tickets(setup: StoreSetup) {
     let keys = AccountKeyServer::start(true).await;
     let changes = json!({
         "keys": null, "jwks": keys.url(), "required": true, "sign_in": "https://www.example.com/sign-in",
     });
-    let fixture = GateFixture::open(keeper, json!({})).await;
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut before = fixture.visitor();
     let session = session_in(&status(&fixture, &mut before).await);
     fixture.change(&identity(&changes)).await;
@@ -446,11 +446,11 @@ async fn broken_key_server_keeps_existing_tickets(keeper: StoreSetup) {
     assert_eq!((fixture.counts().await.0, keys.fetches()), (1, 1), "a fetch a minute");
 }
 
-async fn headers_are_for_trusted_proxies(keeper: StoreSetup) {
+async fn headers_are_for_trusted_proxies(setup: StoreSetup) {
     let changes = identity(&json!({ "from": ["header:x-account"] }));
     for (trusted_proxies, accepted) in [(0, 0), (1, 1)] {
         let options = GateOptions { trusted_proxies, ..GateOptions::default() };
-        let fixture = GateFixture::open_with(keeper.clone(), changes.clone(), options).await;
+        let fixture = GateFixture::open_with(setup.clone(), changes.clone(), options).await;
         let token = account_token("ES256", &claims(&fixture, "user-1"));
         let mut visitor = fixture.visitor().with_header("x-account", &token);
         status(&fixture, &mut visitor).await;
@@ -459,7 +459,7 @@ async fn headers_are_for_trusted_proxies(keeper: StoreSetup) {
     }
 }
 
-async fn invented_key_ids_cause_one_fetch(keeper: StoreSetup) {
+async fn invented_key_ids_cause_one_fetch(setup: StoreSetup) {
     const SIGNER: &str =
         "arn:aws:elasticloadbalancing:eu-central-1:123456789012:loadbalancer/app/shop/50dc6c495c0c9188";
     let keys = AccountKeyServer::start(false).await;
@@ -467,7 +467,7 @@ async fn invented_key_ids_cause_one_fetch(keeper: StoreSetup) {
         "kind": "alb", "keys": null, "jwks": keys.named_url(), "audience": [SIGNER], "from": [],
     }));
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, changes, options).await;
+    let fixture = GateFixture::open_with(setup, changes, options).await;
     let visit = async |key_id: &str, account: &str| {
         let token = load_balancer_token(key_id, SIGNER, &claims(&fixture, account));
         status(&fixture, &mut fixture.visitor().with_header("x-amzn-oidc-data", &token)).await;
@@ -494,8 +494,8 @@ async fn first_code(fixture: &GateFixture) -> (String, SessionId) {
     (key.code(1).to_string(), key.session(stored.line.epoch, 1))
 }
 
-async fn invitation_needs_the_account_too(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with_invitations(required())).await;
+async fn invitation_needs_the_account_too(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with_invitations(required())).await;
     let (code, session) = first_code(&fixture).await;
     let link = format!("/?vestibule_invite={code}");
     let page = fixture.visitor().navigate(&link).await;
@@ -511,10 +511,10 @@ async fn invitation_needs_the_account_too(keeper: StoreSetup) {
 }
 
 /// Also for longer than a session that ended keeps its code from being used again.
-async fn code_is_one_session_for_all_accounts(keeper: StoreSetup) {
+async fn code_is_one_session_for_all_accounts(setup: StoreSetup) {
     let mut settings = with_invitations(identity(&json!({})));
     (settings["hold_ttl"], settings["active_ttl"]) = (json!(60), json!(60));
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let (code, session) = first_code(&fixture).await;
     let link = format!("/?vestibule_invite={code}");
     let mut phone = signed_in(&fixture, "user-1");
@@ -543,16 +543,16 @@ async fn code_is_one_session_for_all_accounts(keeper: StoreSetup) {
     let requests = fixture.origin.requests();
     let pass = requests.last().unwrap().headers["x-vestibule-pass"].to_str().unwrap();
     let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
-    let pass = verify_pass(&keys, pass, fixture.keeper.clock.now()).unwrap();
+    let pass = verify_pass(&keys, pass, fixture.setup.clock.now()).unwrap();
     assert_eq!(pass.acct.map(|code| code.to_string()), Some(USER_1.to_owned()), "the pass names the account");
     laptop.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-3")));
     assert_ne!(session_in(&status(&fixture, &mut laptop).await), session, "a ticket of another account");
 }
 
 /// 500 accounts in two browsers each, which all visit twice.
-async fn farm_gets_a_session_per_account(keeper: StoreSetup) {
+async fn farm_gets_a_session_per_account(setup: StoreSetup) {
     const ACCOUNTS: u64 = 500;
-    let fixture = GateFixture::open(keeper, required()).await;
+    let fixture = GateFixture::open(setup, required()).await;
     for number in 0..ACCOUNTS {
         let token = account_token("EdDSA", &claims(&fixture, &format!("user-{number}")));
         for _ in 0..2 {

@@ -22,8 +22,8 @@ const DRAW: u64 = 45;
 const LEARNS_WITHIN: u64 = 6;
 
 /// Settings of a queue in the lobby of an event with a beacon.
-fn drawn(keeper: &StoreSetup) -> Value {
-    let now = keeper.clock.now().seconds();
+fn drawn(setup: &StoreSetup) -> Value {
+    let now = setup.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
     let event = json!({
         "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + STARTS), "ends_at": at(now + ENDS),
@@ -56,9 +56,9 @@ async fn line_document(fixture: &GateFixture) -> Value {
     fixture.visitor().fetch(&fixture.own("line")).await.json()
 }
 
-async fn visitors_are_drawn_when_the_beacon_is_recorded(keeper: StoreSetup) {
-    let settings = drawn(&keeper);
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn visitors_are_drawn_when_the_beacon_is_recorded(setup: StoreSetup) {
+    let settings = drawn(&setup);
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitors = Vec::new();
     for _ in 0..3 {
         let mut visitor = fixture.visitor();
@@ -86,7 +86,7 @@ async fn visitors_are_drawn_when_the_beacon_is_recorded(keeper: StoreSetup) {
     assert!((10..13).contains(&delay), "{beacon}");
 
     let expected = record_beacon(&fixture).await;
-    let drawn_at = fixture.keeper.clock.now().seconds();
+    let drawn_at = fixture.setup.clock.now().seconds();
     advance(&fixture, LEARNS_WITHIN).await;
     let mut drawn = Vec::new();
     for mut visitor in visitors {
@@ -108,9 +108,9 @@ async fn visitors_are_drawn_when_the_beacon_is_recorded(keeper: StoreSetup) {
     }
 }
 
-async fn lobby_tickets_are_void_without_the_beacon_at_the_end(keeper: StoreSetup) {
-    let settings = drawn(&keeper);
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn lobby_tickets_are_void_without_the_beacon_at_the_end(setup: StoreSetup) {
+    let settings = drawn(&setup);
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let before = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();

@@ -24,8 +24,8 @@ mod own_redis {
 }
 
 /// Settings of a queue with an event that opens its lobby, starts and ends this many seconds from the store's time.
-fn scheduled(keeper: &StoreSetup, lobby: i64, changes: &Value) -> Value {
-    let now = keeper.clock.now();
+fn scheduled(setup: &StoreSetup, lobby: i64, changes: &Value) -> Value {
+    let now = setup.clock.now();
     let at = |seconds: i64| {
         let instant = now.0.saturating_add_signed(seconds * 1_000_000);
         Timestamp::of(Micros(instant)).to_string()
@@ -44,9 +44,9 @@ fn heading(answer: &TestResponse) -> String {
     rest.split_once('>').unwrap().1.split_once("</h1>").unwrap().0.to_owned()
 }
 
-async fn lobby_page_counts_down_to_the_start(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, -600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings.clone()).await;
+async fn lobby_page_counts_down_to_the_start(setup: StoreSetup) {
+    let settings = scheduled(&setup, -600, &json!({}));
+    let fixture = GateFixture::open(setup, settings.clone()).await;
     let mut visitor = fixture.visitor();
     let page = visitor.navigate("/").await;
     let starts = settings["events"][0]["starts_at"].as_str().unwrap().replace('T', " ");
@@ -68,9 +68,9 @@ async fn lobby_page_counts_down_to_the_start(keeper: StoreSetup) {
     assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("admitted"), &json!("running")));
 }
 
-async fn closed_page_shows_the_next_start(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, 3_600, &json!({ "between_events": "closed" }));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn closed_page_shows_the_next_start(setup: StoreSetup) {
+    let settings = scheduled(&setup, 3_600, &json!({ "between_events": "closed" }));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     let page = visitor.navigate("/").await;
     assert!(heading(&page).starts_with("Spring &lt;sale&gt; starts at "), "{}", page.text());
@@ -79,9 +79,9 @@ async fn closed_page_shows_the_next_start(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn idle_queue_forwards_and_says_why(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, 3_600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn idle_queue_forwards_and_says_why(setup: StoreSetup) {
+    let settings = scheduled(&setup, 3_600, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     for _ in 0..3 {
         let answer = fixture.visitor().navigate("/shop").await;
         assert!(answer.text().contains("origin /shop"), "{}", answer.text());
@@ -94,9 +94,9 @@ async fn idle_queue_forwards_and_says_why(keeper: StoreSetup) {
     assert!(heading(&answer).starts_with("Spring &lt;sale&gt;"), "{}", answer.text());
 }
 
-async fn a_set_mode_overrides_the_events_at_once(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, -600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn a_set_mode_overrides_the_events_at_once(setup: StoreSetup) {
+    let settings = scheduled(&setup, -600, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     for (mode, state) in [("closed", "closed"), ("scheduled", "paused"), ("open", "admitted")] {
@@ -107,41 +107,41 @@ async fn a_set_mode_overrides_the_events_at_once(keeper: StoreSetup) {
     }
 }
 
-async fn an_idle_queue_asks_the_store_only_once(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, 3_600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn an_idle_queue_asks_the_store_only_once(setup: StoreSetup) {
+    let settings = scheduled(&setup, 3_600, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
-    let before = fixture.keeper.own().calls("fcall").await;
+    let before = fixture.setup.own().calls("fcall").await;
     for _ in 0..20 {
         assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
     }
-    assert_eq!(fixture.keeper.own().calls("fcall").await, before);
+    assert_eq!(fixture.setup.own().calls("fcall").await, before);
 }
 
 /// Nobody notices between events that the store is down: an hour before the lobby requests do not need it, and half a minute
 /// before they ask in vain.
-async fn idle_queue_forwards_while_the_store_is_down(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, 3_600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn idle_queue_forwards_while_the_store_is_down(setup: StoreSetup) {
+    let settings = scheduled(&setup, 3_600, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     for (seconds, requests) in [(0, 3), (3_572, 1)] {
         fixture.advance_seconds(seconds);
         wait_until("the gate asks the store", TIMEOUT, async || {
             fixture.visitor().fetch(&fixture.own("status")).await.json()["event"]["phase"] == "idle"
         })
         .await;
-        fixture.keeper.own().kill();
+        fixture.setup.own().kill();
         for _ in 0..requests {
             let answer = fixture.visitor().navigate("/shop").await;
             assert!(answer.text().contains("origin /shop"), "{}", answer.text());
             assert_eq!(fixture.origin.requests().last().unwrap().headers["x-vestibule-bypass"], "mode");
         }
-        fixture.keeper.own().restart_empty().await;
+        fixture.setup.own().restart_empty().await;
     }
 }
 
-async fn first_request_after_the_opening_sees_the_lobby(keeper: StoreSetup) {
-    let settings = scheduled(&keeper, 3_600, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn first_request_after_the_opening_sees_the_lobby(setup: StoreSetup) {
+    let settings = scheduled(&setup, 3_600, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     fixture.advance_seconds(3_571);
     // A request that asks the store tells this gate the time.
     fixture.visitor().fetch(&fixture.own("status")).await;

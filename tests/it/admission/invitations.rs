@@ -67,8 +67,8 @@ async fn status(fixture: &GateFixture, visitor: &mut Visitor) -> Value {
     visitor.fetch(&fixture.own("status")).await.json()
 }
 
-async fn a_link_joins_ahead_and_leaves_no_code_in_the_address(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+async fn a_link_joins_ahead_and_leaves_no_code_in_the_address(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({}))).await;
     let mut early = fixture.visitor();
     early.navigate("/").await;
     let (code, session) = code(&fixture, 42).await;
@@ -84,8 +84,8 @@ async fn a_link_joins_ahead_and_leaves_no_code_in_the_address(keeper: StoreSetup
     assert_eq!(fixture.counts().await, (2, 0));
 }
 
-async fn a_code_on_two_devices_is_one_slot(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "quota": 2 }))).await;
+async fn a_code_on_two_devices_is_one_slot(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "quota": 2 }))).await;
     let (code, session) = code(&fixture, 1).await;
     for _ in 0..3 {
         let mut device = fixture.visitor();
@@ -99,11 +99,11 @@ async fn a_code_on_two_devices_is_one_slot(keeper: StoreSetup) {
     }
 }
 
-async fn wrong_codes_make_ordinary_newcomers(keeper: StoreSetup) {
-    let at = |seconds: u64| Timestamp::of(Micros((keeper.clock.now().seconds() + seconds) * 1_000_000)).to_string();
+async fn wrong_codes_make_ordinary_newcomers(setup: StoreSetup) {
+    let at = |seconds: u64| Timestamp::of(Micros((setup.clock.now().seconds() + seconds) * 1_000_000)).to_string();
     let soon = json!({ "number": 8, "id": "soon", "count": 9, "key": "s1", "from": at(3_600) });
     let gone = json!({ "number": 9, "id": "gone", "count": 9, "key": "s1", "revoked": true });
-    let fixture = GateFixture::open(keeper, with(&json!({ "invitations": [soon, gone, batch()] }))).await;
+    let fixture = GateFixture::open(setup, with(&json!({ "invitations": [soon, gone, batch()] }))).await;
     let settings = settings(&fixture).await;
     let keys = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap();
     let of = |batch: usize, number| {
@@ -128,8 +128,8 @@ async fn wrong_codes_make_ordinary_newcomers(keeper: StoreSetup) {
     }
 }
 
-async fn restricted_queues_ask_for_a_code(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "access": "invited" }))).await;
+async fn restricted_queues_ask_for_a_code(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "access": "invited" }))).await;
     let mut visitor = fixture.visitor();
     let page = visitor.navigate("/tour?date=1&seat=%22x").await;
     assert_eq!((page.status, page.header("set-cookie")), (StatusCode::OK, None));
@@ -159,8 +159,8 @@ async fn restricted_queues_ask_for_a_code(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn an_invited_session_replaces_the_waiting_one(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+async fn an_invited_session_replaces_the_waiting_one(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({}))).await;
     fixture.visitor().navigate("/").await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
@@ -179,10 +179,10 @@ async fn an_invited_session_replaces_the_waiting_one(keeper: StoreSetup) {
     assert_ne!(again["session"], before["session"], "the replaced session has ended");
 }
 
-async fn a_visitor_ahead_of_the_invited_session_keeps_the_position(keeper: StoreSetup) {
+async fn a_visitor_ahead_of_the_invited_session_keeps_the_position(setup: StoreSetup) {
     let mut without_advantage = batch();
     without_advantage["head_start"] = json!(0);
-    let fixture = GateFixture::open(keeper, with(&json!({ "invitations": [without_advantage] }))).await;
+    let fixture = GateFixture::open(setup, with(&json!({ "invitations": [without_advantage] }))).await;
     let (mut ahead, mut holder) = (fixture.visitor(), fixture.visitor());
     ahead.navigate("/").await;
     let own = status(&fixture, &mut ahead).await;
@@ -202,8 +202,8 @@ async fn a_visitor_ahead_of_the_invited_session_keeps_the_position(keeper: Store
     );
 }
 
-async fn active_visitors_ignore_codes(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "quota": 1, "recheck_after": 0 }))).await;
+async fn active_visitors_ignore_codes(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "quota": 1, "recheck_after": 0 }))).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let before = status(&fixture, &mut visitor).await["session"].clone();
@@ -214,8 +214,8 @@ async fn active_visitors_ignore_codes(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 1));
 }
 
-async fn an_ended_session_blocks_its_code(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "hold_ttl": 600, "active_ttl": 600 }))).await;
+async fn an_ended_session_blocks_its_code(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "hold_ttl": 600, "active_ttl": 600 }))).await;
     let (code, session) = code(&fixture, 5).await;
     let link = format!("/?vestibule_invite={code}");
     follow(&mut fixture.visitor(), &link).await;
@@ -231,8 +231,8 @@ async fn an_ended_session_blocks_its_code(keeper: StoreSetup) {
     assert_eq!(status(&fixture, &mut later).await["session"], json!(session), "usable again");
 }
 
-async fn changed_batches_apply_to_the_next_code(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({}))).await;
+async fn changed_batches_apply_to_the_next_code(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({}))).await;
     fixture.visitor().navigate("/").await;
     let (first, _) = code(&fixture, 1).await;
     let mut invited = fixture.visitor();
@@ -249,8 +249,8 @@ async fn changed_batches_apply_to_the_next_code(keeper: StoreSetup) {
     assert!(!page.text().contains(WRONG), "{}", page.text());
 }
 
-async fn full_lines_keep_the_code_in_the_address(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "max_waiting": 1, "access": "invited" }))).await;
+async fn full_lines_keep_the_code_in_the_address(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "max_waiting": 1, "access": "invited" }))).await;
     let mut first = fixture.visitor();
     let (other, _) = code(&fixture, 2).await;
     follow(&mut first, &format!("/?vestibule_invite={other}")).await;
@@ -274,8 +274,8 @@ async fn full_lines_keep_the_code_in_the_address(keeper: StoreSetup) {
     assert_eq!(status(&fixture, &mut invited).await["session"], json!(session));
 }
 
-async fn visitors_in_a_full_line_keep_their_position_if_they_present_a_code(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "max_waiting": 1 }))).await;
+async fn visitors_in_a_full_line_keep_their_position_if_they_present_a_code(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "max_waiting": 1 }))).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let own = status(&fixture, &mut visitor).await;
@@ -290,9 +290,9 @@ async fn visitors_in_a_full_line_keep_their_position_if_they_present_a_code(keep
 }
 
 /// Whoever sent the link, and however often an app sends the header.
-async fn codes_of_no_use_to_a_visitor_are_not_used(keeper: StoreSetup) {
+async fn codes_of_no_use_to_a_visitor_are_not_used(setup: StoreSetup) {
     let protection = json!({ "pre_ticket_from": "none", "mode": "enforce", "on_exceed": "reject", "per_address": 3 });
-    let fixture = GateFixture::open(keeper, with(&json!({ "protection": protection }))).await;
+    let fixture = GateFixture::open(setup, with(&json!({ "protection": protection }))).await;
     let mut ahead = fixture.visitor();
     ahead.navigate("/").await;
     fixture.advance_seconds(HEAD_START + 5);
@@ -305,8 +305,8 @@ async fn codes_of_no_use_to_a_visitor_are_not_used(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0), "its session has not joined");
 }
 
-async fn apps_present_codes_in_a_header(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, with(&json!({ "access": "invited" }))).await;
+async fn apps_present_codes_in_a_header(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({ "access": "invited" }))).await;
     let (code, session) = code(&fixture, 3).await;
     let own = fixture.own("status");
     let ask = |code: &str| Request::get(&own).header("x-vestibule-invite", code);
@@ -321,8 +321,8 @@ async fn apps_present_codes_in_a_header(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn the_draw_subtracts_the_head_start(keeper: StoreSetup) {
-    let now = keeper.clock.now().seconds();
+async fn the_draw_subtracts_the_head_start(setup: StoreSetup) {
+    let now = setup.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
     let event = json!({
         "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + 300), "ends_at": at(now + 3_600), "draw_seconds": 30,
@@ -332,7 +332,7 @@ async fn the_draw_subtracts_the_head_start(keeper: StoreSetup) {
     let mut fans = batch();
     fans["head_start"] = 3_600.into();
     let settings = with(&json!({ "mode": "scheduled", "events": [event], "invitations": [fans] }));
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut others = Vec::new();
     for _ in 0..3 {
         let mut visitor = fixture.visitor();

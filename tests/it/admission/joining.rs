@@ -43,8 +43,8 @@ fn no_navigations() -> Vec<(&'static str, Builder)> {
     ]
 }
 
-async fn only_navigations_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 5 })).await;
+async fn only_navigations_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 5 })).await;
     for (what, request) in no_navigations() {
         let answer = fixture.visitor().request(request, "").await;
         assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{what}");
@@ -54,8 +54,8 @@ async fn only_navigations_join(keeper: StoreSetup) {
     assert!(fixture.origin.requests().is_empty());
 }
 
-async fn other_requests_renew_the_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn other_requests_renew_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     visitor.fetch("/").await;
@@ -67,16 +67,16 @@ async fn other_requests_renew_the_session(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.returned, 0, "the session expired meanwhile");
 }
 
-async fn browsers_without_fetch_metadata_join_by_a_page(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn browsers_without_fetch_metadata_join_by_a_page(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let request = asked(Method::GET, &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")]);
     let answer = fixture.visitor().request(request, "").await;
     assert!(set_cookie(&answer, &fixture.cookie_name()).is_some());
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn a_bot_without_cookies_holds_a_slot_for_seconds(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "claim_ttl": 20 })).await;
+async fn a_bot_without_cookies_holds_a_slot_for_seconds(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "claim_ttl": 20 })).await;
     fixture.visitor().navigate("/").await;
     let mut second = fixture.visitor();
     second.navigate("/").await;
@@ -85,8 +85,8 @@ async fn a_bot_without_cookies_holds_a_slot_for_seconds(keeper: StoreSetup) {
     assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
 }
 
-async fn cross_site_requests_do_not_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 5 })).await;
+async fn cross_site_requests_do_not_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 5 })).await;
     let cross_site = ("sec-fetch-site", "cross-site");
     let image = [cross_site, ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
     let frame = [cross_site, NAVIGATE, ("sec-fetch-dest", "iframe"), HTML];
@@ -111,10 +111,10 @@ fn preflight(origin: &str) -> Builder {
     request.header("access-control-request-method", "PUT").header("access-control-request-headers", "x-basket")
 }
 
-async fn the_gate_answers_preflights(keeper: StoreSetup) {
+async fn the_gate_answers_preflights(setup: StoreSetup) {
     for handover in ["proxy", "redirect", "check"] {
         let changes = json!({ "handover": { "kind": handover, "origin": "https://www.example.net" } });
-        let fixture = GateFixture::open(keeper.clone(), changes).await;
+        let fixture = GateFixture::open(setup.clone(), changes).await;
         let own = format!("https://{}", fixture.host);
         let answer = fixture.visitor().request(preflight(&own), "").await;
         assert_eq!(
@@ -130,8 +130,8 @@ async fn the_gate_answers_preflights(keeper: StoreSetup) {
     }
 }
 
-async fn forwarded_preflights_have_no_body_or_credentials(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn forwarded_preflights_have_no_body_or_credentials(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let origin = fixture.origin.url();
     fixture.change(&json!({ "handover": { "kind": "proxy", "origin": origin, "preflights": "forward" } })).await;
     fixture.visitor().fetch("/").await;

@@ -26,9 +26,9 @@ fn rejecting() -> Value {
     limited(json!({ "mode": "enforce", "on_exceed": "reject", "per_address": 3 }))
 }
 
-async fn behind_proxies(keeper: StoreSetup, settings: Value, trusted_proxies: usize) -> GateFixture {
+async fn behind_proxies(setup: StoreSetup, settings: Value, trusted_proxies: usize) -> GateFixture {
     let options = GateOptions { trusted_proxies, ..GateOptions::default() };
-    GateFixture::open_with(keeper, settings, options).await
+    GateFixture::open_with(setup, settings, options).await
 }
 
 /// The page view of a new visitor with this `X-Forwarded-For`.
@@ -44,8 +44,8 @@ async fn others(fixture: &GateFixture, proxy: &str) {
     }
 }
 
-async fn monitor_affects_no_visitor_of_an_office(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, limited(json!({})), 1).await;
+async fn monitor_affects_no_visitor_of_an_office(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, limited(json!({})), 1).await;
     for _ in 0..150 {
         assert_eq!(page_view(&fixture, "203.0.113.9").await.status, StatusCode::OK);
     }
@@ -54,8 +54,8 @@ async fn monitor_affects_no_visitor_of_an_office(keeper: StoreSetup) {
     assert_eq!(stats.limits.counters.over_address, 130, "reported");
 }
 
-async fn visitors_above_the_limit_are_rejected(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, rejecting(), 1).await;
+async fn visitors_above_the_limit_are_rejected(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, rejecting(), 1).await;
     others(&fixture, "").await;
     for _ in 0..3 {
         assert_eq!(page_view(&fixture, "203.0.113.9").await.status, StatusCode::OK);
@@ -76,11 +76,11 @@ async fn visitors_above_the_limit_are_rejected(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (29, 0));
 }
 
-async fn rejection_keeps_the_first_visit(keeper: StoreSetup) {
+async fn rejection_keeps_the_first_visit(setup: StoreSetup) {
     let mut settings = rejecting();
     settings["protection"]["pre_ticket_from"] = json!(100);
     settings["quota"] = json!(1000);
-    let fixture = behind_proxies(keeper, settings, 1).await;
+    let fixture = behind_proxies(setup, settings, 1).await;
     others(&fixture, "").await;
     for _ in 0..3 {
         page_view(&fixture, "203.0.113.9").await;
@@ -96,10 +96,10 @@ async fn rejection_keeps_the_first_visit(keeper: StoreSetup) {
     assert_eq!((status.status, &status.json()["joined_at"]), (StatusCode::OK, &json!(first_visit)));
 }
 
-async fn blocked_network_gets_its_own_page(keeper: StoreSetup) {
+async fn blocked_network_gets_its_own_page(setup: StoreSetup) {
     let mut settings = rejecting();
     settings["protection"]["networks"] = json!({ "203.0.113.0/24": "blocked" });
-    let fixture = behind_proxies(keeper, settings, 1).await;
+    let fixture = behind_proxies(setup, settings, 1).await;
     let page = page_view(&fixture, "203.0.113.9").await;
     assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
     assert!(page.text().contains("You can’t join from this network"), "{}", page.text());
@@ -107,16 +107,16 @@ async fn blocked_network_gets_its_own_page(keeper: StoreSetup) {
 }
 
 /// The gate takes the address of the outer proxy for that of all visitors.
-async fn one_trusted_proxy_too_few_limits_nobody(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, rejecting(), 1).await;
+async fn one_trusted_proxy_too_few_limits_nobody(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, rejecting(), 1).await;
     others(&fixture, ", 203.0.113.1").await;
     let limits = fixture.stats().await.limits;
     assert_eq!((limits.client_address, limits.counters.rejected_limit), (ClientAddressState::ExtraProxy, 0));
 }
 
 /// The header has fewer entries than proxies are trusted.
-async fn one_trusted_proxy_too_many_limits_nobody(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, rejecting(), 2).await;
+async fn one_trusted_proxy_too_many_limits_nobody(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, rejecting(), 2).await;
     others(&fixture, "").await;
     let limits = fixture.stats().await.limits;
     assert_eq!((limits.client_address, limits.counters.rejected_limit), (ClientAddressState::Unusable, 0));

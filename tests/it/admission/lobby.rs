@@ -36,8 +36,8 @@ const STARTS: u64 = 300;
 const DRAW: u64 = 30;
 
 /// Settings of a queue in the lobby of an event with a draw.
-fn drawn(keeper: &StoreSetup, changes: &Value) -> Value {
-    let now = keeper.clock.now().seconds();
+fn drawn(setup: &StoreSetup, changes: &Value) -> Value {
+    let now = setup.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
     let event = json!({
         "id": "sale", "lobby_at": at(now - 600), "starts_at": at(now + STARTS), "ends_at": at(now + 3_600),
@@ -60,9 +60,9 @@ async fn draw_of(fixture: &GateFixture) -> Draw {
     keys.draw(&settings.id, &settings.line.events[0]).unwrap()
 }
 
-async fn lobby_visitors_join_in_the_order_of_the_draw(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn lobby_visitors_join_in_the_order_of_the_draw(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitors = Vec::new();
     for _ in 0..3 {
         let mut visitor = fixture.visitor();
@@ -121,9 +121,9 @@ async fn lobby_visitors_join_in_the_order_of_the_draw(keeper: StoreSetup) {
     assert_eq!((&status["position"], &status["event"]["number"]), (&json!(4), &json!(null)));
 }
 
-async fn a_set_mode_in_the_lobby_keeps_lobby_tickets(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn a_set_mode_in_the_lobby_keeps_lobby_tickets(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let (mut visitor, mut other) = (fixture.visitor(), fixture.visitor());
     visitor.navigate("/").await;
     let session = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
@@ -186,9 +186,9 @@ async fn line(fixture: &GateFixture) -> Vec<SessionId> {
 }
 
 /// A visitor who came back first has the last number, and others return under the modes that are set meanwhile.
-async fn a_set_mode_during_the_draw_keeps_the_drawn_order(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn a_set_mode_during_the_draw_keeps_the_drawn_order(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitors = lobby_visitors(&fixture, 3).await;
     let drawn: Vec<SessionId> = visitors.iter().map(|(_, session)| *session).collect();
     visitors.reverse();
@@ -207,9 +207,9 @@ async fn a_set_mode_during_the_draw_keeps_the_drawn_order(keeper: StoreSetup) {
 }
 
 /// After the draw, tickets of the lobby are converted in every mode.
-async fn lobby_tickets_are_drawn_in_every_mode(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn lobby_tickets_are_drawn_in_every_mode(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({ "waiting_ttl": 300, "claim_ttl": 100 }));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitors = lobby_visitors(&fixture, 4).await;
     let drawn: Vec<SessionId> = visitors.iter().map(|(_, session)| *session).collect();
     visitors.reverse();
@@ -222,9 +222,9 @@ async fn lobby_tickets_are_drawn_in_every_mode(keeper: StoreSetup) {
     }
 }
 
-async fn lobby_tickets_are_void_without_their_event(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings.clone()).await;
+async fn lobby_tickets_are_void_without_their_event(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings.clone()).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let before = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
@@ -245,15 +245,15 @@ async fn lobby_tickets_are_void_without_their_event(keeper: StoreSetup) {
 }
 
 /// An event with the ID of one that was removed is another event. A kept ticket is no way around its lobby.
-async fn lobby_ticket_of_an_earlier_event_is_void(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings.clone()).await;
+async fn lobby_ticket_of_an_earlier_event_is_void(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings.clone()).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let before = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
     fixture.change(&json!({ "events": [] })).await;
     advance(&fixture, 30).await;
-    let now = fixture.keeper.clock.now().seconds();
+    let now = fixture.setup.clock.now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000)).to_string();
     let mut event = settings["events"][0].clone();
     for (field, seconds) in [("lobby_at", now + 10), ("starts_at", now + 310), ("ends_at", now + 3_600)] {
@@ -266,9 +266,9 @@ async fn lobby_ticket_of_an_earlier_event_is_void(keeper: StoreSetup) {
     assert_ne!(status["session"], before, "a newcomer of this lobby");
 }
 
-async fn leaving_the_lobby_deletes_the_ticket(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn leaving_the_lobby_deletes_the_ticket(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let before = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
@@ -276,9 +276,9 @@ async fn leaving_the_lobby_deletes_the_ticket(keeper: StoreSetup) {
     assert_ne!(visitor.fetch(&fixture.own("status")).await.json()["session"], before);
 }
 
-async fn line_document_commits_to_the_draw(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn line_document_commits_to_the_draw(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session: SessionId =
@@ -306,34 +306,34 @@ async fn line_document_commits_to_the_draw(keeper: StoreSetup) {
     assert_eq!(front["number"], draw.number(session).to_string());
 }
 
-async fn lobby_polls_cost_the_store_nothing(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn lobby_polls_cost_the_store_nothing(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     visitor.fetch(&fixture.own("status")).await;
-    let before = fixture.keeper.own().calls("fcall").await;
+    let before = fixture.setup.own().calls("fcall").await;
     for _ in 0..20 {
         assert_eq!(visitor.fetch(&fixture.own("status")).await.json()["state"], "lobby");
         visitor.navigate("/").await;
     }
-    assert_eq!(fixture.keeper.own().calls("fcall").await, before);
+    assert_eq!(fixture.setup.own().calls("fcall").await, before);
 }
 
-async fn lobby_is_shown_while_the_store_is_down(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings).await;
+async fn lobby_is_shown_while_the_store_is_down(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = visitor.fetch(&fixture.own("status")).await.json()["session"].clone();
-    fixture.keeper.own().kill();
+    fixture.setup.own().kill();
     let status = visitor.fetch(&fixture.own("status")).await.json();
     assert_eq!((&status["state"], &status["session"]), (&json!("lobby"), &session), "{status}");
     assert!(visitor.navigate("/").await.text().contains(" starts at "));
     let mut newcomer = fixture.visitor();
     newcomer.navigate("/").await;
     assert_eq!(newcomer.fetch(&fixture.own("status")).await.json()["state"], "unavailable");
-    fixture.keeper.own().restart_empty().await;
+    fixture.setup.own().restart_empty().await;
     wait_until("the store is back", Duration::from_secs(20), async || {
         fixture.visitor().fetch(&fixture.own("status")).await.json()["state"] == "lobby"
     })
@@ -345,9 +345,9 @@ async fn lobby_is_shown_while_the_store_is_down(keeper: StoreSetup) {
     assert!(status["event"]["number"].is_string(), "the draw is the same: {status}");
 }
 
-async fn postponed_event_keeps_its_secret(keeper: StoreSetup) {
-    let settings = drawn(&keeper, &json!({}));
-    let fixture = GateFixture::open(keeper, settings.clone()).await;
+async fn postponed_event_keeps_its_secret(setup: StoreSetup) {
+    let settings = drawn(&setup, &json!({}));
+    let fixture = GateFixture::open(setup, settings.clone()).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let mut postponed = settings["events"].clone();

@@ -36,8 +36,8 @@ fn pre_ticket(fixture: &GateFixture, answer: &TestResponse) -> Option<PreTicket>
     signer.verify_pre_ticket(&fixture.queue, token.as_bytes(), None).ok()
 }
 
-async fn newcomer_joins_at_the_first_visit_by_coming_back(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "protection": {} })).await;
+async fn newcomer_joins_at_the_first_visit_by_coming_back(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "protection": {} })).await;
     let mut visitor = fixture.visitor();
     let first = visitor.navigate("/tour").await;
     let promised = pre_ticket(&fixture, &first).expect("a pre-ticket: the quota is 0, so all of it is in use");
@@ -63,8 +63,8 @@ async fn newcomer_joins_at_the_first_visit_by_coming_back(keeper: StoreSetup) {
     assert_eq!(counters.pre_tickets_issued, 2);
 }
 
-async fn quiet_queue_needs_no_pre_ticket(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 4, "protection": {} })).await;
+async fn quiet_queue_needs_no_pre_ticket(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 4, "protection": {} })).await;
     for _ in 0..2 {
         assert!(fixture.visitor().navigate("/").await.text().contains("origin /"));
     }
@@ -74,8 +74,8 @@ async fn quiet_queue_needs_no_pre_ticket(keeper: StoreSetup) {
     assert!(third.navigate("/").await.text().contains("origin /"), "a slot is free");
 }
 
-async fn page_of_a_first_visit_is_the_same_for_all(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn page_of_a_first_visit_is_the_same_for_all(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let page = fixture.visitor().navigate("/a?secret=1").await;
     assert_eq!((page.status, page.header("retry-after")), (StatusCode::OK, Some("1")));
     assert_eq!(page.header("cache-control"), Some("no-store"));
@@ -90,8 +90,8 @@ async fn page_of_a_first_visit_is_the_same_for_all(keeper: StoreSetup) {
     assert_ne!(pre_ticket(&fixture, &page), pre_ticket(&fixture, &other));
 }
 
-async fn status_says_how_to_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn status_says_how_to_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let answer = fixture.visitor().status(fixture.queue.as_str()).await;
     let status = answer.json();
     assert_eq!(status["join"], json!({ "action": "redeem", "retry_after": 1 }));
@@ -109,8 +109,8 @@ async fn status_says_how_to_join(keeper: StoreSetup) {
     assert_eq!(known.status(fixture.queue.as_str()).await.json()["state"], "paused");
 }
 
-async fn app_joins_by_the_ticket_header(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn app_joins_by_the_ticket_header(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let app = async |token: &str| {
         let request = Request::get(fixture.own("status")).header("x-vestibule-ticket", token);
         Visitor::new(fixture.gate.address(), &fixture.host).request(request, "").await
@@ -122,8 +122,8 @@ async fn app_joins_by_the_ticket_header(keeper: StoreSetup) {
     assert_eq!(session_in(&third), session_in(&second));
 }
 
-async fn clients_without_cookies_join_nothing(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "protection": {} })).await;
+async fn clients_without_cookies_join_nothing(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "protection": {} })).await;
     let mut inside = fixture.visitor();
     inside.navigate("/").await;
     for _ in 0..30 {
@@ -135,8 +135,8 @@ async fn clients_without_cookies_join_nothing(keeper: StoreSetup) {
     assert_eq!((counters.joined, counters.pre_tickets_issued), (1, 30));
 }
 
-async fn other_sites_make_nobody_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn other_sites_make_nobody_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let cross_site = async |path: &str, mode: &str, destination: &str| {
         let request = Request::get(path)
             .header("accept", "text/html,*/*")
@@ -165,8 +165,8 @@ async fn other_sites_make_nobody_join(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn pre_ticket_of_many_clients_is_one_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn pre_ticket_of_many_clients_is_one_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let mut first = fixture.visitor();
     first.navigate("/").await;
     let (name, token) = {
@@ -183,8 +183,8 @@ async fn pre_ticket_of_many_clients_is_one_session(keeper: StoreSetup) {
     assert_eq!((sessions.len(), fixture.counts().await), (1, (1, 0)));
 }
 
-async fn forged_pre_ticket_is_a_first_visit(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn forged_pre_ticket_is_a_first_visit(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let mut visitor = fixture.visitor();
     visitor.set_cookie(&fixture.cookie_name(), "eyJhbGciOiJub25lIn0.e30.AAAA");
     let answer = visitor.status(fixture.queue.as_str()).await;
@@ -192,8 +192,8 @@ async fn forged_pre_ticket_is_a_first_visit(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn ended_session_of_a_pre_ticket_gets_another(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, always()).await;
+async fn ended_session_of_a_pre_ticket_gets_another(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, always()).await;
     let mut visitor = fixture.visitor();
     let first = pre_ticket(&fixture, &visitor.navigate("/").await).unwrap();
     fixture.gate.store().end(&fixture.queue, first.session()).await.unwrap();
@@ -202,10 +202,10 @@ async fn ended_session_of_a_pre_ticket_gets_another(keeper: StoreSetup) {
     assert_eq!(session_in(&visitor.status(fixture.queue.as_str()).await), second.session());
 }
 
-async fn forward_auth_hands_no_pre_ticket_on(keeper: StoreSetup) {
+async fn forward_auth_hands_no_pre_ticket_on(setup: StoreSetup) {
     let mut settings = always();
     settings["handover"] = json!({ "kind": "check" });
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let request = || {
         let request = Request::get("/_vestibule/check").header("accept", "text/html");
         request.header("x-forwarded-host", &fixture.host).header("x-forwarded-uri", "/tour")
@@ -220,9 +220,8 @@ async fn forward_auth_hands_no_pre_ticket_on(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn full_line_keeps_the_first_visit(keeper: StoreSetup) {
-    let fixture =
-        GateFixture::open(keeper, json!({ "max_waiting": 1, "protection": { "pre_ticket_from": 100 } })).await;
+async fn full_line_keeps_the_first_visit(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "max_waiting": 1, "protection": { "pre_ticket_from": 100 } })).await;
     let (mut first, mut refused, mut later) = (fixture.visitor(), fixture.visitor(), fixture.visitor());
     first.navigate("/").await;
     first.navigate("/").await;
@@ -245,11 +244,11 @@ async fn full_line_keeps_the_first_visit(keeper: StoreSetup) {
 }
 
 /// A page without JavaScript may ask its visitor to come back in 450 seconds.
-async fn cookie_outlives_the_longest_waiting_time(keeper: StoreSetup) {
+async fn cookie_outlives_the_longest_waiting_time(setup: StoreSetup) {
     for (hold, age) in [(60, "; Max-Age=450;"), (900, "; Max-Age=900;")] {
         let mut settings = always();
         settings["hold_ttl"] = json!(hold);
-        let fixture = GateFixture::open(keeper.clone(), settings).await;
+        let fixture = GateFixture::open(setup.clone(), settings).await;
         let answer = fixture.visitor().navigate("/").await;
         let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
         assert!(pre_ticket(&fixture, &answer).is_some() && cookie.contains(age), "{cookie}");

@@ -73,8 +73,8 @@ async fn join(fixture: &GateFixture, visitor: &mut Visitor, body: &Value) -> Tes
     visitor.request(request, body.to_string()).await
 }
 
-async fn newcomer_joins_with_a_proof(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn newcomer_joins_with_a_proof(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, step) = challenged(&fixture).await;
     let first_visit = fixture.stats().await.now.seconds();
     let queue = fixture.queue.as_str();
@@ -95,8 +95,8 @@ async fn newcomer_joins_with_a_proof(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn widget_joins_by_its_form_value(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn widget_joins_by_its_form_value(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, _) = challenged(&fixture).await;
     let proof = proof_of(&challenge(&fixture, &mut visitor).await);
     let joined = join(&fixture, &mut visitor, &json!({ "altcha": STANDARD.encode(proof.to_string()) })).await;
@@ -104,8 +104,8 @@ async fn widget_joins_by_its_form_value(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn invalid_proofs_join_nobody(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn invalid_proofs_join_nobody(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let nobody = fixture.visitor().fetch(&fixture.own("challenge")).await;
     assert_eq!((nobody.status, &nobody.json()["code"]), (StatusCode::FORBIDDEN, &json!("pre_ticket_required")));
     let (mut visitor, _) = challenged(&fixture).await;
@@ -125,8 +125,8 @@ async fn invalid_proofs_join_nobody(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn newcomer_without_a_proof_joins_later(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn newcomer_without_a_proof_joins_later(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, step) = challenged(&fixture).await;
     fixture.advance_seconds(step["delayed_after"].as_u64().unwrap() - 1);
     let early = visitor.status(fixture.queue.as_str()).await;
@@ -138,8 +138,8 @@ async fn newcomer_without_a_proof_joins_later(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.limits.counters.delayed_joins, 1);
 }
 
-async fn attack_mode_asks_for_proofs(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "protection": { "proof_of_work": { "effort": 100 } } })).await;
+async fn attack_mode_asks_for_proofs(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "protection": { "proof_of_work": { "effort": 100 } } })).await;
     fixture.gate.store().set_attack_mode(&fixture.queue, 600).await.unwrap();
     let (mut visitor, step) = challenged(&fixture).await;
     assert_eq!((&step["action"], &step["difficulty"]), (&json!("prove"), &json!(4)));
@@ -149,8 +149,8 @@ async fn attack_mode_asks_for_proofs(keeper: StoreSetup) {
 }
 
 /// Attack mode begins while the newcomer computes: what is proven counts, and more is required.
-async fn only_the_difference_is_left_after_a_proof(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn only_the_difference_is_left_after_a_proof(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, step) = challenged(&fixture).await;
     assert_eq!(step["difficulty"], 1);
     let first_visit = fixture.stats().await.now.seconds();
@@ -171,8 +171,8 @@ async fn only_the_difference_is_left_after_a_proof(keeper: StoreSetup) {
 }
 
 /// The session of the pre-ticket has ended, so neither it nor its proof joins again.
-async fn spent_pre_ticket_joins_nobody_again(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn spent_pre_ticket_joins_nobody_again(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, _) = challenged(&fixture).await;
     let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
     let cookie = visitor.cookie(&fixture.cookie_name()).unwrap().to_owned();
@@ -189,9 +189,9 @@ async fn spent_pre_ticket_joins_nobody_again(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn only_invalid_proofs_of_an_address_wait_after_20_of_them(keeper: StoreSetup) {
+async fn only_invalid_proofs_of_an_address_wait_after_20_of_them(setup: StoreSetup) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, proving(), options).await;
+    let fixture = GateFixture::open_with(setup, proving(), options).await;
     let behind_the_address = async || {
         let mut visitor = fixture.visitor().with_header("x-forwarded-for", "203.0.113.9");
         visitor.navigate("/").await;
@@ -217,8 +217,8 @@ async fn only_invalid_proofs_of_an_address_wait_after_20_of_them(keeper: StoreSe
 }
 
 /// A bearer keeps a pre-ticket with a proof, joins with it later, and comes with it again once that session has expired.
-async fn stored_proof_is_spent_after_hold_ttl(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn stored_proof_is_spent_after_hold_ttl(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, _) = challenged(&fixture).await;
     let proof = json!({ "proof": proof_of(&challenge(&fixture, &mut visitor).await) });
     fixture.gate.store().set_attack_mode(&fixture.queue, 60).await.unwrap();
@@ -246,8 +246,8 @@ async fn status_with(fixture: &GateFixture, cookie: &str) -> Value {
 }
 
 /// Whoever asks for a challenge only after `pre_ticket_max_age` joins at the end of the line, so no page says that a place is kept.
-async fn late_challenge_keeps_no_arrival(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, proving()).await;
+async fn late_challenge_keeps_no_arrival(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, proving()).await;
     let (mut visitor, _) = challenged(&fixture).await;
     fixture.advance_seconds(31);
     // The gate learns the time with an answer of the store.
@@ -262,8 +262,8 @@ async fn late_challenge_keeps_no_arrival(keeper: StoreSetup) {
 }
 
 /// A pre-ticket that is kept for later is worth no more than its age, though its bearer asked for a challenge at once.
-async fn challenge_that_nobody_required_keeps_no_arrival(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "protection": { "pre_ticket_from": 0 } })).await;
+async fn challenge_that_nobody_required_keeps_no_arrival(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "protection": { "pre_ticket_from": 0 } })).await;
     let mut hoarder = fixture.visitor();
     hoarder.navigate("/").await;
     challenge(&fixture, &mut hoarder).await;
@@ -277,13 +277,13 @@ async fn challenge_that_nobody_required_keeps_no_arrival(keeper: StoreSetup) {
     assert_eq!(joined_at, Some(fixture.stats().await.now.seconds()), "it is too old to count");
 }
 
-async fn proof_does_not_replace_an_account(keeper: StoreSetup) {
+async fn proof_does_not_replace_an_account(setup: StoreSetup) {
     let mut settings = proving();
     settings["protection"]["identity"] = json!({
         "keys": account_keys(), "issuer": "https://www.example.com", "audience": "tour", "from": ["cookie:shop_id"],
         "key_id": "k1", "required": true, "sign_in": "https://www.example.com/sign-in",
     });
-    let fixture = GateFixture::open(keeper, settings).await;
+    let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let asked = visitor.status(fixture.queue.as_str()).await.json();
@@ -292,7 +292,7 @@ async fn proof_does_not_replace_an_account(keeper: StoreSetup) {
     let answer = join(&fixture, &mut visitor, &proof).await;
     assert_eq!((answer.status, &answer.json()["join"]["action"]), (StatusCode::FORBIDDEN, &json!("sign_in")));
     assert_eq!(fixture.counts().await, (0, 0));
-    let expires = fixture.keeper.clock.now().seconds() + 3600;
+    let expires = fixture.setup.clock.now().seconds() + 3600;
     let claims = json!({ "iss": "https://www.example.com", "aud": "tour", "sub": "user-1", "exp": expires });
     visitor.set_cookie("shop_id", &account_token("ES256", &claims));
     let joined = join(&fixture, &mut visitor, &proof).await;

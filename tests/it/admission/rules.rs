@@ -29,8 +29,8 @@ fn only_checkout() -> Value {
     json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })
 }
 
-async fn every_spelling_of_a_path_matches_its_rule(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, only_checkout()).await;
+async fn every_spelling_of_a_path_matches_its_rule(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, only_checkout()).await;
     for target in [
         "/checkout/pay",
         "/Checkout/PAY",
@@ -53,16 +53,16 @@ async fn every_spelling_of_a_path_matches_its_rule(keeper: StoreSetup) {
     assert!(waits(&fixture, &format!("http://{}/checkout/pay", fixture.host), &[]).await, "absolute form slipped past");
 }
 
-async fn unmatched_requests_pass(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, only_checkout()).await;
+async fn unmatched_requests_pass(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, only_checkout()).await;
     for target in ["/", "/static/app.js", "/checkouts", "/a/checkout/pay"] {
         assert!(!waits(&fixture, target, &[]).await, "{target} waits");
     }
     assert_eq!(fixture.counts().await, (0, 0), "who passes by a rule is nobody's session");
 }
 
-async fn a_query_is_no_path(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn a_query_is_no_path(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     for target in
         ["/tour?/static/x", "/tour?path=/static/x", "/tour;/static/x", "/static/../tour", "/static/%2e%2e/tour"]
     {
@@ -71,12 +71,12 @@ async fn a_query_is_no_path(keeper: StoreSetup) {
     assert!(!waits(&fixture, "/static/app.js?v=1", &[]).await);
 }
 
-async fn a_bypass_rule_matches_the_exact_value(keeper: StoreSetup) {
+async fn a_bypass_rule_matches_the_exact_value(setup: StoreSetup) {
     let rules = json!([
         { "action": "bypass", "header": { "name": "X-Monitor", "value": "s3cret" } },
         { "action": "bypass", "cookie": { "name": "staff", "value": "yes-42" } },
     ]);
-    let fixture = GateFixture::open(keeper, json!({ "rules": rules })).await;
+    let fixture = GateFixture::open(setup, json!({ "rules": rules })).await;
     for line in ["X-Monitor: ", "X-Monitor: s3cre", "X-Monitor: s3cret2", "X-Monitor: S3CRET", "X-Monitor: a, s3cret"] {
         assert!(waits(&fixture, "/", &[line]).await, "{line}");
     }
@@ -90,8 +90,8 @@ async fn a_bypass_rule_matches_the_exact_value(keeper: StoreSetup) {
     }
 }
 
-async fn rules_can_bypass_by_method(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "method": "OPTIONS" }] })).await;
+async fn rules_can_bypass_by_method(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "method": "OPTIONS" }] })).await;
     assert_eq!(fixture.visitor().request(Request::options("/"), "").await.status, StatusCode::OK);
     assert_eq!(fixture.visitor().fetch("/").await.status, StatusCode::TOO_MANY_REQUESTS);
     let odd = Request::builder().method("options").uri("/");
@@ -102,23 +102,22 @@ fn from_office() -> Value {
     json!({ "rules": [{ "action": "bypass", "source": "203.0.113.0/24" }] })
 }
 
-async fn source_rules_match_the_peer_address(keeper: StoreSetup) {
-    let fixture =
-        GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "source": "127.0.0.0/8" }] })).await;
+async fn source_rules_match_the_peer_address(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "source": "127.0.0.0/8" }] })).await;
     assert!(!waits(&fixture, "/", &[]).await);
     assert!(!waits(&fixture, "/", &["X-Forwarded-For: 198.51.100.1"]).await, "the peer counts, not what it says");
 }
 
-async fn forwarded_for_is_ignored_without_trusted_proxies(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, from_office()).await;
+async fn forwarded_for_is_ignored_without_trusted_proxies(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, from_office()).await;
     for line in ["X-Forwarded-For: 203.0.113.9", "X-Real-IP: 203.0.113.9", "Forwarded: for=203.0.113.9"] {
         assert!(waits(&fixture, "/", &[line]).await, "{line}");
     }
 }
 
-async fn source_rules_use_the_trusted_proxy_address(keeper: StoreSetup) {
+async fn source_rules_use_the_trusted_proxy_address(setup: StoreSetup) {
     let options = GateOptions { trusted_proxies: 2, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, from_office(), options).await;
+    let fixture = GateFixture::open_with(setup, from_office(), options).await;
     let from = |way: &str| format!("X-Forwarded-For: {way}");
     assert!(!waits(&fixture, "/", &[&from("203.0.113.9, 10.0.0.1")]).await);
     assert!(!waits(&fixture, "/", &[&from("198.51.100.1, 203.0.113.9, 10.0.0.1")]).await);
@@ -130,7 +129,7 @@ async fn source_rules_use_the_trusted_proxy_address(keeper: StoreSetup) {
     assert!(waits(&fixture, "/", &[]).await);
 }
 
-async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
+async fn two_queues_of_a_host_match_by_rule(setup: StoreSetup) {
     let origin = Origin::start();
     let (id, host) = (random_id(), format!("{}.example.com", random_id()));
     let queue = |letter: char, path: &str| {
@@ -142,7 +141,7 @@ async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
     };
     let queues = json!([queue('a', "/tour/**"), queue('b', "/merch/**")]);
     let document = json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues });
-    let gate = keeper.gate(&document, GateOptions::default()).await;
+    let gate = setup.gate(&document, GateOptions::default()).await;
     let mut visitor = Visitor::new(gate.address(), &host);
     for path in ["/tour/1", "/tour/2", "/merch/1"] {
         visitor.navigate(path).await;
@@ -167,7 +166,7 @@ async fn two_queues_of_a_host_match_by_rule(keeper: StoreSetup) {
     assert_eq!(unnamed.status, StatusCode::NOT_FOUND, "of two queues one must be named");
 }
 
-async fn exact_hosts_precede_wildcards(keeper: StoreSetup) {
+async fn exact_hosts_precede_wildcards(setup: StoreSetup) {
     let origin = Origin::start();
     let (id, domain) = (random_id(), format!("{}.example.com", random_id()));
     let queue = |letter: char, host: String| {
@@ -178,7 +177,7 @@ async fn exact_hosts_precede_wildcards(keeper: StoreSetup) {
     };
     let queues = json!([queue('a', format!("*.{domain}")), queue('b', format!("tickets.{domain}"))]);
     let document = json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues });
-    let gate = keeper.gate(&document, GateOptions::default()).await;
+    let gate = setup.gate(&document, GateOptions::default()).await;
     for (host, letter) in
         [(format!("tickets.{domain}"), 'b'), (format!("shop.{domain}"), 'a'), (format!("a.b.{domain}"), 'a')]
     {

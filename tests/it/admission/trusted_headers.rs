@@ -33,9 +33,9 @@ fn scored() -> Value {
     })
 }
 
-async fn behind_proxies(keeper: StoreSetup, settings: Value, trusted_proxies: usize) -> GateFixture {
+async fn behind_proxies(setup: StoreSetup, settings: Value, trusted_proxies: usize) -> GateFixture {
     let clients = ClientRules { trusted_headers: SCORE.parse().unwrap(), ..ClientRules::default() };
-    GateFixture::open_with(keeper, settings, GateOptions { trusted_proxies, clients, ..GateOptions::default() }).await
+    GateFixture::open_with(setup, settings, GateOptions { trusted_proxies, clients, ..GateOptions::default() }).await
 }
 
 /// A visitor whom a proxy gave this address and score.
@@ -49,8 +49,8 @@ async fn next_step(fixture: &GateFixture, mut visitor: Visitor) -> Value {
     visitor.status(fixture.queue.as_str()).await.json()["join"].clone()
 }
 
-async fn client_is_classified_by_the_header_of_a_proxy(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, scored(), 1).await;
+async fn client_is_classified_by_the_header_of_a_proxy(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, scored(), 1).await;
     let step = async |score: &str| next_step(&fixture, visitor(&fixture, "198.51.100.1", score)).await;
     let blocked = step("9").await;
     assert_eq!((&blocked["action"], &blocked["reason"]), (&json!("retry_later"), &json!("blocked")));
@@ -66,8 +66,8 @@ async fn client_is_classified_by_the_header_of_a_proxy(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (2, 0));
 }
 
-async fn header_of_a_proxy_precedes_lists_of_networks(keeper: StoreSetup) {
-    let fixture = behind_proxies(keeper, scored(), 1).await;
+async fn header_of_a_proxy_precedes_lists_of_networks(setup: StoreSetup) {
+    let fixture = behind_proxies(setup, scored(), 1).await;
     let step = async |score: &str| next_step(&fixture, visitor(&fixture, ADDRESS, score)).await;
     assert_eq!(step("50").await["reason"], "blocked", "by its network");
     assert_eq!(step("91").await, Value::Null, "trusted");
@@ -75,10 +75,10 @@ async fn header_of_a_proxy_precedes_lists_of_networks(keeper: StoreSetup) {
 }
 
 /// A request that came past a proxy has fewer entries in `X-Forwarded-For` than proxies are trusted.
-async fn header_is_dropped_without_all_proxies(keeper: StoreSetup) {
+async fn header_is_dropped_without_all_proxies(setup: StoreSetup) {
     let mut settings = scored();
     settings["rules"].as_array_mut().unwrap().push(json!({ "action": "bypass", "path": "/static/**" }));
-    let fixture = behind_proxies(keeper, settings, 1).await;
+    let fixture = behind_proxies(setup, settings, 1).await;
     assert_eq!(next_step(&fixture, fixture.visitor().with_header(SCORE, "1")).await, Value::Null);
     fixture.visitor().with_header(SCORE, "1").fetch("/static/past").await;
     visitor(&fixture, ADDRESS, "1").with_header("cf_bot_score", "99").fetch("/static/through").await;
@@ -92,18 +92,18 @@ async fn header_is_dropped_without_all_proxies(keeper: StoreSetup) {
     assert_eq!(sent, [("/static/past", None), ("/static/through", Some("1"))], "the site sees no forged one either");
 }
 
-async fn header_is_dropped_without_trusted_proxies(keeper: StoreSetup) {
+async fn header_is_dropped_without_trusted_proxies(setup: StoreSetup) {
     let mut settings = scored();
     settings["protection"]["networks"] = json!({ "127.0.0.0/8": "blocked" });
-    let fixture = behind_proxies(keeper, settings, 0).await;
+    let fixture = behind_proxies(setup, settings, 0).await;
     assert_eq!(next_step(&fixture, visitor(&fixture, ADDRESS, "99")).await["reason"], "blocked");
 }
 
 /// A proxy that appends its value leaves the client's before it.
-async fn last_value_of_a_header_counts(keeper: StoreSetup) {
+async fn last_value_of_a_header_counts(setup: StoreSetup) {
     let mut settings = scored();
     settings["protection"]["pre_ticket_from"] = json!("none");
-    let fixture = behind_proxies(keeper, settings, 1).await;
+    let fixture = behind_proxies(setup, settings, 1).await;
     for (scores, status) in [(["99", "1"], "429"), (["1", "99"], "200")] {
         let lines = scores.map(|score| format!("{SCORE}: {score}"));
         let lines = ["X-Forwarded-For: 198.51.100.1", &lines[0], &lines[1]];

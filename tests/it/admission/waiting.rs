@@ -27,8 +27,8 @@ on_each_store! {
     the_ticket_cookie_is_secure_over_https: Scheme,
 }
 
-async fn an_admitted_navigation_reaches_the_origin(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn an_admitted_navigation_reaches_the_origin(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let answer = fixture.visitor().navigate("/tour?date=1").await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(answer.text().contains("origin /tour"), "{}", answer.text());
@@ -51,8 +51,8 @@ fn assert_queue_page(answer: &TestResponse) {
     assert!(!answer.text().contains("src=\"http"), "no third party");
 }
 
-async fn a_waiting_navigation_gets_the_queue_page(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_waiting_navigation_gets_the_queue_page(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let answer = fixture.visitor().navigate("/tour").await;
     assert_eq!(answer.status, StatusCode::OK);
     assert_queue_page(&answer);
@@ -61,8 +61,8 @@ async fn a_waiting_navigation_gets_the_queue_page(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn a_full_line_gives_newcomers_no_position(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0, "max_waiting": 1 })).await;
+async fn a_full_line_gives_newcomers_no_position(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 0, "max_waiting": 1 })).await;
     let mut first = fixture.visitor();
     first.navigate("/tour").await;
     let mut newcomer = fixture.visitor();
@@ -92,9 +92,9 @@ async fn a_full_line_gives_newcomers_no_position(keeper: StoreSetup) {
     assert_eq!((&returned["state"], &returned["position"]), (&json!("waiting"), &json!(1)), "a ticket is not refused");
 }
 
-async fn the_status_of_the_queue_page_is_a_setting(keeper: StoreSetup) {
+async fn the_status_of_the_queue_page_is_a_setting(setup: StoreSetup) {
     for status in [200, 202, 429, 503] {
-        let fixture = GateFixture::open(keeper.clone(), json!({ "queue_status": status })).await;
+        let fixture = GateFixture::open(setup.clone(), json!({ "queue_status": status })).await;
         let answer = fixture.visitor().navigate("/").await;
         assert_eq!(answer.status.as_u16(), status);
         assert_queue_page(&answer);
@@ -103,8 +103,8 @@ async fn the_status_of_the_queue_page_is_a_setting(keeper: StoreSetup) {
     }
 }
 
-async fn waiting_requests_get_the_visitor_status_as_json(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn waiting_requests_get_the_visitor_status_as_json(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let get = |mode: &str, destination: &str, accept: &str| {
@@ -135,8 +135,8 @@ async fn waiting_requests_get_the_visitor_status_as_json(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0), "one visitor is one session");
 }
 
-async fn a_waiting_post_is_not_forwarded(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_waiting_post_is_not_forwarded(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let form = Request::post("/pay").header("accept", "text/html").header("sec-fetch-mode", "navigate");
@@ -151,22 +151,22 @@ async fn a_waiting_post_is_not_forwarded(keeper: StoreSetup) {
     assert_eq!(paths, ["/"], "a payment was replayed");
 }
 
-async fn the_ticket_cookie_is_http_only_and_same_site_lax(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "cookie_domain": "example.com" })).await;
+async fn the_ticket_cookie_is_http_only_and_same_site_lax(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "cookie_domain": "example.com" })).await;
     let answer = fixture.visitor().navigate("/").await;
     let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
     let attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
     assert_eq!(attributes, ["Path=/", "Max-Age=600", "HttpOnly", "SameSite=Lax", "Domain=example.com"]);
 
-    let fixture = GateFixture::open(fixture.keeper.clone(), json!({})).await;
+    let fixture = GateFixture::open(fixture.setup.clone(), json!({})).await;
     let answer = fixture.visitor().navigate("/").await;
     let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
     assert!(!cookie.contains("Domain") && !cookie.contains("Secure"), "{cookie}");
 }
 
-async fn the_ticket_cookie_is_secure_over_https(keeper: StoreSetup) {
+async fn the_ticket_cookie_is_secure_over_https(setup: StoreSetup) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, json!({}), options).await;
+    let fixture = GateFixture::open_with(setup, json!({}), options).await;
     let by = |proto: &str| fixture.visitor().with_header("x-forwarded-proto", proto);
     let with_https = by("https").navigate("/").await;
     assert!(set_cookie(&with_https, &fixture.cookie_name()).unwrap().ends_with("; Secure"));
@@ -174,22 +174,22 @@ async fn the_ticket_cookie_is_secure_over_https(keeper: StoreSetup) {
     assert!(!set_cookie(&by_http, &fixture.cookie_name()).unwrap().contains("Secure"));
 }
 
-async fn forwarded_proto_is_ignored_without_trusted_proxies(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn forwarded_proto_is_ignored_without_trusted_proxies(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let answer = fixture.visitor().with_header("x-forwarded-proto", "https").navigate("/").await;
     assert!(!set_cookie(&answer, &fixture.cookie_name()).unwrap().contains("Secure"));
 }
 
-async fn the_ticket_cookie_lasts_as_long_as_the_ticket(keeper: StoreSetup) {
+async fn the_ticket_cookie_lasts_as_long_as_the_ticket(setup: StoreSetup) {
     for (hold, active, age) in [(7200, 600, "; Max-Age=7200;"), (60, 900, "; Max-Age=900;")] {
-        let fixture = GateFixture::open(keeper.clone(), json!({ "hold_ttl": hold, "active_ttl": active })).await;
+        let fixture = GateFixture::open(setup.clone(), json!({ "hold_ttl": hold, "active_ttl": active })).await;
         let answer = fixture.visitor().navigate("/").await;
         assert!(set_cookie(&answer, &fixture.cookie_name()).unwrap().contains(age));
     }
 }
 
-async fn bypass_passes_everyone_and_stores_nothing(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "mode": "bypass" })).await;
+async fn bypass_passes_everyone_and_stores_nothing(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "mode": "bypass" })).await;
     for _ in 0..3 {
         let answer = fixture.visitor().navigate("/tour").await;
         assert!(answer.text().contains("origin /tour"));
@@ -200,8 +200,8 @@ async fn bypass_passes_everyone_and_stores_nothing(keeper: StoreSetup) {
     assert!(fixture.origin.requests().iter().all(|request| !request.headers.contains_key("x-vestibule-pass")));
 }
 
-async fn paused_queues_admit_nobody(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "mode": "paused", "quota": 10 })).await;
+async fn paused_queues_admit_nobody(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "mode": "paused", "quota": 10 })).await;
     let mut visitor = fixture.visitor();
     let page = visitor.navigate("/").await;
     assert!(page.text().contains("The line is paused"), "{}", page.text());
@@ -211,8 +211,8 @@ async fn paused_queues_admit_nobody(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn closed_queues_keep_active_sessions(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn closed_queues_keep_active_sessions(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
@@ -227,8 +227,8 @@ async fn closed_queues_keep_active_sessions(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 2, "a newcomer joined a closed queue");
 }
 
-async fn draining_queues_admit_waiting_visitors_only(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn draining_queues_admit_waiting_visitors_only(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
@@ -246,8 +246,8 @@ async fn draining_queues_admit_waiting_visitors_only(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 2, "a newcomer joined a draining queue");
 }
 
-async fn a_host_without_a_queue_returns_404(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 9 })).await;
+async fn a_host_without_a_queue_returns_404(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 9 })).await;
     let stranger = format!("{}.example.org", random_id());
     let mut visitor = vestibule_tests::Visitor::new(fixture.gate.address(), &stranger);
     let page = visitor.navigate("/").await;
@@ -259,8 +259,8 @@ async fn a_host_without_a_queue_returns_404(keeper: StoreSetup) {
     assert!(fixture.origin.requests().is_empty());
 }
 
-async fn an_invalid_host_returns_400(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 9 })).await;
+async fn an_invalid_host_returns_400(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 9 })).await;
     for host in ["", "a b", "..", "user@host", "a/b", &format!("{}%2f", fixture.host), &format!("{}@x", fixture.host)] {
         let (head, body) = raw(fixture.gate.address(), &navigation("/", host, &[])).await;
         assert!(head.starts_with("http/1.1 400 "), "{host:?}: {head}");
@@ -274,8 +274,8 @@ async fn an_invalid_host_returns_400(keeper: StoreSetup) {
     }
 }
 
-async fn queue_pages_are_never_cached(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn queue_pages_are_never_cached(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (one, two) = (fixture.visitor().navigate("/").await, fixture.visitor().navigate("/").await);
     assert_ne!(one.header("content-security-policy"), two.header("content-security-policy"), "a nonce is used once");
     assert_ne!(one.header("set-cookie"), two.header("set-cookie"));

@@ -12,8 +12,8 @@ use vestibule_core::{FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, 
 use crate::line_fixture::{LineFixture, StoreFixture};
 
 /// A queue that admits nobody.
-async fn closed(bench: &StoreFixture) -> LineFixture<'_> {
-    bench.open(json!({ "quota": 0 })).await
+async fn closed(stores: &StoreFixture) -> LineFixture<'_> {
+    stores.open(json!({ "quota": 0 })).await
 }
 
 /// The account joins, and returns its ticket an instant later.
@@ -33,7 +33,7 @@ async fn visit(fixture: &LineFixture<'_>, ticket: Ticket) -> VisitAnswer {
 
 fn preserved(fixture: &LineFixture<'_>, at: Micros) -> PreTicket {
     let visit = FirstVisit { epoch: 1, session: SessionId::random(), at, network: None, preserved: true };
-    fixture.bench.pre_ticket(&fixture.queue, &visit, None)
+    fixture.stores.pre_ticket(&fixture.queue, &visit, None)
 }
 
 async fn redeem(fixture: &LineFixture<'_>, pre_ticket: PreTicket, account: SessionId) -> VisitAnswer {
@@ -41,8 +41,8 @@ async fn redeem(fixture: &LineFixture<'_>, pre_ticket: PreTicket, account: Sessi
     fixture.store().visit(&fixture.queue, visit).await.unwrap()
 }
 
-pub(super) async fn rule_24_account_joins_once(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_account_joins_once(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let ticket = join(&fixture, account).await;
     fixture.join_and_confirm().await;
     for _ in 0..20 {
@@ -54,8 +54,8 @@ pub(super) async fn rule_24_account_joins_once(bench: &StoreFixture) {
     assert_eq!((fixture.stats().await.waiting, fixture.stats().await.counters.joined), (2, 2));
 }
 
-pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let ticket = join(&fixture, account).await;
     fixture.join_and_confirm().await;
     fixture.advance_seconds(1);
@@ -75,8 +75,8 @@ pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(bench: &Sto
 }
 
 /// However many first visits the account has kept.
-pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let kept = [10, 20].map(|seconds| preserved(&fixture, fixture.now().add_seconds(seconds)));
     fixture.advance_seconds(60);
     let mut ticket = join(&fixture, account).await;
@@ -103,8 +103,8 @@ pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(bench: 
     );
 }
 
-pub(super) async fn rule_24_ticket_from_before_the_end_is_void(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_ticket_from_before_the_end_is_void(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let old = join(&fixture, account).await;
     fixture.advance_seconds(1);
     fixture.store().end(&fixture.queue, account).await.unwrap();
@@ -122,9 +122,9 @@ pub(super) async fn rule_24_ticket_from_before_the_end_is_void(bench: &StoreFixt
     assert_eq!((returned.kind, returned.place.unwrap().position), (VisitKind::Restored, 2));
 }
 
-pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(bench: &StoreFixture) {
+pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(stores: &StoreFixture) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
-    let fixture = bench.open(json!({ "quota": 2, "handover": redirect })).await;
+    let fixture = stores.open(json!({ "quota": 2, "handover": redirect })).await;
     let account = SessionId::random();
     let ticket = join(&fixture, account).await;
     fixture.advance_seconds(1);
@@ -141,8 +141,8 @@ pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(bench: &St
     assert!(fixture.store().find(&fixture.queue, account).await.unwrap().is_some());
 }
 
-pub(super) async fn rule_24_older_ticket_of_the_account_moves_it_ahead(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_older_ticket_of_the_account_moves_it_ahead(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let old = join(&fixture, account).await;
     fixture.join_and_confirm().await;
     // The first device sleeps; the second one joins as the account is absent.
@@ -158,8 +158,8 @@ pub(super) async fn rule_24_older_ticket_of_the_account_moves_it_ahead(bench: &S
     assert_eq!(fixture.stats().await.waiting, 2);
 }
 
-pub(super) async fn rule_24_signing_in_takes_over_the_place(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_signing_in_takes_over_the_place(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let anonymous = fixture.join_and_confirm().await;
     fixture.join_and_confirm().await;
     fixture.advance_seconds(5);
@@ -175,8 +175,8 @@ pub(super) async fn rule_24_signing_in_takes_over_the_place(bench: &StoreFixture
     assert_eq!(answer.place.map(|place| (place.session, place.arrival)), Some((other, away.arrival)));
 }
 
-pub(super) async fn rule_24_signing_in_takes_over_the_slot(bench: &StoreFixture) {
-    let (fixture, account) = (bench.open(json!({ "quota": 1 })).await, SessionId::random());
+pub(super) async fn rule_24_signing_in_takes_over_the_slot(stores: &StoreFixture) {
+    let (fixture, account) = (stores.open(json!({ "quota": 1 })).await, SessionId::random());
     let anonymous = fixture.join_and_confirm().await;
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
     let place = answer.place.unwrap();
@@ -185,8 +185,8 @@ pub(super) async fn rule_24_signing_in_takes_over_the_slot(bench: &StoreFixture)
 }
 
 /// The account's session on a phone ends while a laptop is active, which signs in later.
-pub(super) async fn rule_24_earlier_end_of_the_account_does_not_end_the_slot(bench: &StoreFixture) {
-    let (fixture, account) = (bench.open(json!({ "quota": 2 })).await, SessionId::random());
+pub(super) async fn rule_24_earlier_end_of_the_account_does_not_end_the_slot(stores: &StoreFixture) {
+    let (fixture, account) = (stores.open(json!({ "quota": 2 })).await, SessionId::random());
     let laptop = fixture.join_and_confirm().await;
     fixture.advance_seconds(50);
     let phone = join(&fixture, account).await;
@@ -200,8 +200,8 @@ pub(super) async fn rule_24_earlier_end_of_the_account_does_not_end_the_slot(ben
     assert!(fixture.store().find(&fixture.queue, account).await.unwrap().is_some());
 }
 
-pub(super) async fn rule_24_account_with_a_place_keeps_it(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_account_with_a_place_keeps_it(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let ticket = join(&fixture, account).await;
     let anonymous = fixture.join_and_confirm().await;
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
@@ -211,8 +211,8 @@ pub(super) async fn rule_24_account_with_a_place_keeps_it(bench: &StoreFixture) 
 }
 
 /// A code grants its head start once, whatever accounts use it.
-pub(super) async fn rule_24_session_of_a_code_stays_that_of_the_code(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 60, "active_ttl": 60 })).await;
+pub(super) async fn rule_24_session_of_a_code_stays_that_of_the_code(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "hold_ttl": 60, "active_ttl": 60 })).await;
     let (account, code) = (SessionId::random(), SessionId::random());
     let own = join(&fixture, account).await;
     let with_code = Visit::invited(code, 600 * MICROS_PER_SECOND);
@@ -235,8 +235,8 @@ pub(super) async fn rule_24_session_of_a_code_stays_that_of_the_code(bench: &Sto
     assert!(joined.arrival > own.arrival());
 }
 
-pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(bench: &StoreFixture) {
-    let fixture = closed(bench).await;
+pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(stores: &StoreFixture) {
+    let fixture = closed(stores).await;
     let came_at = fixture.now();
     fixture.advance_seconds(60);
     let ahead = fixture.join_and_confirm().await;
@@ -250,8 +250,8 @@ pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(bench: 
     assert_eq!((earlier, fixture.stats().await.waiting), (1, 101));
 }
 
-pub(super) async fn rule_24_ended_pre_ticket_grants_no_arrival(bench: &StoreFixture) {
-    let (fixture, account) = (closed(bench).await, SessionId::random());
+pub(super) async fn rule_24_ended_pre_ticket_grants_no_arrival(stores: &StoreFixture) {
+    let (fixture, account) = (closed(stores).await, SessionId::random());
     let came_at = fixture.now();
     fixture.advance_seconds(60);
     let pre_ticket = preserved(&fixture, came_at);
@@ -263,8 +263,8 @@ pub(super) async fn rule_24_ended_pre_ticket_grants_no_arrival(bench: &StoreFixt
     assert_eq!((other.arrival, fixture.stats().await.waiting), (fixture.now(), 2));
 }
 
-pub(super) async fn rule_24_tokens_are_counted(bench: &StoreFixture) {
-    let fixture = closed(bench).await;
+pub(super) async fn rule_24_tokens_are_counted(stores: &StoreFixture) {
+    let fixture = closed(stores).await;
     for (accepted, rejected) in [(2, 0), (0, 3), (0, 0)] {
         let visit = Visit { identities: Identities { accepted, rejected }, ..Visit::default() };
         fixture.store().visit(&fixture.queue, visit).await.unwrap();
@@ -282,8 +282,8 @@ const STEPS: usize = 400;
 const SEED: u64 = 24;
 
 /// Processes with different ticket keys, 12 accounts and some preserved first visits, at random.
-pub(super) async fn rule_24_random_accounts_have_one_session_each(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 5, "max_session": 90 })).await;
+pub(super) async fn rule_24_random_accounts_have_one_session_each(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 5, "max_session": 90 })).await;
     let signers = ROTATION.map(|kids| {
         let key = |kid: &&str| KeyList::of_bytes(kid, [kid.as_bytes()[1]; 32]).expose();
         TicketSigner::new(&kids.iter().map(key).collect::<Vec<_>>().join(",").parse().unwrap()).unwrap()

@@ -33,8 +33,8 @@ fn rejecting(per_address: u64, per_network: u64) -> Value {
     limits(json!({ "on_exceed": "reject", "per_address": per_address, "per_network": per_network }))
 }
 
-pub(super) async fn attack_mode_always_requires_pre_tickets(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({ "mode": "off" }))).await;
+pub(super) async fn attack_mode_always_requires_pre_tickets(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({ "mode": "off" }))).await;
     assert_eq!(newcomer(&fixture).await, VisitKind::Joined, "the settings use no pre-tickets");
     set(&fixture, 60).await;
     assert_eq!(newcomer(&fixture).await, VisitKind::NeedsPreTicket);
@@ -44,8 +44,8 @@ pub(super) async fn attack_mode_always_requires_pre_tickets(bench: &StoreFixture
     assert_eq!(newcomer(&fixture).await, VisitKind::Absent, "nobody can join");
 }
 
-pub(super) async fn attack_mode_enforces_half_of_the_limits(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(11, 60_000)).await;
+pub(super) async fn attack_mode_enforces_half_of_the_limits(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(11, 60_000)).await;
     others(&fixture).await;
     let office = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, office, 3).await, 3);
@@ -57,8 +57,8 @@ pub(super) async fn attack_mode_enforces_half_of_the_limits(bench: &StoreFixture
     assert_eq!(joins(&fixture, office, 10).await, 10, "the settings only monitor");
 }
 
-pub(super) async fn attack_mode_rejects_suspicious_networks(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn attack_mode_rejects_suspicious_networks(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     let suspicious = JoinClient { class: Some(NetworkClass::Suspicious), ..client(&fixture, "203.0.113.9") };
     let blocked = JoinClient { class: Some(NetworkClass::Blocked), ..suspicious };
     assert_eq!((joins(&fixture, suspicious, 2).await, joins(&fixture, blocked, 2).await), (2, 2));
@@ -71,8 +71,8 @@ pub(super) async fn attack_mode_rejects_suspicious_networks(bench: &StoreFixture
     assert_eq!(fixture.stats().await.limits.counters.rejected_blocked, 2);
 }
 
-pub(super) async fn attack_mode_applies_to_the_next_request_and_ends_by_itself(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn attack_mode_applies_to_the_next_request_and_ends_by_itself(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     assert_eq!(set(&fixture, 60).await, AttackModeChange { before: None, until: Some(START.add_seconds(60)) });
     let answer = fixture.visit_as(SessionId::random()).await;
     assert_eq!((answer.kind, answer.attack_mode), (VisitKind::NeedsPreTicket, true));
@@ -85,8 +85,8 @@ pub(super) async fn attack_mode_applies_to_the_next_request_and_ends_by_itself(b
     assert_eq!(fixture.stats().await.attack_mode_until, None);
 }
 
-pub(super) async fn attack_mode_can_be_extended_and_ended(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn attack_mode_can_be_extended_and_ended(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     let first = set(&fixture, 60).await.until;
     fixture.advance_seconds(30);
     let change = set(&fixture, 60).await;
@@ -98,8 +98,8 @@ pub(super) async fn attack_mode_can_be_extended_and_ended(bench: &StoreFixture) 
     assert_eq!(longest, Some(fixture.now().add_seconds(ATTACK_MODE_MAX)));
 }
 
-pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(1, 1)).await;
+pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(1, 1)).await;
     set(&fixture, 600).await;
     let proxy = JoinClient { extra_hops: true, ..client(&fixture, "203.0.113.9") };
     let count = ADDRESS_LIMITS_FROM as usize + 10;
@@ -107,8 +107,8 @@ pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(be
     assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::ExtraProxy);
 }
 
-pub(super) async fn attack_mode_survives_changed_settings_and_not_a_reset(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn attack_mode_survives_changed_settings_and_not_a_reset(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     set(&fixture, 600).await;
     fixture.change(|settings| settings.line.quota = 7).await;
     assert_eq!(newcomer(&fixture).await, VisitKind::NeedsPreTicket);
@@ -117,12 +117,12 @@ pub(super) async fn attack_mode_survives_changed_settings_and_not_a_reset(bench:
     assert_eq!(newcomer(&fixture).await, VisitKind::Joined);
 }
 
-pub(super) async fn attack_mode_lasts_as_long_after_the_clock_stepped_back(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn attack_mode_lasts_as_long_after_the_clock_stepped_back(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     fixture.advance_seconds(1_000);
     set(&fixture, 60).await;
     join(&fixture, JoinClient::default()).await;
-    bench.clock.step_back(500_000_000);
+    stores.clock.step_back(500_000_000);
     assert_eq!(newcomer(&fixture).await, VisitKind::NeedsPreTicket);
     assert_eq!(fixture.stats().await.attack_mode_until, Some(fixture.now().add_seconds(60)));
 }

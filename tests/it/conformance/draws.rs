@@ -30,7 +30,7 @@ async fn enter_lobby(fixture: &LineFixture<'_>) -> LobbyTicket {
 async fn enter_lobby_as(fixture: &LineFixture<'_>, visit: Visit) -> LobbyTicket {
     let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
     assert_eq!((answer.kind, answer.mode, answer.place), (VisitKind::Lobby, Mode::Lobby, None));
-    let signer = &fixture.bench.signer;
+    let signer = &fixture.stores.signer;
     let token = signer.sign_lobby(&fixture.queue, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap());
     signer.verify_lobby(&fixture.queue, token.unwrap().as_bytes()).unwrap()
 }
@@ -44,12 +44,12 @@ async fn draw_of(fixture: &LineFixture<'_>) -> Draw {
 async fn visit_drawn(fixture: &LineFixture<'_>, ticket: &LobbyTicket) -> (VisitAnswer, Option<TestVisitor>) {
     let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
     let answer = fixture.ask(Some(ticket.drawn(&draw_of(fixture).await, drawn_at)), Some(SessionId::random())).await;
-    let ticket = fixture.bench.ticket(&fixture.queue, &answer);
+    let ticket = fixture.stores.ticket(&fixture.queue, &answer);
     (answer, ticket.map(|ticket| TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }))
 }
 
-pub(super) async fn rule_14_lobby_costs_no_memory(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_14_lobby_costs_no_memory(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let tickets = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
     assert_ne!(tickets[0].session(), tickets[1].session());
     let stats = fixture.stats().await;
@@ -59,11 +59,11 @@ pub(super) async fn rule_14_lobby_costs_no_memory(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await.lobby_tickets, 2);
 }
 
-pub(super) async fn rule_14_blocked_networks_get_no_lobby_ticket(bench: &StoreFixture) {
+pub(super) async fn rule_14_blocked_networks_get_no_lobby_ticket(stores: &StoreFixture) {
     for (mode, is_blocked) in [("enforce", true), ("monitor", false)] {
         let mut settings = drawn();
         settings["protection"] = json!({ "mode": mode, "on_exceed": "reject" });
-        let fixture = bench.open(settings).await;
+        let fixture = stores.open(settings).await;
         let client = JoinClient { class: Some(NetworkClass::Blocked), ..JoinClient::default() };
         let visit = Visit { client, ..Visit::joining(SessionId::random()) };
         let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
@@ -78,8 +78,8 @@ pub(super) async fn rule_14_blocked_networks_get_no_lobby_ticket(bench: &StoreFi
 }
 
 /// However long the head start.
-pub(super) async fn rule_20_invited_latecomers_follow_the_draw(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_20_invited_latecomers_follow_the_draw(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let tickets = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
     fixture.advance_seconds(STARTS + 5);
     for ticket in &tickets {
@@ -94,10 +94,10 @@ pub(super) async fn rule_20_invited_latecomers_follow_the_draw(bench: &StoreFixt
     assert_eq!(fixture.line().await.last(), Some(&plain.session));
 }
 
-pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &StoreFixture) {
+pub(super) async fn rule_14_sessions_from_before_keep_their_positions(stores: &StoreFixture) {
     let mut settings = drawn();
     settings["mode"] = "open".into();
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let mut inside = fixture.join_and_confirm().await;
     let mut early = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
@@ -113,12 +113,12 @@ pub(super) async fn rule_14_sessions_from_before_keep_their_positions(bench: &St
 }
 
 /// Whatever the mode of the queue is when the operator ends the session.
-pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &StoreFixture) {
+pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(stores: &StoreFixture) {
     let mut queues = Vec::new();
     for mode in [Mode::Scheduled, Mode::Paused, Mode::Closed] {
         let mut settings = drawn();
         (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
-        let fixture = bench.open(settings).await;
+        let fixture = stores.open(settings).await;
         let [ended, other] = [enter_lobby(&fixture).await, enter_lobby(&fixture).await];
         fixture.change(|settings| settings.line.mode = mode).await;
         fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
@@ -126,7 +126,7 @@ pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &Stor
         queues.push((mode, fixture, ended, other));
     }
     for wait in [STARTS, 150, 49] {
-        bench.clock.advance(wait * MICROS_PER_SECOND);
+        stores.clock.advance(wait * MICROS_PER_SECOND);
         for (mode, fixture, ended, _) in &queues {
             fixture.purge().await;
             let (answer, visitor) = visit_drawn(fixture, ended).await;
@@ -139,8 +139,8 @@ pub(super) async fn rule_14_visitor_ended_in_the_lobby_is_not_drawn(bench: &Stor
 }
 
 /// Its session has the same ID as before, whose tombstone lasts beyond the start.
-pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(bench: &StoreFixture) {
-    let queues = [account_before_lobby(bench).await, account_before_lobby(bench).await];
+pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(stores: &StoreFixture) {
+    let queues = [account_before_lobby(stores).await, account_before_lobby(stores).await];
     let account = SessionId::random();
     let mut tickets = Vec::new();
     for fixture in &queues {
@@ -172,8 +172,8 @@ pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(bench: &Sto
     }
 }
 
-pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(bench: &StoreFixture) {
-    let (fixture, account) = (account_before_lobby(bench).await, SessionId::random());
+pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(stores: &StoreFixture) {
+    let (fixture, account) = (account_before_lobby(stores).await, SessionId::random());
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
     let lobby = enter_lobby_as(&fixture, Visit::of_account(account)).await;
     fixture.store().end(&fixture.queue, account).await.unwrap();
@@ -195,10 +195,10 @@ pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(benc
 }
 
 /// An operator opened the line during the lobby: one visitor left, an invited one did, and one reached `max_session`.
-pub(super) async fn rule_14_session_that_was_served_is_not_drawn(bench: &StoreFixture) {
+pub(super) async fn rule_14_session_that_was_served_is_not_drawn(stores: &StoreFixture) {
     let mut settings = drawn();
     settings["quota"] = 10.into();
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let mut lobby = Vec::new();
     for _ in 0..4 {
         lobby.push(enter_lobby(&fixture).await);
@@ -210,7 +210,7 @@ pub(super) async fn rule_14_session_that_was_served_is_not_drawn(bench: &StoreFi
         let visit = Visit { head_start, ..Visit::joining(ticket.session()) };
         let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
         assert!(answer.place.unwrap().admitted_at.is_some());
-        tickets.push(fixture.bench.ticket(&fixture.queue, &answer).unwrap());
+        tickets.push(fixture.stores.ticket(&fixture.queue, &answer).unwrap());
     }
     let last = tickets.pop();
     assert_eq!(fixture.ask(last.clone(), None).await.kind, VisitKind::Renewed);
@@ -231,8 +231,8 @@ pub(super) async fn rule_14_session_that_was_served_is_not_drawn(bench: &StoreFi
 }
 
 /// Its lobby ticket from before it was served is void, and ends nothing.
-pub(super) async fn rule_14_account_that_came_again_is_drawn(bench: &StoreFixture) {
-    let (fixture, account) = (bench.open(drawn()).await, SessionId::random());
+pub(super) async fn rule_14_account_that_came_again_is_drawn(stores: &StoreFixture) {
+    let (fixture, account) = (stores.open(drawn()).await, SessionId::random());
     let before = enter_lobby_as(&fixture, Visit::of_account(account)).await;
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     let admitted = fixture.visit_as_account(account, None).await;
@@ -254,14 +254,14 @@ pub(super) async fn rule_14_account_that_came_again_is_drawn(bench: &StoreFixtur
 }
 
 /// An open queue, which is in the lobby of its event once it is scheduled, and admits nobody.
-async fn account_before_lobby(bench: &StoreFixture) -> LineFixture<'_> {
+async fn account_before_lobby(stores: &StoreFixture) -> LineFixture<'_> {
     let mut settings = drawn();
     (settings["mode"], settings["quota"]) = ("open".into(), 0.into());
-    bench.open(settings).await
+    stores.open(settings).await
 }
 
-pub(super) async fn rule_15_admissions_follow_the_numbers(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_15_admissions_follow_the_numbers(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let mut lobby = Vec::new();
     for _ in 0..8 {
         lobby.push(enter_lobby(&fixture).await);
@@ -299,8 +299,8 @@ pub(super) async fn rule_15_admissions_follow_the_numbers(bench: &StoreFixture) 
     assert!(oldest.sum_us <= 9 * DRAW * 1_000_000 + 1_000_000, "waits count from the start: {}", oldest.sum_us);
 }
 
-pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let (one, other) = (enter_lobby(&fixture).await, enter_lobby(&fixture).await);
     let draw = draw_of(&fixture).await;
     let (first, second) =
@@ -330,10 +330,10 @@ pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(bench: &S
     );
 }
 
-pub(super) async fn rule_15_drawn_arrivals_are_no_times_in_any_mode(bench: &StoreFixture) {
+pub(super) async fn rule_15_drawn_arrivals_are_no_times_in_any_mode(stores: &StoreFixture) {
     let mut settings = drawn();
     settings["quota"] = 0.into();
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let lobby = enter_lobby(&fixture).await;
     let starts_at = fixture.settings().await.line.events[0].starts_at.micros();
     fixture.advance_seconds(STARTS + DRAW);
@@ -350,8 +350,8 @@ pub(super) async fn rule_15_drawn_arrivals_are_no_times_in_any_mode(bench: &Stor
     assert_eq!(fixture.stats().await.waits.sum_us, DRAW * MICROS_PER_SECOND);
 }
 
-pub(super) async fn rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let lobby = enter_lobby(&fixture).await;
     fixture.advance_micros(STARTS * 1_000_000 - 1);
     let (answer, guest) = visit_drawn(&fixture, &lobby).await;
@@ -361,8 +361,8 @@ pub(super) async fn rule_15_store_before_the_draw_keeps_the_visitor_in_the_lobby
     assert_eq!(visit_drawn(&fixture, &lobby).await.0.kind, VisitKind::Restored);
 }
 
-pub(super) async fn rule_15_quiet_lobby_is_no_loss(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_15_quiet_lobby_is_no_loss(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let lobby = enter_lobby(&fixture).await;
     fixture.advance_seconds(STARTS + DRAW + 5);
     let (answer, _) = visit_drawn(&fixture, &lobby).await;
@@ -370,8 +370,8 @@ pub(super) async fn rule_15_quiet_lobby_is_no_loss(bench: &StoreFixture) {
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_15_flush_in_the_lobby_loses_no_position(bench: &StoreFixture) {
-    let fixture = bench.open(drawn()).await;
+pub(super) async fn rule_15_flush_in_the_lobby_loses_no_position(stores: &StoreFixture) {
+    let fixture = stores.open(drawn()).await;
     let mut lobby = Vec::new();
     for _ in 0..4 {
         lobby.push(enter_lobby(&fixture).await);
@@ -410,8 +410,8 @@ async fn record_beacon(fixture: &LineFixture<'_>) {
     vestibule_runtime::record_beacon(fixture.store(), &fixture.queue, &event.id, round, "00ff").await.unwrap();
 }
 
-pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(bench: &StoreFixture) {
-    let fixture = bench.open(drawn_with_beacon()).await;
+pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(stores: &StoreFixture) {
+    let fixture = stores.open(drawn_with_beacon()).await;
     let lobby = [enter_lobby(&fixture).await, enter_lobby(&fixture).await, enter_lobby(&fixture).await];
     fixture.advance_seconds(STARTS);
     let mut late = fixture.join_and_confirm().await;
@@ -442,12 +442,12 @@ pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(bench: &S
 }
 
 /// However late the value is recorded.
-pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(bench: &StoreFixture) {
+pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(stores: &StoreFixture) {
     let mut queues = Vec::new();
     for _ in 0..2 {
         let mut settings = drawn_with_beacon();
         (settings["hold_ttl"], settings["active_ttl"]) = (200.into(), 200.into());
-        let fixture = bench.open(settings).await;
+        let fixture = stores.open(settings).await;
         let ended = enter_lobby(&fixture).await;
         queues.push((fixture, ended));
     }
@@ -456,7 +456,7 @@ pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(bench: &S
         fixture.store().end(&fixture.queue, ended.session()).await.unwrap();
         fixture.advance_seconds(STARTS);
     }
-    bench.clock.advance(500 * MICROS_PER_SECOND);
+    stores.clock.advance(500 * MICROS_PER_SECOND);
     for (fixture, ended) in &queues {
         fixture.purge().await;
         record_beacon(fixture).await;
@@ -465,8 +465,8 @@ pub(super) async fn rule_16_visitor_ended_before_the_draw_is_not_drawn(bench: &S
     }
 }
 
-pub(super) async fn rule_16_draw_phase_without_a_value_lasts_until_the_end(bench: &StoreFixture) {
-    let fixture = bench.open(drawn_with_beacon()).await;
+pub(super) async fn rule_16_draw_phase_without_a_value_lasts_until_the_end(stores: &StoreFixture) {
+    let fixture = stores.open(drawn_with_beacon()).await;
     enter_lobby(&fixture).await;
     fixture.advance_micros(ENDS * 1_000_000 - 1);
     let stats = fixture.stats().await;
@@ -485,8 +485,8 @@ pub(super) async fn rule_16_draw_phase_without_a_value_lasts_until_the_end(bench
     assert!(refused.await.is_err(), "lobby tickets are void");
 }
 
-pub(super) async fn rule_16_late_value_is_drawn_after_the_end(bench: &StoreFixture) {
-    let fixture = bench.open(drawn_with_beacon()).await;
+pub(super) async fn rule_16_late_value_is_drawn_after_the_end(stores: &StoreFixture) {
+    let fixture = stores.open(drawn_with_beacon()).await;
     let lobby = enter_lobby(&fixture).await;
     fixture.advance_seconds(ENDS - 1);
     record_beacon(&fixture).await;

@@ -18,8 +18,8 @@ async fn assert_ended(fixture: &LineFixture<'_>, guest: &TestVisitor) {
     assert_ne!(bearer.session, guest.session);
 }
 
-pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_leaving_frees_the_slot_permanently(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     assert_eq!(fixture.leave(&guests[1]).await, Removed::Waiting);
     assert_eq!(fixture.leave(&guests[0]).await, Removed::Active);
@@ -33,14 +33,14 @@ pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &StoreFixt
     assert_ended(&fixture, &guests[1]).await;
 }
 
-pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &StoreFixture) {
+pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(stores: &StoreFixture) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
     // A ticket may admit a client for recheck_after, and a pass that it was given at the end of that for a minute more.
     for (handover, recheck_after, lasts) in [(&redirect, 2, 62), (&redirect, 0, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
-            let fixture = bench.open(settings).await;
+            let fixture = stores.open(settings).await;
             let mut guests = fixture.arrivals(2).await;
             fixture.advance_seconds(1);
             let removal = if ends { fixture.end(&guests[0]).await } else { fixture.leave(&guests[0]).await };
@@ -58,8 +58,8 @@ pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench
     }
 }
 
-pub(super) async fn rule_08_operator_ends_a_present_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_operator_ends_a_present_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     assert_eq!(fixture.end(&guests[1]).await, Removed::Waiting);
     assert_eq!(fixture.end(&guests[0]).await, Removed::Active);
@@ -71,8 +71,8 @@ pub(super) async fn rule_08_operator_ends_a_present_session(bench: &StoreFixture
     assert_ended(&fixture, &guests[0]).await;
 }
 
-pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_08_operator_ends_an_absent_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.away(&guest).await;
     assert_eq!(fixture.end(&guest).await, Removed::Absent);
@@ -80,8 +80,8 @@ pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture
     assert_ended(&fixture, &guest).await;
 }
 
-pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.advance_seconds(100);
     fixture.purge().await;
@@ -89,9 +89,9 @@ pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreF
     assert_ended(&fixture, &guest).await;
 }
 
-pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &StoreFixture) {
+pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(stores: &StoreFixture) {
     for (hold_ttl, active_ttl) in [(700, 60), (60, 700)] {
-        let fixture = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
+        let fixture = stores.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
         let guest = fixture.join_and_confirm().await;
         fixture.leave(&guest).await;
         for _ in 0..7 {
@@ -106,8 +106,8 @@ pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &StoreFixt
     }
 }
 
-pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.end(&guest).await;
     fixture.advance_seconds(500);
@@ -120,9 +120,9 @@ pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: 
 }
 
 /// The ticket of the first visit is valid for `claim_ttl` only, and so is the tombstone of a visitor who leaves with it.
-pub(super) async fn rule_08_leaving_does_not_undo_an_end(bench: &StoreFixture) {
+pub(super) async fn rule_08_leaving_does_not_undo_an_end(stores: &StoreFixture) {
     for ends in [true, false] {
-        let fixture = bench.open(json!({ "quota": 0 })).await;
+        let fixture = stores.open(json!({ "quota": 0 })).await;
         let first = fixture.join().await;
         let mut guest = first.clone();
         fixture.advance_micros(1);
@@ -141,8 +141,8 @@ pub(super) async fn rule_08_leaving_does_not_undo_an_end(bench: &StoreFixture) {
     }
 }
 
-pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(4).await;
     assert_eq!(fixture.away(&guests[1]).await, Removed::Waiting);
     assert_eq!(fixture.away(&guests[1]).await, Removed::Absent);
@@ -156,8 +156,8 @@ pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(be
     assert_eq!(fixture.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_away_does_not_affect_active_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;
     let before = fixture.expires_in(&guest).await;
     assert_eq!(fixture.away(&guest).await, Removed::Absent);
@@ -165,8 +165,8 @@ pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &StoreFi
     assert_eq!((fixture.expires_in(&guest).await, fixture.stats().await.counters.away), (before, 0));
 }
 
-pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let old = fixture.arrivals(2).await;
     fixture.store().reset(&fixture.queue).await.unwrap();
     for session in [old[0].session, old[1].session] {
@@ -177,8 +177,8 @@ pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(bench: &S
     assert_eq!(fixture.counts().await, (1, 1));
 }
 
-pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let session = SessionId::random();
     assert_eq!(fixture.store().end(&fixture.queue, session).await.unwrap(), Removed::Absent);
     let found = fixture.store().find(&fixture.queue, session).await.unwrap().unwrap();

@@ -22,8 +22,8 @@ fn session_of(answer: &VisitAnswer) -> SessionId {
     answer.place.unwrap().session
 }
 
-pub(super) async fn rule_19_head_start_is_bounded(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "waiting_ttl": 600, "claim_ttl": 600 })).await;
+pub(super) async fn rule_19_head_start_is_bounded(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "waiting_ttl": 600, "claim_ttl": 600 })).await;
     let early = fixture.join().await;
     fixture.advance_seconds(61);
     let late = fixture.join().await;
@@ -49,8 +49,8 @@ pub(super) async fn rule_19_head_start_is_bounded(bench: &StoreFixture) {
     assert_eq!(fixture.line().await, line[2..]);
 }
 
-pub(super) async fn rule_19_equal_arrivals_have_an_order(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_19_equal_arrivals_have_an_order(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join().await;
     let ids = [[3; 14], [1; 14], [2; 14]].map(SessionId::from_bytes);
     for session in ids {
@@ -61,8 +61,8 @@ pub(super) async fn rule_19_equal_arrivals_have_an_order(bench: &StoreFixture) {
     assert_eq!(plain.place.unwrap().position, 5, "without a head start the invited join at the end");
 }
 
-pub(super) async fn rule_19_a_join_ahead_counts_as_a_return(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_19_a_join_ahead_counts_as_a_return(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     fixture.join_and_confirm().await;
     fixture.join_and_confirm().await;
     let departures = async || fixture.stats().await.pace.departures;
@@ -71,8 +71,8 @@ pub(super) async fn rule_19_a_join_ahead_counts_as_a_return(bench: &StoreFixture
     assert_eq!(departures().await, before - 1, "visitors behind it wait longer");
 }
 
-pub(super) async fn rule_20_uninvited_newcomers_do_not_join(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "access": "invited", "max_waiting": 1 })).await;
+pub(super) async fn rule_20_uninvited_newcomers_do_not_join(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "access": "invited", "max_waiting": 1 })).await;
     let newcomer = fixture.visit_as(SessionId::random()).await;
     assert_eq!((newcomer.kind, newcomer.place), (VisitKind::InvitationRequired, None));
     assert_eq!(
@@ -93,16 +93,16 @@ pub(super) async fn rule_20_uninvited_newcomers_do_not_join(bench: &StoreFixture
     assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Full, "the next request follows");
 }
 
-pub(super) async fn rule_20_tickets_return_without_an_invitation(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_20_tickets_return_without_an_invitation(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.access = Some(Access::Invited)).await;
     fixture.away(&guest).await;
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
 }
 
-pub(super) async fn rule_20_an_ended_session_blocks_its_code(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 600, "active_ttl": 300 })).await;
+pub(super) async fn rule_20_an_ended_session_blocks_its_code(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "hold_ttl": 600, "active_ttl": 300 })).await;
     let session = SessionId::random();
     for _ in 0..10 {
         assert_eq!(session_of(&invited_as(&fixture, session, 60).await), session);
@@ -116,14 +116,14 @@ pub(super) async fn rule_20_an_ended_session_blocks_its_code(bench: &StoreFixtur
     assert_eq!(invited_as(&fixture, session, 60).await.kind, VisitKind::Joined, "usable again");
 }
 
-pub(super) async fn rule_20_the_lobby_is_for_the_invited_too(bench: &StoreFixture) {
+pub(super) async fn rule_20_the_lobby_is_for_the_invited_too(stores: &StoreFixture) {
     let mut event = event("sale", 0, 600, 4_000);
     for (field, value) in [("order", json!("draw")), ("key", json!("s1")), ("salt", json!("a"))] {
         event[field] = value;
     }
     let settings =
         json!({ "mode": "scheduled", "quota": 1, "access": "invited", "hold_ttl": 1_200, "events": [event] });
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let newcomer = fixture.visit_as(SessionId::random()).await;
     assert_eq!((newcomer.kind, newcomer.mode), (VisitKind::InvitationRequired, Mode::Lobby));
     assert_eq!(fixture.stats().await.lobby_tickets, 0);
@@ -131,7 +131,7 @@ pub(super) async fn rule_20_the_lobby_is_for_the_invited_too(bench: &StoreFixtur
     let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
     assert_eq!((answer.kind, fixture.stats().await.lobby_tickets), (VisitKind::Lobby, 1));
     let entry = answer.lobby_entry(&visit).unwrap().in_batch(Some(7));
-    let signer = &fixture.bench.signer;
+    let signer = &fixture.stores.signer;
     let token = signer.sign_lobby(&fixture.queue, &"sale".parse().unwrap(), &entry).unwrap();
     let ticket = signer.verify_lobby(&fixture.queue, token.as_bytes()).unwrap();
     assert_eq!(ticket.batch(), Some(7));

@@ -24,8 +24,8 @@ fn predicted(histogram: &JoinHistogram, limit: u64) -> f64 {
     histogram.iter().enumerate().map(cell).sum()
 }
 
-pub(super) async fn joins_are_counted_by_address_and_network(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn joins_are_counted_by_address_and_network(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     others(&fixture).await;
     assert_eq!(joins(&fixture, client(&fixture, "203.0.113.9"), 5).await, 5);
     assert_eq!(joins(&fixture, client(&fixture, "203.0.113.10"), 3).await, 3);
@@ -36,8 +36,8 @@ pub(super) async fn joins_are_counted_by_address_and_network(bench: &StoreFixtur
     assert_eq!((report.totals.joins, report.totals.without_address), (29, 1));
 }
 
-pub(super) async fn trusted_and_shared_networks_are_counted_as_limits_count_them(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn trusted_and_shared_networks_are_counted_as_limits_count_them(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     let class = |class, address| JoinClient { class: Some(class), ..client(&fixture, address) };
     joins(&fixture, class(NetworkClass::Trusted, "203.0.113.9"), 9).await;
     joins(&fixture, class(NetworkClass::Shared, "203.0.114.9"), 33).await;
@@ -46,11 +46,11 @@ pub(super) async fn trusted_and_shared_networks_are_counted_as_limits_count_them
     assert_eq!(report.networks.len(), 1, "the trusted one is below 16 joins");
 }
 
-pub(super) async fn histogram_predicts_what_a_limit_rejects(bench: &StoreFixture) {
+pub(super) async fn histogram_predicts_what_a_limit_rejects(stores: &StoreFixture) {
     let limit = 20;
     let mut figures = Vec::new();
     for settings in [limits(json!({})), rejecting(limit, 60_000)] {
-        let fixture = bench.open(settings).await;
+        let fixture = stores.open(settings).await;
         others(&fixture).await;
         let mut joined = 0;
         for (address, count) in [("203.0.113.9", 600), ("203.0.114.9", 25), ("203.0.115.9", 20)] {
@@ -64,8 +64,8 @@ pub(super) async fn histogram_predicts_what_a_limit_rejects(bench: &StoreFixture
     assert!((predicted - 585.0).abs() <= 0.01 * 645.0, "{predicted}");
 }
 
-pub(super) async fn joins_per_second_are_those_of_the_last_seconds(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn joins_per_second_are_those_of_the_last_seconds(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     let rate = async || (fixture.protection().await.joins_per_second * 10.0).round() as u64;
     others(&fixture).await;
     assert_eq!(rate().await, 20);
@@ -77,8 +77,8 @@ pub(super) async fn joins_per_second_are_those_of_the_last_seconds(bench: &Store
     assert_eq!(rate().await, 0);
 }
 
-pub(super) async fn counts_of_two_windows_are_reported(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(2, 60_000)).await;
+pub(super) async fn counts_of_two_windows_are_reported(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(2, 60_000)).await;
     let events = async || fixture.protection().await.events;
     assert_eq!(events().await, WindowEvents::default());
     others(&fixture).await;
@@ -101,8 +101,8 @@ pub(super) async fn counts_of_two_windows_are_reported(bench: &StoreFixture) {
     assert_eq!((report_then.by_address, report_then.networks.len()), (cells(&[]), 0));
 }
 
-pub(super) async fn largest_networks_are_listed_unless_hidden(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn largest_networks_are_listed_unless_hidden(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     let listed = async || {
         let report = fixture.protection().await;
         report.networks.iter().map(|entry| (entry.network.to_string(), entry.joins)).collect::<Vec<_>>()
@@ -124,8 +124,8 @@ pub(super) async fn largest_networks_are_listed_unless_hidden(bench: &StoreFixtu
     assert_eq!(listed().await, []);
 }
 
-pub(super) async fn report_of_a_queue_without_joins_is_empty(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({ "mode": "off" }))).await;
+pub(super) async fn report_of_a_queue_without_joins_is_empty(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({ "mode": "off" }))).await;
     fixture.visit_as(SessionId::random()).await;
     let report = fixture.protection().await;
     assert_eq!((report.totals.joins, report.networks.len()), (0, 0), "nothing is counted");

@@ -12,9 +12,9 @@ use vestibule_core::{
 
 use crate::line_fixture::{StoreFixture, random_queue_id, sessions, settings_of};
 
-pub(super) async fn settings_are_read_as_written(bench: &StoreFixture) {
+pub(super) async fn settings_are_read_as_written(stores: &StoreFixture) {
     let queue = random_queue_id();
-    assert!(bench.store.settings(&queue).await.unwrap().is_none());
+    assert!(stores.store.settings(&queue).await.unwrap().is_none());
     let written = settings_of(
         &queue,
         &json!({
@@ -24,14 +24,14 @@ pub(super) async fn settings_are_read_as_written(bench: &StoreFixture) {
             "theme": "summer", "queue_status": 503, "store_failure": "closed", "cookie_domain": "example.com",
         }),
     );
-    bench.store.put_settings(&written, PutMode::Always).await.unwrap();
-    let read = bench.store.settings(&queue).await.unwrap().unwrap();
+    stores.store.put_settings(&written, PutMode::Always).await.unwrap();
+    let read = stores.store.settings(&queue).await.unwrap().unwrap();
     assert_eq!(read.to_value(), written.to_value());
-    assert_eq!(bench.store.stats(&queue).await.unwrap().rules, written.line);
+    assert_eq!(stores.store.stats(&queue).await.unwrap().rules, written.line);
 }
 
-pub(super) async fn revision_prevents_lost_updates(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn revision_prevents_lost_updates(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let put = async |quota, mode| {
         let mut settings = fixture.settings().await;
         settings.line.quota = quota;
@@ -46,8 +46,8 @@ pub(super) async fn revision_prevents_lost_updates(bench: &StoreFixture) {
     assert_eq!((settings.line.quota, settings.line.revision), (5, 3));
 }
 
-pub(super) async fn changed_settings_apply_to_the_next_request(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn changed_settings_apply_to_the_next_request(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.visit(&mut guest).await.revision, 1);
     fixture.change(|settings| settings.line.quota = 6).await;
@@ -57,16 +57,16 @@ pub(super) async fn changed_settings_apply_to_the_next_request(bench: &StoreFixt
     assert_eq!(fixture.stats().await.rules, fixture.settings().await.line);
 }
 
-pub(super) async fn restored_queue_keeps_its_epoch_and_revision(bench: &StoreFixture) {
+pub(super) async fn restored_queue_keeps_its_epoch_and_revision(stores: &StoreFixture) {
     let settings = settings_of(&random_queue_id(), &json!({ "epoch": 5, "revision": 8 }));
-    let outcome = bench.store.put_settings(&settings, PutMode::Restore).await.unwrap();
+    let outcome = stores.store.put_settings(&settings, PutMode::Restore).await.unwrap();
     assert_eq!(outcome, PutOutcome::Stored(8));
-    let stats = bench.store.stats(&settings.id).await.unwrap();
+    let stats = stores.store.stats(&settings.id).await.unwrap();
     assert_eq!((stats.rules.epoch, stats.rules.revision, stats.recovering), (5, 8, true));
 }
 
-async fn assert_unknown(bench: &StoreFixture, queue: &QueueId) {
-    let (store, visit) = (&bench.store, Visit::joining(SessionId::random()));
+async fn assert_unknown(stores: &StoreFixture, queue: &QueueId) {
+    let (store, visit) = (&stores.store, Visit::joining(SessionId::random()));
     let settings = settings_of(queue, &json!({}));
     let errors = [
         store.visit(queue, visit).await.unwrap_err(),
@@ -85,39 +85,39 @@ async fn assert_unknown(bench: &StoreFixture, queue: &QueueId) {
     assert!(store.settings(queue).await.unwrap().is_none());
 }
 
-pub(super) async fn unknown_queue_error_names_the_queue(bench: &StoreFixture) {
-    let fixture = bench.open(json!({})).await;
+pub(super) async fn unknown_queue_error_names_the_queue(stores: &StoreFixture) {
+    let fixture = stores.open(json!({})).await;
     let guest = fixture.join_and_confirm().await;
     let queue = random_queue_id();
-    assert_unknown(bench, &queue).await;
+    assert_unknown(stores, &queue).await;
     for error in [
-        bench.store.leave(&queue, guest.ticket.clone()).await.unwrap_err(),
-        bench.store.away(&queue, guest.ticket.clone()).await.unwrap_err(),
+        stores.store.leave(&queue, guest.ticket.clone()).await.unwrap_err(),
+        stores.store.away(&queue, guest.ticket.clone()).await.unwrap_err(),
     ] {
         assert!(matches!(error, StoreError::UnknownQueue(id) if id == queue));
     }
 }
 
-pub(super) async fn removed_queue_leaves_no_data(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn removed_queue_leaves_no_data(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.leave(&guests[2]).await;
     fixture.store().remove_queue(&fixture.queue).await.unwrap();
-    assert_unknown(bench, &fixture.queue).await;
+    assert_unknown(stores, &fixture.queue).await;
     fixture.store().remove_queue(&fixture.queue).await.unwrap();
-    let listed = bench.store.queues().await.unwrap();
+    let listed = stores.store.queues().await.unwrap();
     assert!(listed.contains(&(fixture.queue.clone(), 0)), "listed as removed, not as lost");
 
     fixture.store().put_settings(&settings_of(&fixture.queue, &json!({})), PutMode::Always).await.unwrap();
-    assert!(bench.store.queues().await.unwrap().contains(&(fixture.queue.clone(), 1)));
+    assert!(stores.store.queues().await.unwrap().contains(&(fixture.queue.clone(), 1)));
     assert_eq!((fixture.counts().await, fixture.stats().await.counters), ((0, 0), Counters::default()));
     assert_eq!((fixture.state(&guests[0]).await, fixture.state(&guests[2]).await), (None, None));
 }
 
-pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &StoreFixture) {
-    let rooms = [bench.open(json!({})).await, bench.open(json!({})).await, bench.open(json!({})).await];
+pub(super) async fn queues_are_listed_by_id_with_their_revision(stores: &StoreFixture) {
+    let rooms = [stores.open(json!({})).await, stores.open(json!({})).await, stores.open(json!({})).await];
     rooms[1].change(|settings| settings.line.quota = 3).await;
-    let listed = bench.store.queues().await.unwrap();
+    let listed = stores.store.queues().await.unwrap();
     assert!(listed.is_sorted());
     for (index, fixture) in rooms.iter().enumerate() {
         let revision = if index == 1 { 2 } else { 1 };
@@ -125,8 +125,8 @@ pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &StoreFix
     }
 }
 
-pub(super) async fn queues_are_isolated(bench: &StoreFixture) {
-    let (one, other) = (bench.open(json!({ "quota": 1 })).await, bench.open(json!({ "quota": 1 })).await);
+pub(super) async fn queues_are_isolated(stores: &StoreFixture) {
+    let (one, other) = (stores.open(json!({ "quota": 1 })).await, stores.open(json!({ "quota": 1 })).await);
     let guest = one.join_and_confirm().await;
     assert_eq!((one.counts().await, other.counts().await), ((0, 1), (0, 0)));
     assert_eq!(other.state(&guest).await, None);
@@ -134,7 +134,7 @@ pub(super) async fn queues_are_isolated(bench: &StoreFixture) {
     assert!(one.is_in(&guest).await);
 }
 
-pub(super) async fn tenants_are_stored_by_id(bench: &StoreFixture) {
+pub(super) async fn tenants_are_stored_by_id(stores: &StoreFixture) {
     let unique = SessionId::random();
     let tenant = |letter: char, name: &str| Tenant {
         id: format!("{letter}-{unique}").parse().unwrap(),
@@ -145,31 +145,31 @@ pub(super) async fn tenants_are_stored_by_id(bench: &StoreFixture) {
         origins: Some(vec!["https://*.acme.example".parse().unwrap()]),
     };
     for written in [tenant('b', "Bolt"), tenant('a', "Acme"), tenant('b', "Bölt & Sons")] {
-        bench.store.put_tenant(&written).await.unwrap();
+        stores.store.put_tenant(&written).await.unwrap();
     }
-    let mut found = bench.store.tenants().await.unwrap();
+    let mut found = stores.store.tenants().await.unwrap();
     assert!(found.is_sorted_by_key(|tenant| tenant.id.clone()));
     found.retain(|tenant| tenant.id.as_str().ends_with(&unique.to_string()));
     assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
 }
 
-pub(super) async fn removed_tenant_leaves_its_queues(bench: &StoreFixture) {
+pub(super) async fn removed_tenant_leaves_its_queues(stores: &StoreFixture) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
     let tenant =
         Tenant { id: id.clone(), name: "Acme".to_owned(), color: None, logo: None, domains: None, origins: None };
-    bench.store.put_tenant(&tenant).await.unwrap();
-    let fixture = bench.open(json!({ "tenant": id })).await;
-    let listed = async || bench.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);
+    stores.store.put_tenant(&tenant).await.unwrap();
+    let fixture = stores.open(json!({ "tenant": id })).await;
+    let listed = async || stores.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);
     assert!(listed().await);
     for _ in 0..2 {
-        bench.store.remove_tenant(&id).await.unwrap();
+        stores.store.remove_tenant(&id).await.unwrap();
         assert!(!listed().await);
     }
     assert_eq!(fixture.settings().await.tenant, id);
 }
 
-pub(super) async fn sessions_are_found_in_every_state(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn sessions_are_found_in_every_state(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(4).await;
     fixture.leave(&guests[1]).await;
     let states = [
@@ -184,8 +184,8 @@ pub(super) async fn sessions_are_found_in_every_state(bench: &StoreFixture) {
     assert_eq!(fixture.store().find(&fixture.queue, SessionId::random()).await.unwrap(), None);
 }
 
-pub(super) async fn next_page_continues_after_the_previous_one(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn next_page_continues_after_the_previous_one(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let page = |at, limit| fixture.page(SessionList::Waiting, PageStart { at, skip: 0 }, limit);
     assert_eq!(page(Micros(0), 9).await, SessionPage::default());
     let guests = fixture.join_many(PAGE_MAX + 7).await;
@@ -200,8 +200,8 @@ pub(super) async fn next_page_continues_after_the_previous_one(bench: &StoreFixt
     assert_eq!((last.entries.len(), last.next), (4, None));
 }
 
-pub(super) async fn active_sessions_are_listed_by_admission(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2 })).await;
+pub(super) async fn active_sessions_are_listed_by_admission(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2 })).await;
     let guests = fixture.arrivals(7).await;
     fixture.advance_seconds(1);
     fixture.change(|settings| settings.line.quota = 6).await;
@@ -223,8 +223,8 @@ pub(super) async fn active_sessions_are_listed_by_admission(bench: &StoreFixture
     assert_eq!(found[5].expires_at, admitted.add_seconds(30), "until it is claimed");
 }
 
-pub(super) async fn ended_sessions_are_listed_until_forgotten(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 600, "active_ttl": 600, "recheck_after": 5 })).await;
+pub(super) async fn ended_sessions_are_listed_until_forgotten(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "hold_ttl": 600, "active_ttl": 600, "recheck_after": 5 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.leave(&guests[0]).await;
     let active = || fixture.page(SessionList::Active, PageStart::default(), 9);
@@ -243,8 +243,8 @@ fn listed(page: &SessionPage) -> Vec<SessionId> {
     page.entries.iter().map(|entry| entry.session).collect()
 }
 
-pub(super) async fn reads_do_not_change_the_state(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn reads_do_not_change_the_state(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.advance_seconds(1000);
     let before = (fixture.stats().await, fixture.entries().await);
@@ -253,8 +253,8 @@ pub(super) async fn reads_do_not_change_the_state(bench: &StoreFixture) {
     assert_eq!((fixture.stats().await, fixture.entries().await), before);
 }
 
-pub(super) async fn oldest_arrival_is_that_of_the_head(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn oldest_arrival_is_that_of_the_head(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     assert_eq!(fixture.stats().await.oldest_arrival, Some(guests[1].arrival));
     fixture.leave(&guests[1]).await;
@@ -263,8 +263,8 @@ pub(super) async fn oldest_arrival_is_that_of_the_head(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await.oldest_arrival, None);
 }
 
-pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+pub(super) async fn waits_are_counted_in_histogram_buckets(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
     let mut last = fixture.join().await;
     let mut sum_us = 0;
     for seconds in [1, 2, 30, 31, 3000] {
@@ -281,8 +281,8 @@ pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &StoreFixture)
     assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are one microsecond ahead of the clock");
 }
 
-pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2 })).await;
+pub(super) async fn pace_counts_admissions_of_waiting_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2 })).await;
     let guests = fixture.arrivals(5).await;
     let formed = fixture.stats().await.pace;
     assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "counting starts when a line forms");
@@ -300,8 +300,8 @@ pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &StoreFixt
     assert_eq!((limited.current, limited.since), (0, fixture.now()), "a rate resets the pace");
 }
 
-pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
+pub(super) async fn pace_starts_when_all_slots_are_taken(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 200, "mode": "paused" })).await;
     let guests = fixture.join_many(300).await;
     assert_eq!(fixture.stats().await.pace, Pace::default(), "no session is admitted");
     fixture.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
@@ -318,8 +318,8 @@ pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await.pace.current, 1);
 }
 
-pub(super) async fn pace_counts_departures_and_returns(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn pace_counts_departures_and_returns(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(6).await;
     let gone = async || fixture.stats().await.pace.departures;
     fixture.away(&guests[5]).await;
@@ -340,8 +340,8 @@ pub(super) async fn pace_counts_departures_and_returns(bench: &StoreFixture) {
     assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
 }
 
-pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn first_returned_ticket_confirms_a_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let confirmed = async || fixture.stats().await.counters.confirmed;
     let (mut inside, mut waiting, mut late) = (fixture.join().await, fixture.join().await, fixture.join().await);
     let first = late.clone();
@@ -375,8 +375,8 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixtur
     assert_eq!(fixture.state(&robot).await, None);
 }
 
-pub(super) async fn pace_drops_data_older_than_two_windows(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+pub(super) async fn pace_drops_data_older_than_two_windows(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
     let guests = fixture.join_many(5).await;
     let start = fixture.stats().await.pace.window;
     let mut counts = Vec::new();
@@ -389,8 +389,8 @@ pub(super) async fn pace_drops_data_older_than_two_windows(bench: &StoreFixture)
     assert_eq!(counts, [(0, 1, 0), (1, 1, 1), (2, 1, 1), (4, 1, 0)]);
 }
 
-pub(super) async fn counters_add_up(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100 })).await;
+pub(super) async fn counters_add_up(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 3, "active_ttl": 100 })).await;
     let mut guests = fixture.arrivals(12).await;
     fixture.away(&guests[5]).await;
     fixture.leave(&guests[0]).await;
@@ -408,19 +408,19 @@ pub(super) async fn counters_add_up(bench: &StoreFixture) {
     assert!([it.returned, it.left, it.ended, it.away, it.expired_active].iter().all(|count| *count > 0));
 }
 
-pub(super) async fn last_purge_has_the_time_of_the_store(bench: &StoreFixture) {
+pub(super) async fn last_purge_has_the_time_of_the_store(stores: &StoreFixture) {
     let first = LastPurge { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..LastPurge::default() };
-    bench.store.set_last_purge(&first).await.unwrap();
-    let now = bench.clock.now();
-    assert_eq!(bench.store.last_purge().await.unwrap(), Some(LastPurge { at: now, ..first }));
+    stores.store.set_last_purge(&first).await.unwrap();
+    let now = stores.clock.now();
+    assert_eq!(stores.store.last_purge().await.unwrap(), Some(LastPurge { at: now, ..first }));
 
-    bench.clock.advance(60 * MICROS_PER_SECOND);
+    stores.clock.advance(60 * MICROS_PER_SECOND);
     let second = LastPurge { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..LastPurge::default() };
-    bench.store.set_last_purge(&second).await.unwrap();
-    let (now, last) = (bench.clock.now(), bench.store.last_purge().await.unwrap());
+    stores.store.set_last_purge(&second).await.unwrap();
+    let (now, last) = (stores.clock.now(), stores.store.last_purge().await.unwrap());
     assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the previous record");
 }
 
-pub(super) async fn the_store_answers(bench: &StoreFixture) {
-    bench.store.ping().await.unwrap();
+pub(super) async fn the_store_answers(stores: &StoreFixture) {
+    stores.store.ping().await.unwrap();
 }

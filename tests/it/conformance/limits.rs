@@ -23,7 +23,7 @@ pub(super) fn rejecting(per_address: u64, per_network: u64) -> Value {
 
 /// The client with this address.
 pub(crate) fn client(fixture: &LineFixture<'_>, address: &str) -> JoinClient {
-    client_of(&fixture.bench.signer, &fixture.queue, address)
+    client_of(&fixture.stores.signer, &fixture.queue, address)
 }
 
 /// The client with this address, as a gate with this signer knows it.
@@ -64,8 +64,8 @@ pub(super) fn rejection(answer: &VisitAnswer) -> Option<JoinRejection> {
     if let VisitKind::Rejected(rejection) = answer.kind { Some(rejection) } else { None }
 }
 
-pub(super) async fn monitor_affects_nobody(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn monitor_affects_nobody(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     others(&fixture).await;
     let office = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, office, 150).await, 150);
@@ -74,8 +74,8 @@ pub(super) async fn monitor_affects_nobody(bench: &StoreFixture) {
     assert_eq!(limits.client_address, ClientAddressState::Ok);
 }
 
-pub(super) async fn reject_limits_one_address(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(5, 400)).await;
+pub(super) async fn reject_limits_one_address(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(5, 400)).await;
     others(&fixture).await;
     let (one, neighbor) = (client(&fixture, "203.0.113.9"), client(&fixture, "203.0.113.10"));
     assert_eq!(joins(&fixture, one, 50).await, 5);
@@ -87,8 +87,8 @@ pub(super) async fn reject_limits_one_address(bench: &StoreFixture) {
     assert_eq!((limits.over_address, limits.over_network, limits.rejected_limit), (46, 0, 46));
 }
 
-pub(super) async fn reject_limits_one_network(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(5, 8)).await;
+pub(super) async fn reject_limits_one_network(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(5, 8)).await;
     others(&fixture).await;
     let mut joined = 0;
     for number in 0..20 {
@@ -98,14 +98,14 @@ pub(super) async fn reject_limits_one_network(bench: &StoreFixture) {
     assert_eq!(joins(&fixture, client(&fixture, "203.0.114.1"), 1).await, 1, "another network");
 }
 
-pub(super) async fn limits_do_not_apply_below_twenty_joins(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(1, 1)).await;
+pub(super) async fn limits_do_not_apply_below_twenty_joins(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(1, 1)).await;
     let one = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, one, 30).await as u64, ADDRESS_LIMITS_FROM);
 }
 
-pub(super) async fn extra_proxy_disables_limits(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(1, 1)).await;
+pub(super) async fn extra_proxy_disables_limits(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(1, 1)).await;
     let proxies = [0, 1].map(|number| client(&fixture, &format!("203.0.11{number}.1")));
     for proxy in proxies.map(|proxy| JoinClient { extra_hops: true, ..proxy }) {
         assert_eq!(joins(&fixture, proxy, 25).await, 25);
@@ -119,29 +119,29 @@ pub(super) async fn extra_proxy_disables_limits(bench: &StoreFixture) {
     );
 }
 
-pub(super) async fn joins_without_address_are_not_limited(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(1, 1)).await;
+pub(super) async fn joins_without_address_are_not_limited(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(1, 1)).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 30).await, 30);
     assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::Unusable);
 }
 
-pub(super) async fn shared_network_counts_as_a_part(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(2, 400)).await;
+pub(super) async fn shared_network_counts_as_a_part(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(2, 400)).await;
     others(&fixture).await;
     let carrier = JoinClient { class: Some(NetworkClass::Shared), ..client(&fixture, "203.0.113.9") };
     assert_eq!(joins(&fixture, carrier, 50).await, 32);
 }
 
-pub(super) async fn trusted_network_is_not_limited(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(2, 2)).await;
+pub(super) async fn trusted_network_is_not_limited(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(2, 2)).await;
     others(&fixture).await;
     let office = JoinClient { class: Some(NetworkClass::Trusted), ..client(&fixture, "203.0.113.9") };
     assert_eq!(joins(&fixture, office, 50).await, 50);
 }
 
-pub(super) async fn blocked_network_does_not_join(bench: &StoreFixture) {
+pub(super) async fn blocked_network_does_not_join(stores: &StoreFixture) {
     for (protection, is_blocked) in [(rejecting(5, 5), true), (limits(json!({})), false)] {
-        let fixture = bench.open(protection).await;
+        let fixture = stores.open(protection).await;
         let blocked = JoinClient { class: Some(NetworkClass::Blocked), ..client(&fixture, "203.0.113.9") };
         let expected = JoinRejection { reason: RejectionReason::Blocked, retry_after: BLOCKED_RETRY };
         assert_eq!(rejection(&join(&fixture, blocked).await), is_blocked.then_some(expected));
@@ -149,9 +149,9 @@ pub(super) async fn blocked_network_does_not_join(bench: &StoreFixture) {
     }
 }
 
-pub(super) async fn rate_limits_joins_per_second(bench: &StoreFixture) {
+pub(super) async fn rate_limits_joins_per_second(stores: &StoreFixture) {
     let protection = json!({ "mode": "enforce", "on_exceed": "reject", "joins_per_second": 10 });
-    let fixture = bench.open(limits(protection)).await;
+    let fixture = stores.open(limits(protection)).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 30).await, 10, "one second's worth");
     let rejected = rejection(&join(&fixture, JoinClient::default()).await).unwrap();
     assert_eq!((rejected.reason, rejected.retry_after), (RejectionReason::Rate, 3), "21 rejections at 10 per second");
@@ -160,8 +160,8 @@ pub(super) async fn rate_limits_joins_per_second(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await.limits.counters.rejected_rate, 46);
 }
 
-pub(super) async fn counts_end_after_two_windows(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(5, 400)).await;
+pub(super) async fn counts_end_after_two_windows(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(5, 400)).await;
     others(&fixture).await;
     let one = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, one, 10).await, 5);
@@ -172,8 +172,8 @@ pub(super) async fn counts_end_after_two_windows(bench: &StoreFixture) {
     assert_eq!(joins(&fixture, one, 10).await, 5);
 }
 
-pub(super) async fn counters_are_removed_with_the_queue(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(5, 400)).await;
+pub(super) async fn counters_are_removed_with_the_queue(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(5, 400)).await;
     others(&fixture).await;
     let one = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, one, 10).await, 5);
@@ -184,12 +184,12 @@ pub(super) async fn counters_are_removed_with_the_queue(bench: &StoreFixture) {
     assert!(keys_of(&fixture.queue).iter().any(|key| key.ends_with(":joins")));
 }
 
-pub(super) async fn returning_ticket_is_no_join(bench: &StoreFixture) {
-    let fixture = bench.open(rejecting(1, 400)).await;
+pub(super) async fn returning_ticket_is_no_join(stores: &StoreFixture) {
+    let fixture = stores.open(rejecting(1, 400)).await;
     others(&fixture).await;
     let one = client(&fixture, "203.0.113.9");
     let answer = join(&fixture, one).await;
-    let ticket = fixture.bench.ticket(&fixture.queue, &answer).unwrap();
+    let ticket = fixture.stores.ticket(&fixture.queue, &answer).unwrap();
     for _ in 0..3 {
         let visit =
             Visit { client: one, ticket: Some(ticket.clone()), join: Some(SessionId::random()), ..Visit::default() };
@@ -199,10 +199,10 @@ pub(super) async fn returning_ticket_is_no_join(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await.limits.counters.rejected_limit, 0);
 }
 
-pub(super) async fn full_line_counts_rejections(bench: &StoreFixture) {
+pub(super) async fn full_line_counts_rejections(stores: &StoreFixture) {
     let mut settings = limits(json!({}));
     settings["max_waiting"] = json!(2);
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     for _ in 0..5 {
         join(&fixture, JoinClient::default()).await;
     }

@@ -6,8 +6,8 @@ use vestibule_core::{PutMode, PutOutcome, SessionId, StoreError};
 
 use crate::line_fixture::{StoreFixture, random_queue_id, sessions};
 
-pub(super) async fn rule_09_open_admits_while_slots_are_free(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2, "mode": "open" })).await;
+pub(super) async fn rule_09_open_admits_while_slots_are_free(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2, "mode": "open" })).await;
     let answers = [fixture.visit_as(SessionId::random()).await, fixture.visit_as(SessionId::random()).await];
     for answer in answers {
         assert_eq!((answer.mode, answer.kind), (Mode::Open, VisitKind::Joined));
@@ -16,8 +16,8 @@ pub(super) async fn rule_09_open_admits_while_slots_are_free(bench: &StoreFixtur
     assert_eq!(fixture.visit_as(SessionId::random()).await.place.unwrap().position, 1);
 }
 
-pub(super) async fn rule_09_bypass_stores_nothing(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_09_bypass_stores_nothing(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.mode = Mode::Bypass).await;
     let before = fixture.stats().await;
@@ -28,8 +28,8 @@ pub(super) async fn rule_09_bypass_stores_nothing(bench: &StoreFixture) {
     assert_eq!(fixture.stats().await, before);
 }
 
-pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_09_line_is_unchanged_after_bypass(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.change(|settings| settings.line.mode = Mode::Bypass).await;
     fixture.advance_seconds(20);
@@ -37,8 +37,8 @@ pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &StoreFixture)
     assert_eq!(fixture.line().await, sessions(&guests));
 }
 
-pub(super) async fn rule_09_paused_accepts_joins_without_admission(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2 })).await;
+pub(super) async fn rule_09_paused_accepts_joins_without_admission(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2 })).await;
     let inside = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Paused).await;
     let waiting = fixture.arrivals(3).await;
@@ -49,8 +49,8 @@ pub(super) async fn rule_09_paused_accepts_joins_without_admission(bench: &Store
     assert_eq!(fixture.line().await, [waiting[2].session]);
 }
 
-pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.mode = Mode::Closed).await;
     let answer = fixture.visit_as(SessionId::random()).await;
@@ -63,8 +63,8 @@ pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench
     assert_eq!(fixture.counts().await, (1, 0), "no session is admitted, and the line is unchanged");
 }
 
-pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     let answer = fixture.visit_as(SessionId::random()).await;
@@ -81,8 +81,8 @@ pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &S
     );
 }
 
-pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_09_draining_restores_absent_visitors(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let inside = fixture.join_and_confirm().await;
     let (mut away, waiting) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     fixture.away(&away).await;
@@ -93,8 +93,8 @@ pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &StoreFixtu
     assert!(fixture.is_in(&away).await);
 }
 
-pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
+pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
     let mut inside = fixture.join_and_confirm().await;
     let gone = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -118,8 +118,8 @@ pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &St
     assert!(fixture.is_in(&inside).await, "active sessions stay");
 }
 
-pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
+pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.away(&guest).await;
@@ -139,8 +139,8 @@ pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Sto
     assert_eq!(fixture.settings().await.line.mode, Mode::Draining, "a session is waiting");
 }
 
-pub(super) async fn rule_09_canceled_drain_starts_over(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
+pub(super) async fn rule_09_canceled_drain_starts_over(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.purge().await;
     fixture.advance_seconds(90);
@@ -160,8 +160,8 @@ pub(super) async fn rule_09_canceled_drain_starts_over(bench: &StoreFixture) {
     assert_eq!(fixture.settings().await.line.revision, 5, "written once");
 }
 
-pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
+pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     fixture.purge().await;
@@ -174,8 +174,8 @@ pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: 
     assert!(fixture.is_in(&guest).await);
 }
 
-pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
+pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = fixture.arrivals(6).await;
     assert_eq!(fixture.release(4).await, 4);
     assert_eq!(fixture.line().await, sessions(&guests[4..]));
@@ -188,16 +188,16 @@ pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(bench: &StoreFi
     );
 }
 
-pub(super) async fn rule_10_release_does_not_consume_the_rate(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 99, "admissions_per_minute": 60, "mode": "paused" })).await;
+pub(super) async fn rule_10_release_does_not_consume_the_rate(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 99, "admissions_per_minute": 60, "mode": "paused" })).await;
     fixture.arrivals(4).await;
     assert_eq!(fixture.release(2).await, 2);
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     assert_eq!(fixture.counts().await, (1, 3));
 }
 
-pub(super) async fn rule_10_release_skips_expired_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_10_release_skips_expired_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join_many(50).await;
     let mut present = fixture.arrivals(3).await;
     fixture.advance_seconds(29);
@@ -209,15 +209,15 @@ pub(super) async fn rule_10_release_skips_expired_sessions(bench: &StoreFixture)
     assert_eq!(fixture.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_10_one_release_admits_at_most_500(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_10_one_release_admits_at_most_500(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join_many(RELEASE_BATCH + 3).await;
     assert_eq!(fixture.release(u64::MAX).await, RELEASE_BATCH as u64);
     assert_eq!(fixture.counts().await, (3, RELEASE_BATCH as u64));
 }
 
-pub(super) async fn rule_10_quota_applies_again_after_a_release(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_10_quota_applies_again_after_a_release(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(5).await;
     assert_eq!(fixture.release(2).await, 2);
     assert_eq!(fixture.counts().await, (2, 3));
@@ -227,8 +227,8 @@ pub(super) async fn rule_10_quota_applies_again_after_a_release(bench: &StoreFix
     }
 }
 
-pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
+pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = fixture.arrivals(3).await;
     assert!(fixture.store().admit(&fixture.queue, guests[1].session).await.unwrap());
     assert!(fixture.is_in(&guests[1]).await);
@@ -243,8 +243,8 @@ pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Sto
     );
 }
 
-pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let (gone, away, expired) =
         (fixture.join_and_confirm().await, fixture.join_and_confirm().await, fixture.join().await);
     fixture.leave(&gone).await;
@@ -260,8 +260,8 @@ pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &Store
     );
 }
 
-pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(3).await;
     let gone = fixture.join_and_confirm().await;
     fixture.leave(&gone).await;
@@ -284,8 +284,8 @@ pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Sto
     assert!(fixture.is_in(&guests[2]).await, "the first arrival in the new line");
 }
 
-pub(super) async fn rule_11_every_reset_starts_another_epoch(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_11_every_reset_starts_another_epoch(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let first = fixture.store().reset(&fixture.queue).await.unwrap();
     assert_eq!(first, fixture.now().seconds());
     assert_eq!(fixture.store().reset(&fixture.queue).await.unwrap(), first + 1, "within the same second too");
@@ -293,8 +293,8 @@ pub(super) async fn rule_11_every_reset_starts_another_epoch(bench: &StoreFixtur
     assert_eq!((settings.line.epoch, settings.line.revision), (first + 1, 3));
 }
 
-pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.quota = 9).await;
     assert_eq!(fixture.counts().await, (0, 2));
@@ -304,8 +304,8 @@ pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(bench: 
     assert_eq!((answer.epoch, answer.kind), (7, VisitKind::Absent));
 }
 
-pub(super) async fn rule_11_reset_epoch_survives_a_lost_state(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_11_reset_epoch_survives_a_lost_state(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let old = fixture.join_and_confirm().await;
     fixture.store().reset(&fixture.queue).await.unwrap();
     let new = fixture.join_and_confirm().await;

@@ -12,8 +12,8 @@ use vestibule_core::{MICROS_PER_SECOND, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
-pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_01_arrivals_are_strictly_increasing(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let start = fixture.now();
     let arrivals: Vec<u64> = fixture.join_many(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
     assert_eq!(arrivals, [0, 1, 2, 3, 4], "all at one instant");
@@ -23,8 +23,8 @@ pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &StoreFixtur
     assert_eq!(fixture.join().await.arrival.since(start), 102, "the clock is ahead of it");
 }
 
-pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guests = fixture.join_many(40).await;
     assert_eq!(fixture.line().await, sessions(&guests));
     for (index, guest) in guests.iter().enumerate() {
@@ -32,10 +32,10 @@ pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &Sto
     }
 }
 
-pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 10 })).await;
+pub(super) async fn rule_01_concurrent_arrivals_are_unique(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 10 })).await;
     let visits = (0..60).map(|_| {
-        let (store, queue) = (Arc::clone(&bench.store), fixture.queue.clone());
+        let (store, queue) = (Arc::clone(&stores.store), fixture.queue.clone());
         let visit = Visit::joining(SessionId::random());
         tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
     });
@@ -46,8 +46,8 @@ pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &StoreFixture)
     assert_eq!(arrivals.len(), 60);
 }
 
-pub(super) async fn repeated_first_visit_is_the_same_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn repeated_first_visit_is_the_same_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     for (rank, how) in [(0, "let in"), (1, "in line")] {
         let session = SessionId::random();
         let first = fixture.visit_as(session).await;
@@ -59,8 +59,8 @@ pub(super) async fn repeated_first_visit_is_the_same_session(bench: &StoreFixtur
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 1), 2));
 }
 
-pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
+pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
     let mut tab = fixture.join().await;
     let mut others = [tab.clone(), tab.clone(), tab.clone()];
     fixture.advance_seconds(61);
@@ -72,8 +72,8 @@ pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &StoreF
     assert_eq!(fixture.line().await, [tab.session]);
 }
 
-pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_02_lowest_arrival_is_admitted_first(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(6).await;
     while let Some((first, others)) = guests.split_first() {
         assert!(fixture.is_in(first).await);
@@ -85,8 +85,8 @@ pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &StoreFixtur
     }
 }
 
-pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let (first, mut second) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     fixture.advance_seconds(30);
     fixture.visit(&mut second).await;
@@ -97,8 +97,8 @@ pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixtu
     assert_eq!(fixture.position(&newcomer).await, Some(1));
 }
 
-pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
+pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
     let guests = fixture.join_many(3).await;
     assert_eq!(fixture.counts().await, (2, 1), "slots are free, but the rate allows no admission");
     fixture.advance_seconds(1);
@@ -119,10 +119,10 @@ async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisi
     (inside, next)
 }
 
-pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &StoreFixture) {
+pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(stores: &StoreFixture) {
     for operation in ["visit", "keepalive", "away", "leave", "end", "purge", "release"] {
         let lapse = !matches!(operation, "leave" | "end");
-        let fixture = bench.open(json!({ "quota": 1, "active_ttl": 80 })).await;
+        let fixture = stores.open(json!({ "quota": 1, "active_ttl": 80 })).await;
         let (inside, next) = one_in_one_waiting(&fixture, lapse).await;
         assert_eq!(fixture.counts().await, (1, 1), "{operation}");
         match operation {
@@ -138,8 +138,8 @@ pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &Store
     }
 }
 
-pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_02_one_operation_admits_at_most_128(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join_many(300).await;
     let batch = ADVANCE_BATCH as u64;
     fixture.change(|settings| settings.line.quota = 1000).await;
@@ -151,8 +151,8 @@ pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &StoreFixtur
     assert_eq!(fixture.counts().await, (0, 302));
 }
 
-pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join_many(REAP_BATCH * 2 + 10).await;
     let mut behind = fixture.join_and_confirm().await;
     fixture.advance_seconds(29);
@@ -163,23 +163,23 @@ pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &St
     assert_eq!(fixture.counts().await, (0, 1));
 }
 
-pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guests = fixture.join_many(101).await;
     fixture.change(|settings| settings.line.quota = 100).await;
     assert_eq!(fixture.line().await, [guests[100].session]);
 }
 
-pub(super) async fn rule_03_quota_is_never_exceeded(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 7 })).await;
+pub(super) async fn rule_03_quota_is_never_exceeded(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 7 })).await;
     for index in 1..=20_u64 {
         fixture.join_and_confirm().await;
         assert_eq!(fixture.counts().await, (index.saturating_sub(7), index.min(7)));
     }
 }
 
-pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 3 })).await;
+pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 3 })).await;
     let guests = fixture.arrivals(5).await;
     fixture.change(|settings| settings.line.quota = 1).await;
     assert_eq!(fixture.counts().await, (2, 3));
@@ -190,8 +190,8 @@ pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(bench:
     assert!(fixture.is_in(&guests[3]).await);
 }
 
-pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_03_higher_quota_admits_immediately(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(5).await;
     fixture.change(|settings| settings.line.quota = 4).await;
     assert!(fixture.is_in(&guests[3]).await);
@@ -199,14 +199,14 @@ pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &StoreFixture
 }
 
 /// A queue with slots for all, where no session expires for an hour.
-async fn patient(bench: &StoreFixture, per_minute: u64) -> LineFixture<'_> {
-    patient_in_steps(bench, per_minute, None).await
+async fn patient(stores: &StoreFixture, per_minute: u64) -> LineFixture<'_> {
+    patient_in_steps(stores, per_minute, None).await
 }
 
-async fn patient_in_steps(bench: &StoreFixture, per_minute: u64, every: Option<u64>) -> LineFixture<'_> {
+async fn patient_in_steps(stores: &StoreFixture, per_minute: u64, every: Option<u64>) -> LineFixture<'_> {
     let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "admissions_every": every,
         "waiting_ttl": 3600, "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
-    bench.open(ttls).await
+    stores.open(ttls).await
 }
 
 async fn open_door(fixture: &LineFixture<'_>) {
@@ -218,8 +218,8 @@ async fn admitted_now(fixture: &LineFixture<'_>) -> u64 {
     fixture.store().purge(&fixture.queue, 0).await.unwrap().admitted
 }
 
-pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &StoreFixture) {
-    let fixture = patient(bench, 600).await;
+pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(stores: &StoreFixture) {
+    let fixture = patient(stores, 600).await;
     fixture.join_many(100).await;
     open_door(&fixture).await;
     assert_eq!(fixture.counts().await.1, 10, "the bucket is full");
@@ -232,8 +232,8 @@ pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &S
     assert_eq!(admitted_now(&fixture).await, 10, "half an hour of quiet is worth one second");
 }
 
-pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture) {
-    let fixture = patient(bench, 2).await;
+pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(stores: &StoreFixture) {
+    let fixture = patient(stores, 2).await;
     fixture.join_many(5).await;
     open_door(&fixture).await;
     let mut admitted = vec![fixture.counts().await.1];
@@ -244,8 +244,8 @@ pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture)
     assert_eq!(admitted, [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
 }
 
-pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &StoreFixture) {
-    let fixture = patient(bench, 120).await;
+pub(super) async fn rule_04_no_burst_at_minute_boundaries(stores: &StoreFixture) {
+    let fixture = patient(stores, 120).await;
     fixture.join_many(400).await;
     open_door(&fixture).await;
     let mut admitted = vec![fixture.counts().await.1];
@@ -256,8 +256,8 @@ pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &StoreFixture) 
     assert_eq!(admitted, [2; 151]);
 }
 
-pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &StoreFixture) {
-    let fixture = patient(bench, 1).await;
+pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(stores: &StoreFixture) {
+    let fixture = patient(stores, 1).await;
     fixture.join_many(100).await;
     open_door(&fixture).await;
     assert_eq!(fixture.counts().await.1, 1);
@@ -282,10 +282,10 @@ async fn all_admitted_now(fixture: &LineFixture<'_>) -> u64 {
 /// Multiples of a step that the test passes.
 const MULTIPLES: u64 = 3;
 
-pub(super) async fn rule_21_steps_admit_at_whole_multiples(bench: &StoreFixture) {
+pub(super) async fn rule_21_steps_admit_at_whole_multiples(stores: &StoreFixture) {
     let mut rng = SmallRng::seed_from_u64(21);
     for (every, earned) in [(15, 75), (600, 3000)] {
-        let fixture = patient_in_steps(bench, 300, Some(every)).await;
+        let fixture = patient_in_steps(stores, 300, Some(every)).await;
         join_all((0..earned * (MULTIPLES + 2)).map(|_| fixture.join())).await;
         open_door(&fixture).await;
         all_admitted_now(&fixture).await;
@@ -307,8 +307,8 @@ pub(super) async fn rule_21_steps_admit_at_whole_multiples(bench: &StoreFixture)
     }
 }
 
-pub(super) async fn rule_21_steps_can_be_set_and_removed(bench: &StoreFixture) {
-    let fixture = patient(bench, 300).await;
+pub(super) async fn rule_21_steps_can_be_set_and_removed(stores: &StoreFixture) {
+    let fixture = patient(stores, 300).await;
     fixture.join_many(200).await;
     fixture.advance_micros(60 * MICROS_PER_SECOND - fixture.now().0 % (60 * MICROS_PER_SECOND));
     open_door(&fixture).await;
@@ -326,8 +326,8 @@ pub(super) async fn rule_21_steps_can_be_set_and_removed(bench: &StoreFixture) {
     assert_eq!(admitted_now(&fixture).await, 1, "evenly again");
 }
 
-pub(super) async fn rule_21_fractions_of_a_step_are_kept(bench: &StoreFixture) {
-    let fixture = patient_in_steps(bench, 20, Some(5)).await;
+pub(super) async fn rule_21_fractions_of_a_step_are_kept(stores: &StoreFixture) {
+    let fixture = patient_in_steps(stores, 20, Some(5)).await;
     fixture.join_many(60).await;
     fixture.advance_micros(5 * MICROS_PER_SECOND - fixture.now().0 % (5 * MICROS_PER_SECOND));
     open_door(&fixture).await;
@@ -342,8 +342,8 @@ pub(super) async fn rule_21_fractions_of_a_step_are_kept(bench: &StoreFixture) {
     assert_eq!(admitted, 40, "in two minutes");
 }
 
-pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 2 })).await;
+pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "max_waiting": 2 })).await;
     let mut guests = fixture.arrivals(3).await;
     assert_eq!(fixture.counts().await, (2, 1));
     for _ in 0..3 {
@@ -358,8 +358,8 @@ pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(bench: &StoreFixt
     assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Joined, "there is room again");
 }
 
-pub(super) async fn rule_22_returning_tickets_join_a_full_line(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 2 })).await;
+pub(super) async fn rule_22_returning_tickets_join_a_full_line(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "max_waiting": 2 })).await;
     let mut guests = fixture.arrivals(3).await;
     fixture.away(&guests[1]).await;
     let newcomer = fixture.join_and_confirm().await;
@@ -374,16 +374,16 @@ pub(super) async fn rule_22_returning_tickets_join_a_full_line(bench: &StoreFixt
     assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Absent, "closed comes first");
 }
 
-pub(super) async fn rule_22_concurrent_joins_never_exceed_the_limit(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "max_waiting": 100 })).await;
+pub(super) async fn rule_22_concurrent_joins_never_exceed_the_limit(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "max_waiting": 100 })).await;
     let answers = join_all((0..1000).map(|_| fixture.visit_as(SessionId::random()))).await;
     let count = |kind| answers.iter().filter(|answer| answer.kind == kind).count();
     assert_eq!((count(VisitKind::Joined), count(VisitKind::Full)), (101, 899));
     assert_eq!(fixture.counts().await, (100, 1));
 }
 
-pub(super) async fn rule_17_checkpoints_are_exact_and_change_nothing(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_17_checkpoints_are_exact_and_change_nothing(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let view = async || fixture.store().line(&fixture.queue).await.unwrap();
     assert_eq!(view().await.checkpoints, []);
     for joins in [1, 2, 14, 43] {

@@ -29,8 +29,8 @@ async fn phase_and_mode(fixture: &LineFixture<'_>) -> (Option<Phase>, Mode) {
     (stats.phase, stats.mode)
 }
 
-pub(super) async fn rule_13_phases_begin_to_the_microsecond(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_phases_begin_to_the_microsecond(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     let begins = fixture.now();
     for (seconds, before, after) in [
         (100, (Phase::Idle, Mode::Bypass), (Phase::Lobby, Mode::Paused)),
@@ -52,8 +52,8 @@ pub(super) async fn rule_13_phases_begin_to_the_microsecond(bench: &StoreFixture
     }
 }
 
-pub(super) async fn rule_13_lobby_keeps_the_order_of_arrival(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_lobby_keeps_the_order_of_arrival(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     let early = newcomer(&fixture).await;
     assert_eq!((early.mode, early.kind, early.place), (Mode::Bypass, VisitKind::Absent, None));
     fixture.advance_seconds(130);
@@ -66,8 +66,8 @@ pub(super) async fn rule_13_lobby_keeps_the_order_of_arrival(bench: &StoreFixtur
     assert_eq!(fixture.position(&guests[1]).await, Some(1));
 }
 
-pub(super) async fn rule_13_ending_admits_the_line_before_bypass(bench: &StoreFixture) {
-    let fixture = bench
+pub(super) async fn rule_13_ending_admits_the_line_before_bypass(stores: &StoreFixture) {
+    let fixture = stores
         .open(json!({ "active_ttl": 3_000, "waiting_ttl": 600, "claim_ttl": 200, "mode": "scheduled", "hold_ttl": 600,
         "events": [event("first", 0, 60, 120), event("second", 3_000, 3_060, 3_120)] }))
         .await;
@@ -89,8 +89,8 @@ pub(super) async fn rule_13_ending_admits_the_line_before_bypass(bench: &StoreFi
     assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass));
 }
 
-pub(super) async fn rule_13_lost_line_does_not_open_the_site(bench: &StoreFixture) {
-    let fixture = bench
+pub(super) async fn rule_13_lost_line_does_not_open_the_site(stores: &StoreFixture) {
+    let fixture = stores
         .open(json!({ "quota": 0, "waiting_ttl": 600, "claim_ttl": 200, "mode": "scheduled", "hold_ttl": 600,
         "events": [event("first", 0, 60, 120), event("second", 3_000, 3_060, 3_120)] }))
         .await;
@@ -106,8 +106,8 @@ pub(super) async fn rule_13_lost_line_does_not_open_the_site(bench: &StoreFixtur
     assert_eq!(fixture.position(&waiting).await, Some(1));
 }
 
-pub(super) async fn rule_13_last_expiry_lets_the_same_visit_pass(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_last_expiry_lets_the_same_visit_pass(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     fixture.advance_seconds(100);
     fixture.arrivals(1).await;
     fixture.advance_seconds(2_000 - 100 - 1);
@@ -116,8 +116,8 @@ pub(super) async fn rule_13_last_expiry_lets_the_same_visit_pass(bench: &StoreFi
     assert_eq!((answer.mode, answer.place, answer.waiting), (Mode::Bypass, None, 0));
 }
 
-pub(super) async fn rule_13_closed_between_events_drains_after_the_end(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("closed")).await;
+pub(super) async fn rule_13_closed_between_events_drains_after_the_end(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("closed")).await;
     assert_eq!(newcomer(&fixture).await.mode, Mode::Closed);
     fixture.advance_seconds(160);
     fixture.arrivals(1).await;
@@ -133,8 +133,8 @@ pub(super) async fn rule_13_closed_between_events_drains_after_the_end(bench: &S
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined, "the next lobby is open");
 }
 
-pub(super) async fn rule_13_set_mode_overrides_the_events(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_set_mode_overrides_the_events(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     for seconds in [0, 100, 60, 60, 600] {
         fixture.advance_seconds(seconds);
         for mode in [Mode::Paused, Mode::Closed, Mode::Open] {
@@ -149,8 +149,8 @@ pub(super) async fn rule_13_set_mode_overrides_the_events(bench: &StoreFixture) 
     }
 }
 
-pub(super) async fn rule_13_schedule_survives_reset_and_loss(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_schedule_survives_reset_and_loss(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     fixture.advance_seconds(130);
     fixture.arrivals(2).await;
     fixture.store().reset(&fixture.queue).await.unwrap();
@@ -161,19 +161,19 @@ pub(super) async fn rule_13_schedule_survives_reset_and_loss(bench: &StoreFixtur
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_13_clock_stepping_back_restores_the_phase(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("bypass")).await;
+pub(super) async fn rule_13_clock_stepping_back_restores_the_phase(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
     fixture.advance_seconds(1_990);
     fixture.change(|settings| settings.line.hold_ttl = 2_000).await;
     fixture.advance_seconds(10);
     assert_eq!(fixture.ask(None, None).await.mode, Mode::Paused);
-    bench.clock.step_back(5_000_000);
+    stores.clock.step_back(5_000_000);
     assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Ending), Mode::Open));
     assert_eq!(fixture.ask(None, None).await.mode, Mode::Open);
 }
 
-pub(super) async fn rule_13_events_are_read_as_written(bench: &StoreFixture) {
-    let fixture = bench.open(scheduled("closed")).await;
+pub(super) async fn rule_13_events_are_read_as_written(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("closed")).await;
     let written = fixture.settings().await;
     let LineRules { mode, events, .. } = &written.line;
     assert_eq!((*mode, events.len(), events[1].id.as_str()), (Mode::Scheduled, 2, "second"));

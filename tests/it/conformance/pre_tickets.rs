@@ -31,7 +31,7 @@ fn first_visit<'a>(fixture: &LineFixture<'_>) -> FirstVisit<'a> {
 }
 
 fn signed(fixture: &LineFixture<'_>, visit: &FirstVisit<'_>) -> PreTicket {
-    fixture.bench.pre_ticket(&fixture.queue, visit, Some(NETWORK))
+    fixture.stores.pre_ticket(&fixture.queue, visit, Some(NETWORK))
 }
 
 /// The arrival of a session that has just joined by its pre-ticket.
@@ -40,8 +40,8 @@ fn arrival(answer: &VisitAnswer) -> Micros {
     answer.place.unwrap().arrival
 }
 
-pub(super) async fn rule_23_first_visit_joins_while_slots_are_free(bench: &StoreFixture) {
-    let fixture = bench.open(protected(json!({ "quota": 4 }))).await;
+pub(super) async fn rule_23_first_visit_joins_while_slots_are_free(stores: &StoreFixture) {
+    let fixture = stores.open(protected(json!({ "quota": 4 }))).await;
     for _ in 0..2 {
         let answer = newcomer(&fixture).await;
         assert_eq!((answer.kind, answer.place.unwrap().confirmed), (VisitKind::Joined, false));
@@ -50,8 +50,8 @@ pub(super) async fn rule_23_first_visit_joins_while_slots_are_free(bench: &Store
     assert_eq!((answer.kind, answer.place, answer.active), (VisitKind::NeedsPreTicket, None, 2), "half is in use");
 }
 
-pub(super) async fn rule_23_first_visit_needs_a_pre_ticket_while_slots_are_scarce(bench: &StoreFixture) {
-    let fixture = bench.open(protected(json!({ "quota": 1, "mode": "paused" }))).await;
+pub(super) async fn rule_23_first_visit_needs_a_pre_ticket_while_slots_are_scarce(stores: &StoreFixture) {
+    let fixture = stores.open(protected(json!({ "quota": 1, "mode": "paused" }))).await;
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined, "nobody waits and all slots are free");
     for _ in 0..100 {
         assert_eq!(newcomer(&fixture).await.kind, VisitKind::NeedsPreTicket, "a session waits");
@@ -63,8 +63,8 @@ pub(super) async fn rule_23_first_visit_needs_a_pre_ticket_while_slots_are_scarc
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_23_pre_ticket_is_required_in_recovery(bench: &StoreFixture) {
-    let fixture = bench.open(protected(json!({ "quota": 4, "waiting_ttl": 60 }))).await;
+pub(super) async fn rule_23_pre_ticket_is_required_in_recovery(stores: &StoreFixture) {
+    let fixture = stores.open(protected(json!({ "quota": 4, "waiting_ttl": 60 }))).await;
     fixture.lose(PutMode::Restore).await;
     let answer = newcomer(&fixture).await;
     assert_eq!((answer.kind, answer.recovering), (VisitKind::NeedsPreTicket, true));
@@ -72,8 +72,8 @@ pub(super) async fn rule_23_pre_ticket_is_required_in_recovery(bench: &StoreFixt
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_23_recent_first_visit_is_the_arrival(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0 }))).await;
+pub(super) async fn rule_23_recent_first_visit_is_the_arrival(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0 }))).await;
     let (early, later) =
         (first_visit(&fixture), FirstVisit { at: fixture.now().add_seconds(1), ..first_visit(&fixture) });
     fixture.advance_seconds(2);
@@ -89,8 +89,8 @@ pub(super) async fn rule_23_recent_first_visit_is_the_arrival(bench: &StoreFixtu
     assert_eq!(fixture.line().await[..2], tied, "then the sessions decide");
 }
 
-pub(super) async fn rule_23_old_first_visit_joins_at_the_end(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0 }))).await;
+pub(super) async fn rule_23_old_first_visit_joins_at_the_end(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0 }))).await;
     let old = first_visit(&fixture);
     fixture.advance_seconds(10);
     fixture.redeem(fixture.first_visit()).await;
@@ -103,8 +103,8 @@ pub(super) async fn rule_23_old_first_visit_joins_at_the_end(bench: &StoreFixtur
     assert_eq!(arrival(&fixture.redeem(signed(&fixture, &old)).await), fixture.now(), "the age is a setting");
 }
 
-pub(super) async fn rule_23_preserved_first_visit_counts_for_hold_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0, "hold_ttl": 600 }))).await;
+pub(super) async fn rule_23_preserved_first_visit_counts_for_hold_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0, "hold_ttl": 600 }))).await;
     let kept = FirstVisit { preserved: true, ..first_visit(&fixture) };
     let late = FirstVisit { session: SessionId::random(), ..kept };
     fixture.advance_seconds(600);
@@ -113,25 +113,25 @@ pub(super) async fn rule_23_preserved_first_visit_counts_for_hold_ttl(bench: &St
     assert_eq!(arrival(&fixture.redeem(signed(&fixture, &late)).await), fixture.now());
 }
 
-pub(super) async fn rule_23_first_visit_counts_from_its_network_only(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0 }))).await;
+pub(super) async fn rule_23_first_visit_counts_from_its_network_only(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0 }))).await;
     let visit = first_visit(&fixture);
-    let elsewhere = fixture.bench.pre_ticket(&fixture.queue, &visit, Some("198.51.100.0/24"));
+    let elsewhere = fixture.stores.pre_ticket(&fixture.queue, &visit, Some("198.51.100.0/24"));
     let kept = FirstVisit { preserved: true, ..first_visit(&fixture) };
-    let kept_elsewhere = fixture.bench.pre_ticket(&fixture.queue, &kept, Some("198.51.100.0/24"));
+    let kept_elsewhere = fixture.stores.pre_ticket(&fixture.queue, &kept, Some("198.51.100.0/24"));
     fixture.advance_seconds(1);
     assert_eq!(arrival(&fixture.redeem(elsewhere).await), fixture.now());
     assert_eq!(arrival(&fixture.redeem(kept_elsewhere).await), kept.at, "a preserved arrival counts anywhere");
 }
 
-pub(super) async fn rule_23_first_visit_of_the_future_joins_at_the_end(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0 }))).await;
+pub(super) async fn rule_23_first_visit_of_the_future_joins_at_the_end(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0 }))).await;
     let future = FirstVisit { at: Micros(fixture.now().0 + 1), preserved: true, ..first_visit(&fixture) };
     assert_eq!(arrival(&fixture.redeem(signed(&fixture, &future)).await), fixture.now());
 }
 
-pub(super) async fn rule_23_pre_ticket_is_one_session(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 1 }))).await;
+pub(super) async fn rule_23_pre_ticket_is_one_session(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 1 }))).await;
     let pre_ticket = fixture.first_visit();
     let first = fixture.redeem(pre_ticket).await;
     assert_eq!((first.kind, first.active), (VisitKind::Joined, 1));
@@ -144,8 +144,8 @@ pub(super) async fn rule_23_pre_ticket_is_one_session(bench: &StoreFixture) {
     assert_eq!(stats.counters.pre_tickets_redeemed, 1);
 }
 
-pub(super) async fn rule_23_pre_ticket_of_an_ended_session_joins_nobody(bench: &StoreFixture) {
-    let fixture = bench.open(protected(json!({ "quota": 4 }))).await;
+pub(super) async fn rule_23_pre_ticket_of_an_ended_session_joins_nobody(stores: &StoreFixture) {
+    let fixture = stores.open(protected(json!({ "quota": 4 }))).await;
     let pre_ticket = fixture.first_visit();
     fixture.redeem(pre_ticket).await;
     fixture.store().end(&fixture.queue, pre_ticket.session()).await.unwrap();
@@ -156,29 +156,29 @@ pub(super) async fn rule_23_pre_ticket_of_an_ended_session_joins_nobody(bench: &
     assert_eq!(fixture.redeem(pre_ticket).await.kind, VisitKind::Absent);
 }
 
-pub(super) async fn rule_23_pre_ticket_of_another_epoch_joins_nobody(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 1 }))).await;
+pub(super) async fn rule_23_pre_ticket_of_another_epoch_joins_nobody(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 1 }))).await;
     let pre_ticket = fixture.first_visit();
     fixture.store().reset(&fixture.queue).await.unwrap();
     assert_eq!(fixture.redeem(pre_ticket).await.kind, VisitKind::NeedsPreTicket);
 }
 
-pub(super) async fn rule_23_redeemed_session_is_confirmed_at_once(bench: &StoreFixture) {
+pub(super) async fn rule_23_redeemed_session_is_confirmed_at_once(stores: &StoreFixture) {
     let fixture =
-        bench.open(always(json!({ "quota": 1, "waiting_ttl": 60, "active_ttl": 600, "claim_ttl": 30 }))).await;
+        stores.open(always(json!({ "quota": 1, "waiting_ttl": 60, "active_ttl": 600, "claim_ttl": 30 }))).await;
     let active = fixture.redeem(fixture.first_visit()).await;
     let place = active.place.unwrap();
     assert_eq!((place.confirmed, place.expires_at), (true, fixture.now().add_seconds(600)));
     let waiting = fixture.redeem(fixture.first_visit()).await;
     let place = waiting.place.unwrap();
     assert_eq!((place.confirmed, place.expires_at), (true, fixture.now().add_seconds(60)));
-    assert!(!fixture.bench.ticket(&fixture.queue, &waiting).unwrap().is_unconfirmed());
+    assert!(!fixture.stores.ticket(&fixture.queue, &waiting).unwrap().is_unconfirmed());
     let counters = fixture.stats().await.counters;
     assert_eq!((counters.joined, counters.confirmed), (2, 2));
 }
 
-pub(super) async fn rule_23_only_open_and_paused_queues_require_pre_tickets(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 1 }))).await;
+pub(super) async fn rule_23_only_open_and_paused_queues_require_pre_tickets(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 1 }))).await;
     for (mode, kind) in [
         (Mode::Open, VisitKind::NeedsPreTicket),
         (Mode::Paused, VisitKind::NeedsPreTicket),
@@ -193,8 +193,8 @@ pub(super) async fn rule_23_only_open_and_paused_queues_require_pre_tickets(benc
     }
 }
 
-pub(super) async fn rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0, "max_waiting": 1 }))).await;
+pub(super) async fn rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0, "max_waiting": 1 }))).await;
     let pre_ticket = fixture.first_visit();
     for mode in [Mode::Closed, Mode::Draining, Mode::Bypass] {
         fixture.change(|settings| settings.line.mode = mode).await;
@@ -212,7 +212,7 @@ pub(super) async fn rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line(b
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(bench: &StoreFixture) {
+pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(stores: &StoreFixture) {
     let mut sale = event("sale", 0, 600, 4_000);
     for (field, value) in
         [("order", json!("draw")), ("draw_seconds", json!(30)), ("key", json!("s1")), ("salt", json!("a"))]
@@ -220,7 +220,7 @@ pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(bench: 
         sale[field] = value;
     }
     let fixture =
-        bench.open(always(json!({ "mode": "scheduled", "quota": 0, "hold_ttl": 1_200, "events": [sale] }))).await;
+        stores.open(always(json!({ "mode": "scheduled", "quota": 0, "hold_ttl": 1_200, "events": [sale] }))).await;
     fixture.advance_seconds(590);
     let in_lobby = FirstVisit { preserved: true, ..first_visit(&fixture) };
     assert_eq!(fixture.redeem(signed(&fixture, &in_lobby)).await.kind, VisitKind::Lobby, "a newcomer like others");
@@ -231,13 +231,13 @@ pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(bench: 
     fixture.advance_seconds(30);
     let answer = fixture.redeem(signed(&fixture, &in_lobby)).await;
     assert_eq!(arrival(&answer), started_at, "behind everyone who is drawn");
-    later = fixture.ask(fixture.bench.ticket(&fixture.queue, &later), None).await;
+    later = fixture.ask(fixture.stores.ticket(&fixture.queue, &later), None).await;
     assert_eq!((answer.place.unwrap().position, later.place.unwrap().position), (1, 2), "ahead of later visitors");
 }
 
 /// Tickets of direct joins may have been hoarded by bots before the store lost its state.
-pub(super) async fn rule_23_direct_joins_never_exceed_the_quota_after_a_loss(bench: &StoreFixture) {
-    let fixture = bench
+pub(super) async fn rule_23_direct_joins_never_exceed_the_quota_after_a_loss(stores: &StoreFixture) {
+    let fixture = stores
         .open(json!({ "quota": 5, "waiting_ttl": 3, "claim_ttl": 1, "protection": { "pre_ticket_from": "none" } }))
         .await;
     let mut hoarded = fixture.join_many(60).await;
@@ -254,8 +254,8 @@ pub(super) async fn rule_23_direct_joins_never_exceed_the_quota_after_a_loss(ben
 }
 
 /// 200 pre-tickets are collected for a minute and redeemed when the line has formed.
-pub(super) async fn rule_23_hoarded_pre_tickets_gain_nothing(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 0 }))).await;
+pub(super) async fn rule_23_hoarded_pre_tickets_gain_nothing(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 0 }))).await;
     let mut hoarded = Vec::new();
     for _ in 0..200 {
         hoarded.push(first_visit(&fixture));
@@ -274,8 +274,8 @@ pub(super) async fn rule_23_hoarded_pre_tickets_gain_nothing(bench: &StoreFixtur
     assert_eq!(order, recent, "in the order of their first visits");
 }
 
-pub(super) async fn rule_23_issued_and_redeemed_pre_tickets_are_counted(bench: &StoreFixture) {
-    let fixture = bench.open(always(json!({ "quota": 1 }))).await;
+pub(super) async fn rule_23_issued_and_redeemed_pre_tickets_are_counted(stores: &StoreFixture) {
+    let fixture = stores.open(always(json!({ "quota": 1 }))).await;
     let visit = |pre_tickets_issued| Visit { pre_tickets_issued, ..Visit::default() };
     for issued in [0, 3, 4] {
         fixture.store().visit(&fixture.queue, visit(issued)).await.unwrap();

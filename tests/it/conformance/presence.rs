@@ -10,8 +10,8 @@ const fn seconds(count: u64) -> u64 {
     count * MICROS_PER_SECOND
 }
 
-pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(60));
     fixture.advance_seconds(59);
@@ -26,8 +26,8 @@ pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &StoreFixture
     );
 }
 
-pub(super) async fn rule_05_active_visit_lasts_active_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_05_active_visit_lasts_active_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guest = fixture.join_and_confirm().await;
     assert_eq!(fixture.expires_in(&guest).await, seconds(600));
     fixture.advance_seconds(599);
@@ -40,8 +40,8 @@ pub(super) async fn rule_05_active_visit_lasts_active_ttl(bench: &StoreFixture) 
     assert_eq!(fixture.stats().await.counters.expired_active, 1);
 }
 
-pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
+pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
     let guests = fixture.arrivals(3).await;
     fixture.leave(&guests[0]).await;
     assert!(fixture.is_in(&guests[1]).await);
@@ -55,8 +55,8 @@ pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(bench: &StoreF
     assert_eq!(fixture.expires_in(&guest).await, seconds(600), "a visit restores the full TTL");
 }
 
-pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let (inside, waiting) = (fixture.join().await, fixture.join().await);
     assert_eq!(fixture.expires_in(&inside).await, seconds(30), "a bot holds a slot for seconds only");
     assert_eq!(fixture.expires_in(&waiting).await, seconds(30));
@@ -68,8 +68,8 @@ pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &StoreFix
     assert_eq!(fixture.expires_in(&newcomer).await, seconds(75));
 }
 
-pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     for guest in fixture.join_many(2).await {
         fixture.advance_seconds(10);
         let before = fixture.expires_in(&guest).await;
@@ -78,8 +78,8 @@ pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(benc
     }
 }
 
-pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "max_session": 100 })).await;
+pub(super) async fn rule_05_max_session_ends_the_session_permanently(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "max_session": 100 })).await;
     let (mut guest, next) = (fixture.join_and_confirm().await, fixture.join().await);
     fixture.advance_seconds(20);
     fixture.visit(&mut guest).await;
@@ -94,8 +94,8 @@ pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &Sto
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
+pub(super) async fn rule_05_max_session_counts_from_admission_after_return(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.advance_seconds(50);
     fixture.visit(&mut guest).await;
@@ -108,8 +108,8 @@ pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent, "its time is over");
 }
 
-pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 160 })).await;
+pub(super) async fn rule_05_distant_expiry_is_not_rewritten(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 160 })).await;
     for (ttl, still_far) in [(160, 10), (60, 30)] {
         let mut guest = fixture.join_and_confirm().await;
         fixture.advance_seconds(still_far);
@@ -121,8 +121,8 @@ pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &StoreFixture
     }
 }
 
-pub(super) async fn rule_05_shorter_ttl_applies_from_the_next_visit(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_05_shorter_ttl_applies_from_the_next_visit(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.change(|settings| (settings.line.waiting_ttl, settings.line.active_ttl) = (20, 100)).await;
     fixture.visit_all(&mut guests).await;
@@ -130,9 +130,9 @@ pub(super) async fn rule_05_shorter_ttl_applies_from_the_next_visit(bench: &Stor
     assert_eq!(fixture.expires_in(&guests[1]).await, seconds(20));
 }
 
-pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &StoreFixture) {
+pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(stores: &StoreFixture) {
     for claim_ttl in [20, 30, 45, 60] {
-        let fixture = bench.open(json!({ "quota": 0, "claim_ttl": claim_ttl })).await;
+        let fixture = stores.open(json!({ "quota": 0, "claim_ttl": claim_ttl })).await;
         let mut guest = fixture.join().await;
         fixture.advance_seconds(2);
         for _ in 0..30 {
@@ -142,8 +142,8 @@ pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Sto
     }
 }
 
-pub(super) async fn rule_12_far_visit_lasts_a_quarter_of_the_shown_wait(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_12_far_visit_lasts_a_quarter_of_the_shown_wait(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     for (left, lasts) in [(100, 60), (240, 60), (400, 100), (403, 100), (1200, 300), (3600, 300)] {
         let mut guest = fixture.join_and_confirm().await;
         fixture.visit_and_show(&mut guest, left + 31).await;
@@ -154,8 +154,8 @@ pub(super) async fn rule_12_far_visit_lasts_a_quarter_of_the_shown_wait(bench: &
     }
 }
 
-pub(super) async fn rule_12_shorter_wait_shortens_presence(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_12_shorter_wait_shortens_presence(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.visit_and_show(&mut guest, 3600).await;
     fixture.visit_and_show(&mut guest, 400).await;
@@ -172,8 +172,8 @@ pub(super) async fn rule_12_shorter_wait_shortens_presence(bench: &StoreFixture)
     assert_eq!(fixture.expires_in(&guest).await, seconds(100), "hold_ttl was lowered");
 }
 
-pub(super) async fn rule_12_expiry_tells_who_never_returned_a_ticket(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_12_expiry_tells_who_never_returned_a_ticket(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let _inside = fixture.join_and_confirm().await;
     let mut far = fixture.join_and_confirm().await;
     let _robot = fixture.join().await;
@@ -188,8 +188,8 @@ pub(super) async fn rule_12_expiry_tells_who_never_returned_a_ticket(bench: &Sto
     assert_eq!((stats.waiting, stats.pace.departures, stats.counters.confirmed), (0, 1, 2), "the visitor left");
 }
 
-pub(super) async fn rule_12_positions_are_incomplete_until_all_poll(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_12_positions_are_incomplete_until_all_poll(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.advance_seconds(1);
     fixture.lose(PutMode::Restore).await;
@@ -202,8 +202,8 @@ pub(super) async fn rule_12_positions_are_incomplete_until_all_poll(bench: &Stor
     assert!(!fixture.visit(&mut guests[1]).await.restoring, "a quarter of hold_ttl has passed");
 }
 
-pub(super) async fn rule_12_far_visitor_is_present_at_the_census(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2 })).await;
+pub(super) async fn rule_12_far_visitor_is_present_at_the_census(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2 })).await;
     let mut guests = fixture.arrivals(5).await;
     fixture.visit_and_show(&mut guests[2], 1200).await;
     fixture.visit_and_show(&mut guests[2], 1200).await;
@@ -228,8 +228,8 @@ async fn let_sessions_expire(fixture: &LineFixture<'_>, count: usize) {
     fixture.advance_seconds(30);
 }
 
-pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let_sessions_expire(&fixture, 3 * REAP_BATCH + 20).await;
     let left = |count| (3 * REAP_BATCH as u64 + 20 - count, 0);
     let guest = fixture.join().await;
@@ -243,8 +243,8 @@ pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(bench: &Sto
     assert_eq!(fixture.stats().await.counters.expired_waiting, 116);
 }
 
-pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let_sessions_expire(&fixture, PURGE_BATCH + 100).await;
     let purge = |limit| fixture.store().purge(&fixture.queue, limit);
     let few = purge(40).await.unwrap();
@@ -256,8 +256,8 @@ pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Stor
     assert_eq!((fixture.counts().await, purge(500).await.unwrap().expired), ((0, 0), 0));
 }
 
-pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 50 })).await;
+pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 50 })).await;
     fixture.join_many(50).await;
     fixture.advance_seconds(20);
     fixture.join_many(60).await;
@@ -269,8 +269,8 @@ pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(bench: &StoreFixt
     assert_eq!(fixture.counts().await, (10, 50));
 }
 
-pub(super) async fn rule_06_purge_removes_old_tombstones(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 9, "hold_ttl": 700 })).await;
+pub(super) async fn rule_06_purge_removes_old_tombstones(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 9, "hold_ttl": 700 })).await;
     let guests = fixture.arrivals(3).await;
     for guest in &guests {
         fixture.leave(guest).await;
@@ -286,8 +286,8 @@ pub(super) async fn rule_06_purge_removes_old_tombstones(bench: &StoreFixture) {
     assert_eq!(fixture.state(&guests[0]).await, None);
 }
 
-pub(super) async fn expired_unpurged_session_is_restored_by_a_visit(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn expired_unpurged_session_is_restored_by_a_visit(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     fixture.join_many(REAP_BATCH).await;
     fixture.advance_micros(REAP_BATCH as u64);
     let mut guest = fixture.join().await;

@@ -20,8 +20,8 @@ fn proven(fixture: &LineFixture<'_>, difficulty: u64) -> PreTicket {
     fixture.first_visit().proving(0, difficulty, fixture.now()).unwrap()
 }
 
-pub(super) async fn proof_of_work_is_required_of_newcomers(bench: &StoreFixture) {
-    let fixture = bench.open(proving("always")).await;
+pub(super) async fn proof_of_work_is_required_of_newcomers(stores: &StoreFixture) {
+    let fixture = stores.open(proving("always")).await;
     assert_eq!(required(&fixture.visit_as(SessionId::random()).await), Some(1), "a direct join");
     let first = fixture.first_visit();
     assert_eq!(required(&fixture.redeem(first).await), Some(1));
@@ -35,8 +35,8 @@ pub(super) async fn proof_of_work_is_required_of_newcomers(bench: &StoreFixture)
     assert_eq!((counters.challenged, counters.would_challenge), (2, 0), "who asks again is counted once");
 }
 
-pub(super) async fn proof_of_an_earlier_epoch_counts_for_nothing(bench: &StoreFixture) {
-    let fixture = bench.open(proving("always")).await;
+pub(super) async fn proof_of_an_earlier_epoch_counts_for_nothing(stores: &StoreFixture) {
+    let fixture = stores.open(proving("always")).await;
     let [proven, delayed] = [proven(&fixture, 1), fixture.first_visit().requiring(1)];
     fixture.advance_seconds(60);
     fixture.store().reset(&fixture.queue).await.unwrap();
@@ -45,15 +45,15 @@ pub(super) async fn proof_of_an_earlier_epoch_counts_for_nothing(bench: &StoreFi
     }
 }
 
-pub(super) async fn proof_of_work_is_monitored(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({ "proof_of_work": { "mode": "always" } }))).await;
+pub(super) async fn proof_of_work_is_monitored(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({ "proof_of_work": { "mode": "always" } }))).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 3).await, 3);
     let counters = fixture.stats().await.limits.counters;
     assert_eq!((counters.challenged, counters.would_challenge), (0, 3));
 }
 
-pub(super) async fn proof_of_work_grows_with_the_joins_of_an_address(bench: &StoreFixture) {
-    let fixture = bench.open(proving("auto")).await;
+pub(super) async fn proof_of_work_grows_with_the_joins_of_an_address(stores: &StoreFixture) {
+    let fixture = stores.open(proving("auto")).await;
     others(&fixture).await;
     let office = client(&fixture, "203.0.113.9");
     assert_eq!(joins(&fixture, office, 4).await, 4, "a household");
@@ -69,31 +69,31 @@ pub(super) async fn proof_of_work_grows_with_the_joins_of_an_address(bench: &Sto
     assert_eq!(joins(&fixture, JoinClient { class: Some(NetworkClass::Trusted), ..office }, 9).await, 9);
 }
 
-pub(super) async fn proof_of_work_grows_with_the_joins_of_the_queue(bench: &StoreFixture) {
+pub(super) async fn proof_of_work_grows_with_the_joins_of_the_queue(stores: &StoreFixture) {
     let mut settings = proving("auto");
     settings["protection"]["proof_of_work"]["from"] = json!(1);
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 30).await, 11, "more than one per second of ten");
     assert_eq!(required(&join(&fixture, JoinClient::default()).await), Some(2));
     fixture.advance_seconds(20);
     assert_eq!(joins(&fixture, JoinClient::default(), 1).await, 1);
 }
 
-pub(super) async fn invited_newcomers_prove_no_work(bench: &StoreFixture) {
-    let fixture = bench.open(proving("always")).await;
+pub(super) async fn invited_newcomers_prove_no_work(stores: &StoreFixture) {
+    let fixture = stores.open(proving("always")).await;
     let invited = Visit::invited(SessionId::random(), 0);
     assert_eq!(fixture.store().visit(&fixture.queue, invited).await.unwrap().kind, VisitKind::Joined);
 }
 
-pub(super) async fn attack_mode_asks_for_four_times_the_work(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({ "mode": "off" }))).await;
+pub(super) async fn attack_mode_asks_for_four_times_the_work(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({ "mode": "off" }))).await;
     fixture.store().set_attack_mode(&fixture.queue, 60).await.unwrap();
     assert_eq!(required(&fixture.redeem(fixture.first_visit()).await), Some(4));
     assert_eq!(fixture.redeem(proven(&fixture, 4)).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn delayed_newcomers_join_without_a_proof(bench: &StoreFixture) {
-    let fixture = bench.open(proving("always")).await;
+pub(super) async fn delayed_newcomers_join_without_a_proof(stores: &StoreFixture) {
+    let fixture = stores.open(proving("always")).await;
     let asked: Vec<PreTicket> = (0..2 * DELAYED_MIN).map(|_| fixture.first_visit().requiring(1)).collect();
     fixture.advance_micros(29_999_999);
     assert_eq!(required(&fixture.redeem(asked[0]).await), Some(1), "too early");
@@ -113,10 +113,10 @@ pub(super) async fn delayed_newcomers_join_without_a_proof(bench: &StoreFixture)
     assert_eq!(fixture.redeem(harder).await.kind, VisitKind::Joined, "after five minutes at the latest");
 }
 
-pub(super) async fn delayed_joins_are_limited_by_address(bench: &StoreFixture) {
+pub(super) async fn delayed_joins_are_limited_by_address(stores: &StoreFixture) {
     let mut settings = proving("always");
     settings["protection"]["per_address"] = json!(2);
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     for number in 0..20 {
         let other = client(&fixture, &format!("198.51.{number}.1"));
         assert_eq!(fixture.redeem_as(proven(&fixture, 1), other).await.kind, VisitKind::Joined);
@@ -132,8 +132,8 @@ pub(super) async fn delayed_joins_are_limited_by_address(bench: &StoreFixture) {
     assert_eq!(fixture.redeem_as(asked, JoinClient::default()).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn proofs_are_counted(bench: &StoreFixture) {
-    let fixture = bench.open(limits(json!({}))).await;
+pub(super) async fn proofs_are_counted(stores: &StoreFixture) {
+    let fixture = stores.open(limits(json!({}))).await;
     for proofs in [ProofCounts { valid: 2, invalid: 3 }, ProofCounts { valid: 1, invalid: 0 }] {
         fixture.store().visit(&fixture.queue, Visit { proofs, ..Visit::default() }).await.unwrap();
     }

@@ -7,8 +7,8 @@ use vestibule_core::{PutMode, PutOutcome, SessionId};
 
 use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
-pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_07_ticket_restores_its_original_arrival(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guests = fixture.arrivals(3).await;
     let original = guests[0].arrival;
     fixture.advance_seconds(50);
@@ -24,16 +24,16 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFi
     assert_eq!(fixture.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_07_keepalive_restores_a_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_07_keepalive_restores_a_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.advance_seconds(100);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Restored);
     assert_eq!(fixture.line().await, [guest.session]);
 }
 
-pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guest = fixture.join_and_confirm().await;
     let session = guest.session;
     let old = guest.clone();
@@ -49,8 +49,8 @@ pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Store
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_missed_turn_returns_to_the_head(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(4).await;
     fixture.advance_seconds(20);
     fixture.visit_all(&mut guests).await;
@@ -75,8 +75,8 @@ async fn admitted_and_gone(fixture: &LineFixture<'_>) -> TestVisitor {
     guest
 }
 
-pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guest = admitted_and_gone(&fixture).await;
     let admitted_at = guest.ticket.admitted_at();
     let answer = fixture.visit(&mut guest).await;
@@ -87,16 +87,16 @@ pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &S
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
 }
 
-pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
+pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
     let mut guest = admitted_and_gone(&fixture).await;
     fixture.advance_micros(1);
     assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
     assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let mut guest = fixture.join_and_confirm().await;
     let arrival = guest.arrival;
     let others = fixture.arrivals(3).await;
@@ -121,8 +121,8 @@ pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(ben
     assert!(fixture.is_in(&guest).await);
 }
 
-pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let (first, mut second) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
     let old = second.clone();
     fixture.leave(&first).await;
@@ -132,8 +132,8 @@ pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(benc
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_order_survives_a_lost_state(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(5).await;
     fixture.advance_seconds(5);
     fixture.visit_all(&mut guests).await;
@@ -148,8 +148,8 @@ pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
     assert_eq!(fixture.line().await, order);
 }
 
-pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 5 })).await;
+pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 5 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.lose(PutMode::Restore).await;
     let state_since = fixture.now();
@@ -166,8 +166,8 @@ pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &
     assert!(!answer.recovering && fixture.is_in(&newcomer).await);
 }
 
-pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(3).await;
     fixture.advance_seconds(1);
     fixture.lose(PutMode::Always).await;
@@ -188,8 +188,8 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &
     assert!(fixture.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
 
-pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.advance_seconds(1);
     fixture.store().reset(&fixture.queue).await.unwrap();
@@ -200,8 +200,8 @@ pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &Stor
     assert!(!fixture.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
-pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.advance_seconds(1);
     fixture.lose(PutMode::Always).await;
@@ -212,8 +212,8 @@ pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &Store
     assert!(!fixture.visit(&mut guests[1]).await.recovering, "recovery is over");
 }
 
-pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 4 })).await;
+pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 4 })).await;
     let mut guests = fixture.arrivals(5).await;
     fixture.visit_all(&mut guests).await;
     fixture.change(|settings| settings.line.quota = 2).await;
@@ -224,8 +224,8 @@ pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(benc
     assert_eq!(fixture.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
 }
 
-pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let mut guests = fixture.join_many(50).await;
     fixture.lose(PutMode::Restore).await;
     fixture.visit(&mut guests[49]).await;
@@ -235,8 +235,8 @@ pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &
     assert_eq!(fixture.position(&newcomer).await, Some(51));
 }
 
-pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut guest = fixture.join_and_confirm().await;
     fixture.lose(PutMode::Always).await;
     fixture.change(|settings| settings.line.mode = Mode::Paused).await;
@@ -244,8 +244,8 @@ pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Sto
     assert!(fixture.is_in(&guest).await, "active sessions are active again");
 }
 
-pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 20, "claim_ttl": 10, "waiting_ttl": 10 })).await;
+pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 3, "active_ttl": 20, "claim_ttl": 10, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(6).await;
     fixture.visit_all(&mut guests).await;
     let expired = guests[0].clone();
@@ -264,8 +264,8 @@ pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slo
     assert_eq!(fixture.stats().await.reserved, 2);
 }
 
-pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
+pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(6).await;
     fixture.visit_all(&mut guests[..3]).await;
     let active = guests[..3].to_vec();
@@ -293,8 +293,8 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &S
     assert_eq!(fixture.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
-pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 2 })).await;
+pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 2 })).await;
     let mut guests = fixture.arrivals(5).await;
     fixture.advance_seconds(1);
     fixture.visit_all(&mut guests[1..]).await;
@@ -318,12 +318,12 @@ pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: 
 }
 
 /// An invited visitor waits with an earlier arrival than that of the active one.
-pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let mut active = fixture.join_and_confirm().await;
     let visit = Visit::invited(SessionId::random(), 60_000_000);
     let joined = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-    let ticket = bench.ticket(&fixture.queue, &joined).unwrap();
+    let ticket = stores.ticket(&fixture.queue, &joined).unwrap();
     let mut invited = TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket };
     fixture.advance_seconds(1);
     fixture.visit(&mut invited).await;
@@ -340,10 +340,10 @@ pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(bench: &
     assert_eq!(fixture.line().await, [invited.session, later.session]);
 }
 
-pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
+pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "max_session": 20 })).await;
     let mut guests = fixture.arrivals(3).await;
-    bench.note(&fixture.queue);
+    stores.note(&fixture.queue);
     fixture.advance_seconds(1);
     fixture.visit_all(&mut guests[1..]).await;
     fixture.advance_seconds(1);
@@ -351,7 +351,7 @@ pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &St
     fixture.advance_seconds(1);
     fixture.visit(&mut guests[2]).await;
     fixture.advance_seconds(1);
-    bench.roll_back(&fixture.queue);
+    stores.roll_back(&fixture.queue);
     assert!(fixture.visit(&mut guests[2]).await.recovering);
     fixture.advance_seconds(25);
     fixture.purge().await;
@@ -360,8 +360,8 @@ pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &St
     assert_eq!(fixture.line().await, sessions(&guests[1..]));
 }
 
-pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (fixture.join().await, fixture.join().await);
     let mut steady = fixture.join_and_confirm().await;
     fixture.advance_seconds(25);
@@ -375,17 +375,17 @@ pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &S
     assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
-pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
+pub(super) async fn rule_07_state_that_went_back_in_time_recovers(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(3).await;
-    bench.note(&fixture.queue);
+    stores.note(&fixture.queue);
     fixture.advance_seconds(4);
     fixture.leave(&guests[0]).await;
     fixture.visit_all(&mut guests[1..]).await;
     assert!(fixture.is_in(&guests[1]).await);
     let newest = fixture.join_and_confirm().await;
     fixture.advance_seconds(1);
-    bench.roll_back(&fixture.queue);
+    stores.roll_back(&fixture.queue);
     let answer = fixture.keepalive(&newest).await;
     assert!(answer.recovering, "the ticket was signed in a gap of the state");
     assert_eq!(answer.kind, VisitKind::Restored);
@@ -399,10 +399,10 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &StoreF
     assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
-pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &StoreFixture) {
+pub(super) async fn rule_07_unserved_visitors_keep_their_order(stores: &StoreFixture) {
     let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
     for (seconds, recovers) in [(29, false), (30, true)] {
-        let fixture = bench.open(json!({ "quota": 1 })).await;
+        let fixture = stores.open(json!({ "quota": 1 })).await;
         let mut guests = fixture.arrivals(4).await;
         fixture.advance_seconds(1);
         fixture.visit_all(&mut guests).await;
@@ -419,8 +419,8 @@ pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &StoreFixt
     }
 }
 
-pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;
     fixture.leave(&guest).await;
     fixture.advance_seconds(1);
@@ -433,11 +433,11 @@ pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixt
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     let mut guests = fixture.arrivals(3).await;
     fixture.advance_seconds(2);
-    bench.clock.step_back(3_600_000_000);
+    stores.clock.step_back(3_600_000_000);
     assert!(!fixture.visit(&mut guests[1]).await.recovering);
     fixture.advance_seconds(1);
     fixture.leave(&guests[0]).await;
@@ -448,12 +448,12 @@ pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &StoreF
     assert!(fixture.join_and_confirm().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
 }
 
-pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_newer_settings_replace_restored_ones(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let old = fixture.settings().await;
     fixture.change(|settings| settings.line.quota = 2).await;
     let new = fixture.settings().await;
-    bench.lose(&fixture.queue);
+    stores.lose(&fixture.queue);
     let put = async |settings| fixture.store().put_settings(settings, PutMode::Restore).await.unwrap();
     assert_eq!(put(&old).await, PutOutcome::Stored(1), "an idle gate comes first");
     fixture.join_and_confirm().await;
@@ -470,20 +470,20 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFi
     );
 }
 
-pub(super) async fn rule_07_restored_settings_replace_no_created_ones(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_restored_settings_replace_no_created_ones(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let created = fixture.settings().await;
     fixture.change(|settings| settings.line.quota = 9).await;
     let held = fixture.settings().await;
-    bench.lose(&fixture.queue);
+    stores.lose(&fixture.queue);
     let put = async |settings, mode| fixture.store().put_settings(settings, mode).await.unwrap();
     assert_eq!(put(&created, PutMode::Always).await, PutOutcome::Stored(1), "a settings file, for example");
     assert_eq!(put(&held, PutMode::Restore).await, PutOutcome::Conflict(1));
     assert_eq!(fixture.settings().await.line.quota, 1);
 }
 
-pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let new = fixture.settings().await;
     fixture.change(|settings| settings.line.quota = 9).await;
     let removed = fixture.settings().await;
@@ -495,14 +495,14 @@ pub(super) async fn rule_07_settings_of_a_removed_queue_replace_no_new_ones(benc
     assert_eq!(fixture.settings().await.line.quota, 1);
 }
 
-pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let old = fixture.settings().await;
     let void = fixture.join_and_confirm().await;
     fixture.advance_seconds(1);
     let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
     let mut guests = fixture.arrivals(2).await;
-    bench.lose(&fixture.queue);
+    stores.lose(&fixture.queue);
     fixture.store().put_settings(&old, PutMode::Restore).await.unwrap();
     assert_eq!(fixture.keepalive(&void).await.kind, VisitKind::Restored, "the loss is not detected yet");
     let answer = fixture.visit(&mut guests[1]).await;
@@ -512,8 +512,8 @@ pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench:
     assert_eq!(fixture.settings().await.line.epoch, epoch);
 }
 
-pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let hoarded = fixture.join_many(3).await;
     fixture.advance_seconds(30);
     fixture.lose(PutMode::Restore).await;
@@ -528,9 +528,9 @@ pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &St
     assert_eq!(fixture.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
 }
 
-pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &StoreFixture) {
+pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(stores: &StoreFixture) {
     let settings = json!({ "quota": 1, "active_ttl": 100, "claim_ttl": 70, "waiting_ttl": 60 });
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let mut guests = fixture.arrivals(2).await;
     let old = guests[0].clone();
     assert!(old.ticket.admitted_at().is_some());

@@ -10,8 +10,8 @@ async fn read(fixture: &LineFixture<'_>, guest: &TestVisitor) -> VisitAnswer {
     fixture.store().visit(&fixture.queue, Visit::reading(guest.ticket.clone())).await.unwrap()
 }
 
-pub(super) async fn rule_18_read_only_visit_sees_the_position(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_18_read_only_visit_sees_the_position(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(4).await;
     let answer = read(&fixture, &guests[3]).await;
     let place = answer.place.unwrap();
@@ -23,8 +23,8 @@ pub(super) async fn rule_18_read_only_visit_sees_the_position(bench: &StoreFixtu
     assert_eq!(read(&fixture, &guests[3]).await.place.unwrap().position, 2);
 }
 
-pub(super) async fn rule_18_read_only_visits_renew_no_presence(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_18_read_only_visits_renew_no_presence(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(2).await;
     let expiry = fixture.expires_in(&guests[1]).await;
     for second in 1..60 {
@@ -40,8 +40,8 @@ pub(super) async fn rule_18_read_only_visits_renew_no_presence(bench: &StoreFixt
     assert_eq!((counters.expired_waiting, counters.returned), (1, 0));
 }
 
-pub(super) async fn rule_18_read_only_visit_restores_and_joins_nobody(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 0 })).await;
+pub(super) async fn rule_18_read_only_visit_restores_and_joins_nobody(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join().await;
     let before = fixture.expires_in(&guest).await;
     assert_eq!(read(&fixture, &guest).await.place.unwrap().expires_at.since(fixture.now()), before);
@@ -59,8 +59,8 @@ pub(super) async fn rule_18_read_only_visit_restores_and_joins_nobody(bench: &St
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
 }
 
-pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 70 })).await;
+pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 70 })).await;
     let mut guests = fixture.arrivals(4).await;
     fixture.advance_seconds(40);
     fixture.visit_all(&mut guests[2..]).await;
@@ -73,8 +73,8 @@ pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(bench: &St
     assert!(fixture.is_in(&guests[2]).await, "the slot expired, and the next session has it");
 }
 
-pub(super) async fn rule_18_census_of_a_read_only_visit_frees_reserved_slots(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 100, "waiting_ttl": 10 })).await;
+pub(super) async fn rule_18_census_of_a_read_only_visit_frees_reserved_slots(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "active_ttl": 100, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(3).await;
     fixture.visit(&mut guests[1]).await;
     fixture.change(|settings| settings.line.mode = Mode::Paused).await;
@@ -94,8 +94,8 @@ pub(super) async fn rule_18_census_of_a_read_only_visit_frees_reserved_slots(ben
     assert!(fixture.is_in(&guests[1]).await);
 }
 
-pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
+pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.quota = 2).await;
     let place = read(&fixture, &guests[1]).await.place.unwrap();

@@ -22,8 +22,8 @@ direct_and_lambda! {
     jwks_is_public,
 }
 
-async fn scripts_are_cached_by_their_hash(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn scripts_are_cached_by_their_hash(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let page = fixture.visitor().navigate("/").await;
     let source = page.text().split("src=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let script = fixture.visitor().fetch(&source).await;
@@ -63,14 +63,14 @@ fn themes() -> TempDir {
     folder
 }
 
-async fn themed(keeper: StoreSetup, folder: &Path, changes: serde_json::Value) -> GateFixture {
+async fn themed(setup: StoreSetup, folder: &Path, changes: serde_json::Value) -> GateFixture {
     let options = GateOptions { themes: Some(folder.to_owned()), ..GateOptions::default() };
-    GateFixture::open_with(keeper, changes, options).await
+    GateFixture::open_with(setup, changes, options).await
 }
 
-async fn theme_assets_bypass_admission_control(keeper: StoreSetup) {
+async fn theme_assets_bypass_admission_control(setup: StoreSetup) {
     let folder = themes();
-    let fixture = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
+    let fixture = themed(setup, folder.path(), json!({ "theme": "acme" })).await;
     let path = format!("/_vestibule/theme/{}/img/logo.svg", fixture.queue);
     let asset = fixture.visitor().fetch(&path).await;
     assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"acme\"/>"));
@@ -83,9 +83,9 @@ async fn theme_assets_bypass_admission_control(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn only_files_of_the_theme_are_served(keeper: StoreSetup) {
+async fn only_files_of_the_theme_are_served(setup: StoreSetup) {
     let folder = themes();
-    let fixture = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
+    let fixture = themed(setup, folder.path(), json!({ "theme": "acme" })).await;
     for path in [
         "..%2fsecret.css",
         "../secret.css",
@@ -114,16 +114,16 @@ async fn only_files_of_the_theme_are_served(keeper: StoreSetup) {
     }
 }
 
-async fn a_queue_without_a_theme_has_the_default_assets(keeper: StoreSetup) {
+async fn a_queue_without_a_theme_has_the_default_assets(setup: StoreSetup) {
     let folder = themes();
-    let fixture = themed(keeper, folder.path(), json!({})).await;
+    let fixture = themed(setup, folder.path(), json!({})).await;
     let asset = fixture.visitor().fetch(&format!("/_vestibule/theme/{}/img/logo.svg", fixture.queue)).await;
     assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"default\"/>"));
 }
 
-async fn theme_files_are_served_on_the_queue_s_hosts_only(keeper: StoreSetup) {
+async fn theme_files_are_served_on_the_queue_s_hosts_only(setup: StoreSetup) {
     let folder = themes();
-    let fixture = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
+    let fixture = themed(setup, folder.path(), json!({ "theme": "acme" })).await;
     let path = format!("/_vestibule/theme/{}/img/logo.svg", fixture.queue);
     for host in ["other.example.com", &format!("x.{}", fixture.host), "127.0.0.1"] {
         let answer = Visitor::new(fixture.gate.address(), host).fetch(&path).await;
@@ -132,8 +132,8 @@ async fn theme_files_are_served_on_the_queue_s_hosts_only(keeper: StoreSetup) {
     assert_eq!(fixture.visitor().fetch(&path).await.status, StatusCode::OK);
 }
 
-async fn jwks_is_public(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn jwks_is_public(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let keys = Visitor::new(fixture.gate.address(), "anything.internal").fetch("/_vestibule/jwks.json").await;
     assert_eq!(keys.status, StatusCode::OK);
     assert_eq!(keys.header("access-control-allow-origin"), Some("*"));

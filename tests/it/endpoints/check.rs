@@ -36,8 +36,8 @@ async fn check(fixture: &GateFixture, request: Builder) -> TestResponse {
     vestibule_tests::Visitor::new(fixture.gate.address(), "gate.internal").request(request, "").await
 }
 
-async fn a_check_passes_and_names_the_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn a_check_passes_and_names_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let answer = check(&fixture, asks(&fixture, "/tour")).await;
     assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, 0));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -50,8 +50,8 @@ async fn a_check_passes_and_names_the_session(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 1));
 }
 
-async fn a_check_returns_status_and_location(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_check_returns_status_and_location(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let answer = check(&fixture, asks(&fixture, "/tour?date=1%2F2&x")).await;
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
     let address = format!("https://{}/tour?date=1%2F2&x", fixture.host);
@@ -67,8 +67,8 @@ async fn a_check_returns_status_and_location(keeper: StoreSetup) {
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 0), 1), "counted twice");
 }
 
-async fn a_check_can_return_the_queue_page(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_check_can_return_the_queue_page(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let with_page = |accept: &str| {
         let request = Request::get("/_vestibule/check?page=true").header("accept", accept);
         request.header("x-forwarded-host", &fixture.host).header("x-forwarded-uri", "/tour")
@@ -80,9 +80,9 @@ async fn a_check_can_return_the_queue_page(keeper: StoreSetup) {
     assert_eq!((data.status, &data.json()["state"]), (StatusCode::UNAUTHORIZED, &json!("waiting")));
 }
 
-async fn checks_accept_the_headers_of_each_proxy(keeper: StoreSetup) {
+async fn checks_accept_the_headers_of_each_proxy(setup: StoreSetup) {
     let fixture =
-        GateFixture::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/tour", "method": "GET" }] })).await;
+        GateFixture::open(setup, json!({ "rules": [{ "action": "queue", "path": "/tour", "method": "GET" }] })).await;
     let request = || Request::get("/_vestibule/check").header("accept", "text/html");
     let host = &fixture.host;
     for (what, request) in [
@@ -107,8 +107,8 @@ async fn checks_accept_the_headers_of_each_proxy(keeper: StoreSetup) {
     assert_eq!(own_host.status, StatusCode::UNAUTHORIZED, "the host that was asked counts where no other is named");
 }
 
-async fn odd_targets_go_through_admission_control(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })).await;
+async fn odd_targets_go_through_admission_control(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })).await;
     for target in
         ["/checkout/pay?<", "/checkout/<pay>", "/checkout/`", "/checkout/p\u{e4}y", "/checkout/%ff", "//checkout/x"]
     {
@@ -123,8 +123,8 @@ async fn odd_targets_go_through_admission_control(keeper: StoreSetup) {
     }
 }
 
-async fn only_checked_navigations_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 3 })).await;
+async fn only_checked_navigations_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 3 })).await;
     for (name, value) in [
         ("x-forwarded-method", "POST"),
         ("x-forwarded-method", "HEAD"),
@@ -141,8 +141,8 @@ async fn only_checked_navigations_join(keeper: StoreSetup) {
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "the gate answers it, where the proxy sends whoever waits");
 }
 
-async fn a_check_passes_preflights_without_credentials_only(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "handover": { "kind": "check", "preflights": "forward" } })).await;
+async fn a_check_passes_preflights_without_credentials_only(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "handover": { "kind": "check", "preflights": "forward" } })).await;
     let preflight = || {
         let request = asks(&fixture, "/").header("x-forwarded-method", "OPTIONS").header("origin", "https://a.example");
         request.header("access-control-request-method", "PUT")
@@ -161,16 +161,16 @@ async fn a_check_passes_preflights_without_credentials_only(keeper: StoreSetup) 
     }
 }
 
-async fn a_path_without_a_slash_returns_400(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_path_without_a_slash_returns_400(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     for uri in ["@evil.example/", "evil", "*", ":443/"] {
         let answer = check(&fixture, asks(&fixture, uri)).await;
         assert_eq!((answer.status, answer.header("x-vestibule-location")), (StatusCode::BAD_REQUEST, None), "{uri}");
     }
 }
 
-async fn a_check_does_not_expose_cookie_tickets(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_check_does_not_expose_cookie_tickets(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let answer = visitor.request(asks(&fixture, "/tour"), "").await;
@@ -179,8 +179,8 @@ async fn a_check_does_not_expose_cookie_tickets(keeper: StoreSetup) {
     assert_eq!((answer.header("x-vestibule-ticket"), answer.header("x-vestibule-new-ticket")), (None, None));
 }
 
-async fn a_check_of_an_unknown_host_returns_404(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 3 })).await;
+async fn a_check_of_an_unknown_host_returns_404(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 3 })).await;
     let to = |host: &str| Request::get("/_vestibule/check").header("x-forwarded-host", host);
     let unknown = check(&fixture, to(&format!("{}.example.org", random_id()))).await;
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);
@@ -189,8 +189,8 @@ async fn a_check_of_an_unknown_host_returns_404(keeper: StoreSetup) {
     }
 }
 
-async fn rules_apply_to_the_checked_request(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn rules_apply_to_the_checked_request(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let passed = check(&fixture, asks(&fixture, "/static/app.js")).await;
     assert_eq!(passed.status, StatusCode::OK);
     assert!(passed.header("x-vestibule-session").is_none());
@@ -199,8 +199,8 @@ async fn rules_apply_to_the_checked_request(keeper: StoreSetup) {
     assert_eq!(session.to_string().len(), 36);
 }
 
-async fn conflicting_targets_return_400(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn conflicting_targets_return_400(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     // A proxy hands on what it does not set itself, so the visitor may have written the other one.
     let url = format!("https://{}/static/x", fixture.host);
     let forged = check(&fixture, asks(&fixture, "/tour").header("x-original-url", url)).await;

@@ -23,8 +23,8 @@ fn allowed(answer: &TestResponse) -> Option<&str> {
     answer.header("access-control-allow-origin")
 }
 
-async fn cors_allows_hosts_of_the_queue_and_its_origin(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, redirecting()).await;
+async fn cors_allows_hosts_of_the_queue_and_its_origin(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, redirecting()).await;
     let host = fixture.host.clone();
     for origin in [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}")] {
         for (method, endpoint) in
@@ -42,8 +42,8 @@ async fn cors_allows_hosts_of_the_queue_and_its_origin(keeper: StoreSetup) {
     assert_eq!(allowed(&nobody), None);
 }
 
-async fn other_sites_get_no_cors_access(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, redirecting()).await;
+async fn other_sites_get_no_cors_access(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, redirecting()).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let near = format!("https://{}.evil.example", fixture.host);
@@ -70,8 +70,8 @@ async fn other_sites_get_no_cors_access(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0), "a page of somebody else's gave the place up");
 }
 
-async fn preflights_of_allowed_pages_are_answered(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, redirecting()).await;
+async fn preflights_of_allowed_pages_are_answered(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, redirecting()).await;
     let preflight = |origin: &str, endpoint: &str| {
         let request = Request::options(fixture.own(endpoint)).header("origin", origin);
         request
@@ -90,9 +90,9 @@ async fn preflights_of_allowed_pages_are_answered(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn page_of_the_site_may_read_why_it_waits(keeper: StoreSetup) {
+async fn page_of_the_site_may_read_why_it_waits(setup: StoreSetup) {
     let handover = json!({ "kind": "proxy", "origin": ORIGIN });
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0, "handover": handover })).await;
+    let fixture = GateFixture::open(setup, json!({ "quota": 0, "handover": handover })).await;
     for (origin, is_allowed) in [(ORIGIN, true), ("https://evil.example", false)] {
         let request = Request::post("/basket").header("origin", origin).header("sec-fetch-mode", "cors");
         let answer = fixture.visitor().request(request, "{}").await;

@@ -13,9 +13,9 @@ direct_and_lambda! {
 
 const COOKIE: &str = "vestibule-language";
 
-async fn a_chosen_language_is_kept_and_keeps_the_position(keeper: StoreSetup) {
+async fn a_chosen_language_is_kept_and_keeps_the_position(setup: StoreSetup) {
     let fixture =
-        GateFixture::open(keeper, json!({ "message": { "default": "Sold out.", "ja": "完売しました。" } })).await;
+        GateFixture::open(setup, json!({ "message": { "default": "Sold out.", "ja": "完売しました。" } })).await;
     let mut visitor = fixture.visitor().with_header("accept-language", "de");
     assert!(visitor.navigate("/a?b=1").await.text().contains("<html lang=\"de\" dir=\"ltr\""));
     let session = session_in(&visitor.fetch("/").await);
@@ -37,8 +37,8 @@ async fn a_chosen_language_is_kept_and_keeps_the_position(keeper: StoreSetup) {
     assert!(visitor.navigate("/").await.text().contains("<html lang=\"de\""), "an unknown language counts as none");
 }
 
-async fn an_invalid_language_or_address_is_refused(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn an_invalid_language_or_address_is_refused(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     for query in [
         "language=xx",
         "language=",
@@ -59,8 +59,8 @@ async fn an_invalid_language_or_address_is_refused(keeper: StoreSetup) {
     assert_eq!(plain.header("location"), Some("/"));
 }
 
-async fn the_origin_does_not_see_the_chosen_language(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn the_origin_does_not_see_the_chosen_language(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/_vestibule/language?language=de").await;
     visitor.set_cookie("basket", "7");

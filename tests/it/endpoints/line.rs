@@ -17,8 +17,8 @@ async fn read(fixture: &GateFixture) -> vestibule_tests::TestResponse {
     fixture.visitor().fetch(&fixture.own("line")).await
 }
 
-async fn the_line_document_has_exactly_these_fields(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "mode": "open" })).await;
+async fn the_line_document_has_exactly_these_fields(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "mode": "open" })).await;
     let mut joined_at = Vec::new();
     for _ in 0..4 {
         joined_at.push(fixture.visitor().status(fixture.queue.as_str()).await.json()["joined_at"].clone());
@@ -41,7 +41,7 @@ async fn the_line_document_has_exactly_these_fields(keeper: StoreSetup) {
         "event": null, "message": null, "poll_after": 5,
     });
     assert_eq!(document, expected);
-    let empty = GateFixture::open(fixture.keeper.clone(), json!({ "quota": 1 })).await;
+    let empty = GateFixture::open(fixture.setup.clone(), json!({ "quota": 1 })).await;
     let document = read(&empty).await.json();
     assert_eq!(
         (&document["front"], &document["last"], &document["checkpoints"]),
@@ -50,8 +50,8 @@ async fn the_line_document_has_exactly_these_fields(keeper: StoreSetup) {
     assert_eq!(document["wait_seconds"], json!({ "p50": 0, "p90": 0 }));
 }
 
-async fn the_line_document_joins_nobody_and_sets_no_cookie(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0 })).await;
+async fn the_line_document_joins_nobody_and_sets_no_cookie(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 0 })).await;
     let mut visitor = fixture.visitor();
     for path in [fixture.own("line"), "/_vestibule/line".to_owned()] {
         let answer = visitor.fetch(&path).await;
@@ -75,8 +75,8 @@ async fn the_line_document_joins_nobody_and_sets_no_cookie(keeper: StoreSetup) {
     assert_eq!(with_ticket.header("set-cookie"), None, "no ticket is read");
 }
 
-async fn an_unchanged_line_document_is_not_sent_again(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0 })).await;
+async fn an_unchanged_line_document_is_not_sent_again(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 0 })).await;
     let first = read(&fixture).await;
     let etag = first.header("etag").unwrap();
     let ask = |tag: &str| Request::get(fixture.own("line")).header("if-none-match", tag.to_owned());
@@ -88,8 +88,8 @@ async fn an_unchanged_line_document_is_not_sent_again(keeper: StoreSetup) {
     assert_eq!(visitor.request(ask("\"another\""), "").await.status, StatusCode::OK);
 }
 
-async fn every_site_may_read_the_line_document(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0 })).await;
+async fn every_site_may_read_the_line_document(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 0 })).await;
     let request =
         |method| Request::builder().method(method).uri(fixture.own("line")).header("origin", "https://other.example");
     let mut visitor = fixture.visitor();

@@ -11,9 +11,9 @@ direct_and_lambda! {
     overlay_needs_the_address_of_the_dashboard,
 }
 
-async fn operators_are_sent_to_the_overlay_of_the_queue(keeper: StoreSetup) {
+async fn operators_are_sent_to_the_overlay_of_the_queue(setup: StoreSetup) {
     let options = GateOptions { admin_url: Some("https://admin.example.com/".to_owned()), ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, json!({ "quota": 0 }), options).await;
+    let fixture = GateFixture::open_with(setup, json!({ "quota": 0 }), options).await;
     let overlay = format!("https://admin.example.com/queues/{}/overlay", fixture.queue);
     for path in [fixture.own("operator"), "/_vestibule/operator".to_owned()] {
         let answer = fixture.visitor().fetch(&path).await;
@@ -25,8 +25,8 @@ async fn operators_are_sent_to_the_overlay_of_the_queue(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 0, "it joins nobody");
 }
 
-async fn overlay_needs_the_address_of_the_dashboard(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 0 })).await;
+async fn overlay_needs_the_address_of_the_dashboard(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 0 })).await;
     let answer = fixture.visitor().fetch(&fixture.own("operator")).await;
     assert_eq!((answer.status, answer.code()), (StatusCode::NOT_FOUND, "no_admin_url".to_owned()));
 }

@@ -17,8 +17,8 @@ on_each_store! {
     an_ended_session_has_a_reason,
 }
 
-async fn an_ended_session_has_a_reason(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
+async fn an_ended_session_has_a_reason(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "active_ttl": 100 })).await;
     let queue = fixture.queue.as_str();
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
@@ -39,8 +39,8 @@ async fn an_ended_session_has_a_reason(keeper: StoreSetup) {
     assert_eq!(asleep.keepalive(queue).await.json()["reason"], json!("expired"));
 }
 
-async fn a_keepalive_renews_the_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
+async fn a_keepalive_renews_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "active_ttl": 100 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     for _ in 0..5 {
@@ -54,16 +54,16 @@ async fn a_keepalive_renews_the_session(keeper: StoreSetup) {
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.returned), ((0, 1), 0));
 }
 
-async fn keepalive_without_a_ticket_does_not_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn keepalive_without_a_ticket_does_not_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let answer = fixture.visitor().keepalive(fixture.queue.as_str()).await;
     assert_eq!((answer.status, &answer.json()["session"]), (StatusCode::OK, &Value::Null));
     assert!(set_cookie(&answer, &fixture.cookie_name()).is_none());
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn a_closed_page_leaves_the_line_and_keeps_its_position(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_closed_page_leaves_the_line_and_keeps_its_position(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (mut first, mut second) = (fixture.visitor(), fixture.visitor());
     first.navigate("/").await;
     second.navigate("/").await;
@@ -80,16 +80,16 @@ async fn a_closed_page_leaves_the_line_and_keeps_its_position(keeper: StoreSetup
     assert_eq!(fixture.counts().await, (2, 0));
 }
 
-async fn away_does_not_affect_active_sessions(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn away_does_not_affect_active_sessions(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     assert_eq!(visitor.away(fixture.queue.as_str()).await.status, StatusCode::NO_CONTENT);
     assert_eq!(fixture.counts().await, (0, 1));
 }
 
-async fn leave_frees_the_slot_and_ends_the_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn leave_frees_the_slot_and_ends_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let (mut first, mut second) = (fixture.visitor(), fixture.visitor());
     first.navigate("/").await;
     second.navigate("/").await;
@@ -110,8 +110,8 @@ async fn leave_frees_the_slot_and_ends_the_session(keeper: StoreSetup) {
     assert_ne!(session_in(&first.fetch("/").await), session);
 }
 
-async fn an_away_beacon_without_a_ticket_changes_nothing(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper.clone(), json!({})).await;
+async fn an_away_beacon_without_a_ticket_changes_nothing(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup.clone(), json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
@@ -122,8 +122,8 @@ async fn an_away_beacon_without_a_ticket_changes_nothing(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0), "a session's name is no ticket");
 }
 
-async fn leave_is_idempotent(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn leave_is_idempotent(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let mut copy = visitor.clone();

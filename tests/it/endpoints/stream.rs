@@ -62,11 +62,11 @@ async fn opened(fixture: &GateFixture, visitor: &mut Visitor) -> (EventStream, V
 async fn expires_in(fixture: &GateFixture, status: &Value) -> u64 {
     let session: SessionId = status["session"].as_str().unwrap().parse().unwrap();
     let found = fixture.gate.store().find(&fixture.queue, session).await.unwrap().unwrap();
-    found.expires_at.since(fixture.keeper.clock.now()) / 1_000_000
+    found.expires_at.since(fixture.setup.clock.now()) / 1_000_000
 }
 
-async fn stream_sends_the_status_when_it_changes(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn stream_sends_the_status_when_it_changes(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (mut older, mut visitor) = (waiting(&fixture).await, waiting(&fixture).await);
     let mut stream = open(&fixture, &mut visitor).await.unwrap();
     let header = |name: &str| stream.headers.get(name).map(|value| value.to_str().unwrap());
@@ -93,8 +93,8 @@ async fn stream_sends_the_status_when_it_changes(keeper: StoreSetup) {
     assert_eq!(stream.next().await, None);
 }
 
-async fn stream_ends_with_the_turn(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn stream_ends_with_the_turn(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     let (mut stream, _) = opened(&fixture, &mut visitor).await;
     fixture.change(&json!({ "quota": 1 })).await;
@@ -109,8 +109,8 @@ async fn stream_ends_with_the_turn(keeper: StoreSetup) {
     assert_eq!((&status["state"], stream.next().await), (&json!("admitted"), None));
 }
 
-async fn open_stream_keeps_nobody_present(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn open_stream_keeps_nobody_present(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     let (mut stream, status) = opened(&fixture, &mut visitor).await;
     fixture.advance_seconds(59);
@@ -124,8 +124,8 @@ async fn open_stream_keeps_nobody_present(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.returned, 1);
 }
 
-async fn opening_a_stream_renews_and_restores(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn opening_a_stream_renews_and_restores(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     let before = visitor.cookie(&fixture.cookie_name()).unwrap().to_owned();
     fixture.advance_seconds(50);
@@ -139,8 +139,8 @@ async fn opening_a_stream_renews_and_restores(keeper: StoreSetup) {
     assert_eq!((&restored["session"], &restored["joined_at"]), (&status["session"], &status["joined_at"]));
 }
 
-async fn stream_ends_before_its_session_expires(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "waiting_ttl": 3 })).await;
+async fn stream_ends_before_its_session_expires(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "waiting_ttl": 3 })).await;
     let mut visitor = waiting(&fixture).await;
     let (mut stream, status) = opened(&fixture, &mut visitor).await;
     // The clock of the store stands still, so nothing else ends it.
@@ -148,8 +148,8 @@ async fn stream_ends_before_its_session_expires(keeper: StoreSetup) {
     assert_eq!(expires_in(&fixture, &status).await, 3);
 }
 
-async fn position_of_a_stream_never_rises(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn position_of_a_stream_never_rises(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (mut older, mut visitor) = (waiting(&fixture).await, waiting(&fixture).await);
     let (mut stream, _) = opened(&fixture, &mut visitor).await;
     older.away(fixture.queue.as_str()).await;
@@ -160,9 +160,9 @@ async fn position_of_a_stream_never_rises(keeper: StoreSetup) {
     assert_eq!((&next["message"], &next["position"], &next["waiting"]), (&json!("News."), &json!(1), &json!(2)));
 }
 
-async fn message_reaches_all_pages_and_streams(keeper: StoreSetup) {
+async fn message_reaches_all_pages_and_streams(setup: StoreSetup) {
     const MESSAGE: &str = "Sold out: <b>row 1</b>";
-    let fixture = GateFixture::open(keeper, json!({})).await;
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (mut pages, mut streams) = (Vec::new(), Vec::new());
     for _ in 0..200 {
         pages.push(waiting(&fixture).await);
@@ -181,8 +181,8 @@ async fn message_reaches_all_pages_and_streams(keeper: StoreSetup) {
     assert!(page.text().contains("&lt;b&gt;row 1") && !page.text().contains("<b>row 1"), "it is text");
 }
 
-async fn visitors_without_a_position_get_no_stream(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn visitors_without_a_position_get_no_stream(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut stranger = fixture.visitor();
     assert_eq!(open(&fixture, &mut stranger).await.err(), Some(StatusCode::NO_CONTENT));
     stranger.set_cookie(&fixture.cookie_name(), "forged");
@@ -199,8 +199,8 @@ async fn visitors_without_a_position_get_no_stream(keeper: StoreSetup) {
     assert_eq!(fixture.visitor().fetch("/_vestibule/stream?queue=other").await.status, StatusCode::NOT_FOUND);
 }
 
-async fn streams_follow_the_mode(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn streams_follow_the_mode(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     for (mode, state) in [
         ("paused", Some("paused")),
@@ -222,9 +222,9 @@ async fn streams_follow_the_mode(keeper: StoreSetup) {
     assert_eq!(stream.next().await, None);
 }
 
-async fn streams_are_limited(keeper: StoreSetup) {
+async fn streams_are_limited(setup: StoreSetup) {
     let limits = |total| GateOptions { streams: StreamLimits { total, per_network: 9 }, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper.clone(), json!({}), limits(1)).await;
+    let fixture = GateFixture::open_with(setup.clone(), json!({}), limits(1)).await;
     let mut visitor = waiting(&fixture).await;
     let (stream, _) = opened(&fixture, &mut visitor).await;
     assert_eq!(open(&fixture, &mut visitor.clone()).await.err(), Some(StatusCode::NO_CONTENT));
@@ -233,13 +233,13 @@ async fn streams_are_limited(keeper: StoreSetup) {
         open(&fixture, &mut visitor).await.is_ok()
     })
     .await;
-    let fixture = GateFixture::open_with(keeper, json!({}), limits(0)).await;
+    let fixture = GateFixture::open_with(setup, json!({}), limits(0)).await;
     let mut visitor = waiting(&fixture).await;
     assert_eq!(open(&fixture, &mut visitor).await.err(), Some(StatusCode::NO_CONTENT), "0 turns streams off");
 }
 
-async fn removed_queue_ends_its_streams(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn removed_queue_ends_its_streams(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     let (mut stream, _) = opened(&fixture, &mut visitor).await;
     fixture.gate.store().remove_queue(&fixture.queue).await.unwrap();
@@ -248,10 +248,10 @@ async fn removed_queue_ends_its_streams(keeper: StoreSetup) {
     assert_eq!(open(&fixture, &mut visitor).await.err(), Some(StatusCode::NOT_FOUND));
 }
 
-async fn streams_have_cors_headers_for_the_site(keeper: StoreSetup) {
+async fn streams_have_cors_headers_for_the_site(setup: StoreSetup) {
     let site = "https://www.example.net";
     let fixture =
-        GateFixture::open(keeper, json!({ "handover": { "kind": "redirect", "origin": site }, "recheck_after": 2 }))
+        GateFixture::open(setup, json!({ "handover": { "kind": "redirect", "origin": site }, "recheck_after": 2 }))
             .await;
     let visitor = waiting(&fixture).await;
     let mut embedded = visitor.clone().with_header("origin", site).with_header("sec-fetch-site", "cross-site");
@@ -262,8 +262,8 @@ async fn streams_have_cors_headers_for_the_site(keeper: StoreSetup) {
     assert_eq!(open(&fixture, &mut other).await.err(), Some(StatusCode::FORBIDDEN));
 }
 
-async fn an_app_gets_its_ticket_with_the_stream(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn an_app_gets_its_ticket_with_the_stream(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut app = fixture.visitor().with_header("x-vestibule-ticket", "");
     let ticket = app.status(fixture.queue.as_str()).await.header("x-vestibule-ticket").unwrap().to_owned();
     app.forget_cookies();
@@ -272,15 +272,15 @@ async fn an_app_gets_its_ticket_with_the_stream(keeper: StoreSetup) {
     assert!(stream.headers.contains_key("x-vestibule-ticket"));
 }
 
-async fn a_function_has_no_streams(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_function_has_no_streams(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = waiting(&fixture).await;
     let response = visitor.fetch(&fixture.own("stream")).await;
     assert_eq!(response.status, StatusCode::NO_CONTENT);
     assert_eq!(set_cookie(&response, &fixture.cookie_name()), None);
     assert!(visitor.navigate("/").await.text().contains("\"stream_url\":null"));
 
-    let deployment = GateOptions::default().deployment(&fixture.keeper.own().url());
+    let deployment = GateOptions::default().deployment(&fixture.setup.own().url());
     let function = deployment.env("VESTIBULE_STREAM_URL", "/_vestibule/stream").instances(1).await;
     let balancer = Balancer::before(function, BalancerOptions::default()).await;
     let page = Visitor::new(balancer.address(), &fixture.host).navigate("/").await;

@@ -47,8 +47,8 @@ pub(super) const FIELDS: [&str; 17] = [
     "waiting",
 ];
 
-async fn the_visitor_status_has_exactly_these_fields(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn the_visitor_status_has_exactly_these_fields(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     let first = visitor.status(fixture.queue.as_str()).await;
     assert_eq!(first.status, StatusCode::OK);
@@ -71,8 +71,8 @@ async fn the_visitor_status_has_exactly_these_fields(keeper: StoreSetup) {
     }
 }
 
-async fn waiting_visitors_get_the_message_in_their_language(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn waiting_visitors_get_the_message_in_their_language(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let queue = fixture.queue.as_str();
     let mut active = fixture.visitor().with_header("accept-language", "de");
     assert_eq!(active.status(queue).await.json()["state"], "admitted");
@@ -97,16 +97,16 @@ async fn waiting_visitors_get_the_message_in_their_language(keeper: StoreSetup) 
     assert_eq!(visitor.status(queue).await.json()["message"], Value::Null);
 }
 
-async fn an_admitted_status_has_the_enter_url(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn an_admitted_status_has_the_enter_url(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let visitor_status = fixture.visitor().status(fixture.queue.as_str()).await.json();
     assert_eq!(visitor_status["state"], "admitted");
     assert_eq!((&visitor_status["position"], &visitor_status["active"]), (&Value::Null, &json!(1)));
     assert_eq!(visitor_status["enter_url"], format!("http://{}/", fixture.host));
 }
 
-async fn status_requests_join_and_renew_the_session(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn status_requests_join_and_renew_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     let first = visitor.status(fixture.queue.as_str()).await;
     assert_eq!(fixture.counts().await, (1, 0));
@@ -119,8 +119,8 @@ async fn status_requests_join_and_renew_the_session(keeper: StoreSetup) {
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.returned), ((1, 0), 0));
 }
 
-async fn page_without_its_cookie_does_not_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn page_without_its_cookie_does_not_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
@@ -133,8 +133,8 @@ async fn page_without_its_cookie_does_not_join(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0), "every poll of a browser without cookies would be a new number");
 }
 
-async fn head_and_prefetch_of_the_status_do_not_join(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn head_and_prefetch_of_the_status_do_not_join(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let prefetch = Request::get(fixture.own("status")).header("sec-purpose", "prefetch");
     for request in [prefetch, Request::head(fixture.own("status"))] {
         assert_eq!(fixture.visitor().request(request, "").await.status, StatusCode::OK);
@@ -142,9 +142,9 @@ async fn head_and_prefetch_of_the_status_do_not_join(keeper: StoreSetup) {
     }
 }
 
-async fn status_requires_a_queue_of_this_host(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper.clone(), json!({})).await;
-    let other = GateFixture::open(keeper, json!({})).await;
+async fn status_requires_a_queue_of_this_host(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup.clone(), json!({})).await;
+    let other = GateFixture::open(setup, json!({})).await;
     assert_eq!(fixture.visitor().fetch("/_vestibule/status").await.status, StatusCode::OK, "the only one is meant");
     for queue in [other.queue.as_str(), "nobody", "", "a%20b", "%7Bx%7D", "..%2F", "%ff", &"x".repeat(5000)] {
         let answer = fixture.visitor().status(queue).await;
@@ -154,12 +154,12 @@ async fn status_requires_a_queue_of_this_host(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn polls_are_frequent_near_the_front_and_before_expiry(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn polls_are_frequent_near_the_front_and_before_expiry(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut first = fixture.visitor();
     let mut polls = Vec::new();
     for _ in 0..40 {
-        fixture.keeper.clock.advance(7);
+        fixture.setup.clock.advance(7);
         let visitor_status = fixture.visitor().status(fixture.queue.as_str()).await.json();
         polls.push((visitor_status["position"].as_u64().unwrap(), visitor_status["poll_after"].as_u64().unwrap()));
     }
@@ -172,8 +172,8 @@ async fn polls_are_frequent_near_the_front_and_before_expiry(keeper: StoreSetup)
     assert!(first.navigate("/").await.text().contains("content=\""), "the page refreshes without script");
 }
 
-async fn an_app_keeps_its_ticket_in_a_header(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn an_app_keeps_its_ticket_in_a_header(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut app = fixture.visitor().with_header("x-vestibule-ticket", "");
     let first = app.status(fixture.queue.as_str()).await;
     let ticket = first.header("x-vestibule-ticket").unwrap().to_owned();
@@ -187,8 +187,8 @@ async fn an_app_keeps_its_ticket_in_a_header(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (2, 0));
 }
 
-async fn other_methods_return_405(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn other_methods_return_405(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     for (method, path) in [("GET", "keepalive"), ("POST", "status"), ("DELETE", "line")] {
         let request = Request::builder().method(method).uri(format!("/_vestibule/{path}"));
         let refused = fixture.visitor().request(request, "").await;
@@ -198,8 +198,8 @@ async fn other_methods_return_405(keeper: StoreSetup) {
     }
 }
 
-async fn unknown_endpoints_return_404(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 9 })).await;
+async fn unknown_endpoints_return_404(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 9 })).await;
     for path in ["/_vestibule/nothing", "/_vestibule/status/x", "/_vestibule/", "/_vestibule/theme/x", "/_vestibule"] {
         let answer = fixture.visitor().navigate(path).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
@@ -209,8 +209,8 @@ async fn unknown_endpoints_return_404(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn a_wrong_method_returns_405(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn a_wrong_method_returns_405(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     for (method, endpoint) in [
         ("POST", "status"),
         ("GET", "keepalive"),
@@ -227,8 +227,8 @@ async fn a_wrong_method_returns_405(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn an_invalid_query_returns_problem_details(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn an_invalid_query_returns_problem_details(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let queue = &fixture.queue;
     for path in [
         format!("/_vestibule/status?queue={queue}&queue=x"),

@@ -64,8 +64,8 @@ async fn path_and_query_arrive_undecoded_in_any_name_order() {
 /// Instead of `the_ticket_cookie_is_secure_over_https`.
 #[tokio::test]
 async fn the_listener_decides_whether_cookies_are_secure() {
-    for (keeper, secure) in [(StoreSetup::function().await, false), (StoreSetup::function().await.with_https(), true)] {
-        let fixture = GateFixture::open(keeper, json!({})).await;
+    for (setup, secure) in [(StoreSetup::function().await, false), (StoreSetup::function().await.with_https(), true)] {
+        let fixture = GateFixture::open(setup, json!({})).await;
         for claimed in ["https", "http"] {
             let answer = fixture.visitor().with_header("x-forwarded-proto", claimed).navigate("/").await;
             let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
@@ -160,8 +160,8 @@ async fn the_load_balancer_rejects_websockets() {
 /// Not the load balancer's doing, but its owner's: without multi-value headers it hands one value on.
 #[tokio::test]
 async fn single_value_headers_deliver_the_ticket() {
-    let keeper = StoreSetup::function().await.single_value();
-    let fixture = GateFixture::open_with(keeper, json!({ "quota": 1 }), GateOptions::default()).await;
+    let setup = StoreSetup::function().await.single_value();
+    let fixture = GateFixture::open_with(setup, json!({ "quota": 1 }), GateOptions::default()).await;
     let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     let answer = inside.navigate("/cookies").await;
     assert_eq!(answer.text(), "three cookies");

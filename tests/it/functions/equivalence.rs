@@ -20,13 +20,13 @@ struct Doors {
 
 impl Doors {
     async fn open(changes: &Value) -> Self {
-        let keeper = StoreSetup::function().await;
-        let in_process = keeper.in_process();
+        let setup = StoreSetup::function().await;
+        let in_process = setup.in_process();
         // As behind the load balancer, there is a proxy that says who the visitor is.
         let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
         Self {
             program: GateFixture::open_with(in_process, changes.clone(), options).await,
-            function: GateFixture::open(keeper, changes.clone()).await,
+            function: GateFixture::open(setup, changes.clone()).await,
         }
     }
 

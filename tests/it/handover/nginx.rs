@@ -27,17 +27,17 @@ pub(crate) fn server(gate: &str, origin: &str) -> String {
     format!("{maps} server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
 
-async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
-    let fixture = open_gate(keeper, quota).await;
+async fn open(setup: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
+    let fixture = open_gate(setup, quota).await;
     let nginx = in_front(&fixture, &fixture.origin.url()).await;
     (fixture, nginx)
 }
 
-async fn open_gate(keeper: StoreSetup, quota: u64) -> GateFixture {
+async fn open_gate(setup: StoreSetup, quota: u64) -> GateFixture {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let rules = json!([{ "action": "bypass", "path": "/static/**" }, { "action": "bypass", "method": "TRACE" }]);
     let changes = json!({ "quota": quota, "handover": { "kind": "check" }, "rules": rules });
-    GateFixture::open_with(keeper, changes, options).await
+    GateFixture::open_with(setup, changes, options).await
 }
 
 async fn in_front(fixture: &GateFixture, site: &str) -> Nginx {
@@ -45,8 +45,8 @@ async fn in_front(fixture: &GateFixture, site: &str) -> Nginx {
     Nginx::start(&server(&gate, site)).await
 }
 
-async fn nginx_shows_the_queue_page_and_joins_once(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 0).await;
+async fn nginx_shows_the_queue_page_and_joins_once(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 0).await;
     let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let page = visitor.navigate("/tour?a=1").await;
     assert_eq!(page.status, StatusCode::OK, "{}", nginx.errors());
@@ -64,8 +64,8 @@ async fn nginx_shows_the_queue_page_and_joins_once(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn nginx_passes_admitted_visitors_with_a_pass(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 1).await;
+async fn nginx_passes_admitted_visitors_with_a_pass(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 1).await;
     let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let answer = visitor.navigate("/echo?x=%20").await;
     let echo = answer.json();
@@ -80,8 +80,8 @@ async fn nginx_passes_admitted_visitors_with_a_pass(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn nginx_returns_401_to_waiting_subresources(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 0).await;
+async fn nginx_returns_401_to_waiting_subresources(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 0).await;
     let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let answer = visitor.request(Request::post("/pay").header("accept", "application/json"), "amount=1").await;
     assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
@@ -91,8 +91,8 @@ async fn nginx_returns_401_to_waiting_subresources(keeper: StoreSetup) {
     assert!(visitor.fetch("/static/app.js").await.text().contains("origin /static/app.js"));
 }
 
-async fn visitors_cannot_change_what_nginx_checks(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 0).await;
+async fn visitors_cannot_change_what_nginx_checks(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 0).await;
     for (name, value) in [
         ("x-original-url", "/static/x"),
         ("x-forwarded-uri", "/static/x"),
@@ -115,8 +115,8 @@ async fn visitors_cannot_change_what_nginx_checks(keeper: StoreSetup) {
     assert!(fixture.origin.requests().is_empty());
 }
 
-async fn ticket_header_skips_no_pre_ticket(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 0).await;
+async fn ticket_header_skips_no_pre_ticket(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 0).await;
     fixture.change(&json!({ "protection": { "pre_ticket_from": 0 } })).await;
     let mut visitor = Visitor::new(&nginx.address(), &fixture.host).with_header("x-vestibule-ticket", "");
     let page = visitor.navigate("/tour").await;
@@ -124,8 +124,8 @@ async fn ticket_header_skips_no_pre_ticket(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (0, 0), "nginx redeemed the pre-ticket in place of the visitor");
 }
 
-async fn apps_keep_their_session_behind_nginx(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 0).await;
+async fn apps_keep_their_session_behind_nginx(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 0).await;
     let app = || Visitor::new(&nginx.address(), &fixture.host);
     let status = app().with_header("x-vestibule-ticket", "").status(fixture.queue.as_str()).await;
     let ticket = status.header("x-vestibule-ticket").unwrap();
@@ -134,8 +134,8 @@ async fn apps_keep_their_session_behind_nginx(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn nginx_keeps_responses_with_tickets_private(keeper: StoreSetup) {
-    let fixture = open_gate(keeper, 100).await;
+async fn nginx_keeps_responses_with_tickets_private(setup: StoreSetup) {
+    let fixture = open_gate(setup, 100).await;
     let answer =
         "add_header Cache-Control $arg_said; add_header Expires 'Thu, 01 Jan 2099 00:00:00 GMT'; return 200 page;";
     let site = Nginx::start(&format!("server {{ listen 127.0.0.1:{{port}}; location / {{ {answer} }} }}")).await;
@@ -160,8 +160,8 @@ async fn nginx_keeps_responses_with_tickets_private(keeper: StoreSetup) {
     }
 }
 
-async fn visitors_cannot_write_headers_of_the_gate(keeper: StoreSetup) {
-    let (fixture, nginx) = open(keeper, 1).await;
+async fn visitors_cannot_write_headers_of_the_gate(setup: StoreSetup) {
+    let (fixture, nginx) = open(setup, 1).await;
     let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     visitor.navigate("/").await;
     for name in

@@ -64,8 +64,8 @@ async fn internal_origins_must_be_allowed_by_the_tenant() {
     }
 }
 
-async fn open(keeper: StoreSetup) -> GateFixture {
-    GateFixture::open(keeper, json!({ "quota": 100 })).await
+async fn open(setup: StoreSetup) -> GateFixture {
+    GateFixture::open(setup, json!({ "quota": 100 })).await
 }
 
 async fn admitted(fixture: &GateFixture) -> Visitor {
@@ -74,8 +74,8 @@ async fn admitted(fixture: &GateFixture) -> Visitor {
     visitor
 }
 
-async fn requests_without_a_pass_have_a_bypass_reason(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn requests_without_a_pass_have_a_bypass_reason(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let by_rule = Request::get("/static/x").header("x-vestibule-bypass", "forged");
     fixture.visitor().request(by_rule, "").await;
     fixture.change(&json!({ "mode": "bypass" })).await;
@@ -87,16 +87,16 @@ async fn requests_without_a_pass_have_a_bypass_reason(keeper: StoreSetup) {
     assert_eq!(decisions, [Some("rule".parse().unwrap()), Some("mode".parse().unwrap()), None]);
 }
 
-async fn the_origin_gets_path_and_query_byte_for_byte(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn the_origin_gets_path_and_query_byte_for_byte(setup: StoreSetup) {
+    let fixture = open(setup).await;
     for target in ["/echo?a=%20b+c&&x=%C3%A4;1", "/a%2Fb//c/./d", "/?", "//x/y"] {
         raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
         assert_eq!(fixture.origin.requests().last().unwrap().uri.to_string(), target);
     }
 }
 
-async fn the_origin_receives_a_valid_pass_and_no_ticket(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn the_origin_receives_a_valid_pass_and_no_ticket(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
     visitor.set_cookie("basket", "1");
     visitor.set_cookie("zone", "eu");
@@ -108,8 +108,8 @@ async fn the_origin_receives_a_valid_pass_and_no_ticket(keeper: StoreSetup) {
     assert_eq!(headers["cookie"], "basket=1; zone=eu", "the ticket stays here");
 }
 
-async fn reserved_headers_are_dropped(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn reserved_headers_are_dropped(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
     assert_reserved_headers(&fixture, &mut visitor, "127.0.0.1").await;
 }
@@ -136,9 +136,9 @@ pub(crate) async fn assert_reserved_headers(fixture: &GateFixture, visitor: &mut
     assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(fixture.host), &json!(fixture.host)));
 }
 
-async fn trusted_proxies_keep_forwarded_for(keeper: StoreSetup) {
+async fn trusted_proxies_keep_forwarded_for(setup: StoreSetup) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, json!({ "quota": 9 }), options).await;
+    let fixture = GateFixture::open_with(setup, json!({ "quota": 9 }), options).await;
     let mut visitor = fixture.visitor().with_header("x-forwarded-for", "203.0.113.9");
     visitor.navigate("/").await;
     let request = Request::get("/echo").header("x-forwarded-proto", "https");
@@ -149,8 +149,8 @@ async fn trusted_proxies_keep_forwarded_for(keeper: StoreSetup) {
     );
 }
 
-async fn hop_by_hop_headers_are_not_forwarded(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn hop_by_hop_headers_are_not_forwarded(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let lines =
         ["Connection: x-secret", "X-Secret: 1", "Keep-Alive: 5", "TE: deflate", "Proxy-Authorization: x", "X-Kept: 1"];
     raw(fixture.gate.address(), &navigation("/echo", &fixture.host, &lines)).await;
@@ -161,8 +161,8 @@ async fn hop_by_hop_headers_are_not_forwarded(keeper: StoreSetup) {
     assert!(headers.contains_key("x-kept"));
 }
 
-async fn every_cookie_of_the_origin_reaches_the_visitor(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn every_cookie_of_the_origin_reaches_the_visitor(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let answer = fixture.visitor().navigate("/cookies").await;
     let cookies: Vec<&str> = answer
         .headers
@@ -173,8 +173,8 @@ async fn every_cookie_of_the_origin_reaches_the_visitor(keeper: StoreSetup) {
     assert_eq!(cookies, ["basket", "theme", "seen", fixture.cookie_name().as_str()]);
 }
 
-async fn the_status_and_the_body_are_the_origin_s(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn the_status_and_the_body_are_the_origin_s(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
     for code in [201, 204, 304, 404, 418, 500, 503] {
         assert_eq!(visitor.fetch(&format!("/status/{code}")).await.status.as_u16(), code);
@@ -183,8 +183,8 @@ async fn the_status_and_the_body_are_the_origin_s(keeper: StoreSetup) {
     assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
 }
 
-async fn bodies_reach_the_origin_once_and_complete(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn bodies_reach_the_origin_once_and_complete(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
     let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
@@ -193,8 +193,8 @@ async fn bodies_reach_the_origin_once_and_complete(keeper: StoreSetup) {
     assert_eq!((posts.len(), posts[0].body == body), (1, true));
 }
 
-async fn responses_are_streamed(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn responses_are_streamed(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let mut socket = TcpStream::connect(fixture.gate.address()).await.unwrap();
     socket.write_all(&navigation("/stream", &fixture.host, &[])).await.unwrap();
     let mut read = String::new();
@@ -210,8 +210,8 @@ async fn responses_are_streamed(keeper: StoreSetup) {
     assert!(rest.contains("line 5"));
 }
 
-async fn an_unreachable_origin_shows_an_error_page(keeper: StoreSetup) {
-    let mut fixture = open(keeper).await;
+async fn an_unreachable_origin_shows_an_error_page(setup: StoreSetup) {
+    let mut fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
     fixture.origin.stop().await;
     let page = visitor.navigate("/tour").await;
@@ -228,17 +228,17 @@ async fn an_unreachable_origin_shows_an_error_page(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn a_slow_origin_shows_an_error_page(keeper: StoreSetup) {
+async fn a_slow_origin_shows_an_error_page(setup: StoreSetup) {
     let limits = ProxyLimits { read_timeout: Duration::from_millis(200), ..ProxyLimits::default() };
     let options = GateOptions { proxy: limits, ..GateOptions::default() };
-    let fixture = GateFixture::open_with(keeper, json!({ "quota": 1 }), options).await;
+    let fixture = GateFixture::open_with(setup, json!({ "quota": 1 }), options).await;
     let page = fixture.visitor().navigate("/slow?20000").await;
     assert_eq!(page.status, StatusCode::GATEWAY_TIMEOUT);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-async fn websockets_require_admission(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn websockets_require_admission(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let mut visitor = admitted(&fixture).await;
     let mut socket = visitor.web_socket("/ws").await.unwrap();
     for text in ["hello", "and again"] {
@@ -264,8 +264,8 @@ async fn caching_origin() -> String {
     url
 }
 
-async fn responses_with_tickets_are_not_shared(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn responses_with_tickets_are_not_shared(setup: StoreSetup) {
+    let fixture = open(setup).await;
     fixture.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
     let newcomer = fixture.visitor().navigate("/public,max-age=60").await;
     assert!(set_cookie(&newcomer, &fixture.cookie_name()).is_some());
@@ -287,8 +287,8 @@ async fn responses_with_tickets_are_not_shared(keeper: StoreSetup) {
     assert_eq!(page.header("cache-control"), Some("private, max-age=60"));
 }
 
-async fn shared_responses_renew_an_aging_ticket(keeper: StoreSetup) {
-    let fixture = open(keeper).await;
+async fn shared_responses_renew_an_aging_ticket(setup: StoreSetup) {
+    let fixture = open(setup).await;
     let handover = json!({ "kind": "proxy", "origin": caching_origin().await });
     fixture.change(&json!({ "handover": handover, "active_ttl": 300 })).await;
     let mut visitor = fixture.visitor();

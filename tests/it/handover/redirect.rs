@@ -22,10 +22,10 @@ direct_and_lambda! {
 
 const ORIGIN: &str = "https://www.example.net";
 
-async fn redirecting(keeper: StoreSetup, changes: Value) -> GateFixture {
+async fn redirecting(setup: StoreSetup, changes: Value) -> GateFixture {
     let mut all = json!({ "quota": 100, "handover": { "kind": "redirect", "origin": ORIGIN } });
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    GateFixture::open(keeper, all).await
+    GateFixture::open(setup, all).await
 }
 
 fn location(answer: &TestResponse) -> &str {
@@ -40,8 +40,8 @@ async fn assert_good(fixture: &GateFixture, pass: &str) {
     assert_eq!(claims.queue, fixture.queue);
 }
 
-async fn redirects_to_other_domains_have_the_pass_in_the_query(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({})).await;
+async fn redirects_to_other_domains_have_the_pass_in_the_query(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({})).await;
     let answer = fixture.visitor().navigate("/tour?a=1").await;
     let (before, pass) = location(&answer).split_once("vestibule_pass=").unwrap();
     assert_eq!(before, format!("{ORIGIN}/tour?a=1&"));
@@ -52,8 +52,8 @@ async fn redirects_to_other_domains_have_the_pass_in_the_query(keeper: StoreSetu
     assert!(verify_pass(&keys, pass, late).is_err(), "an address is copied, so its pass is short");
 }
 
-async fn path_and_query_are_redirected_byte_for_byte(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({})).await;
+async fn path_and_query_are_redirected_byte_for_byte(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({})).await;
     fixture.change(&json!({ "cookie_domain": "example.com" })).await;
     fixture.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
     for target in [
@@ -72,17 +72,17 @@ async fn path_and_query_are_redirected_byte_for_byte(keeper: StoreSetup) {
     }
 }
 
-async fn an_old_pass_in_the_address_is_replaced(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({})).await;
+async fn an_old_pass_in_the_address_is_replaced(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({})).await;
     let answer = fixture.visitor().navigate("/a?x=1&vestibule_pass=old&y=%26").await;
     let location = location(&answer);
     assert!(location.starts_with(&format!("{ORIGIN}/a?x=1&y=%26&vestibule_pass=ey")), "{location}");
     assert_eq!(location.matches("vestibule_pass=").count(), 1);
 }
 
-async fn the_pass_is_a_cookie_within_the_cookie_domain(keeper: StoreSetup) {
+async fn the_pass_is_a_cookie_within_the_cookie_domain(setup: StoreSetup) {
     let site = json!({ "kind": "redirect", "origin": "https://www.example.com" });
-    let fixture = redirecting(keeper, json!({ "cookie_domain": "example.com", "handover": site })).await;
+    let fixture = redirecting(setup, json!({ "cookie_domain": "example.com", "handover": site })).await;
     let answer = fixture.visitor().navigate("/tour").await;
     assert_eq!(location(&answer), "https://www.example.com/tour");
     let cookie = set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).unwrap();
@@ -95,8 +95,8 @@ async fn the_pass_is_a_cookie_within_the_cookie_domain(keeper: StoreSetup) {
     assert!(location(&answer).contains("vestibule_pass="), "a name that only ends alike is another domain");
 }
 
-async fn the_pass_is_a_cookie_on_the_same_host(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({})).await;
+async fn the_pass_is_a_cookie_on_the_same_host(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({})).await;
     let origin = format!("http://{}:3000", fixture.host);
     fixture.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
     let answer = fixture.visitor().navigate("/tour?a=1").await;
@@ -104,8 +104,8 @@ async fn the_pass_is_a_cookie_on_the_same_host(keeper: StoreSetup) {
     assert!(set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).is_some());
 }
 
-async fn redirects_go_to_the_origin_only(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({})).await;
+async fn redirects_go_to_the_origin_only(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({})).await;
     for target in
         ["//evil.example/x", "///evil.example", "/\\evil.example", "/@evil.example", "/.evil.example", "/%0d%0aX: y"]
     {
@@ -128,8 +128,8 @@ async fn redirects_go_to_the_origin_only(keeper: StoreSetup) {
     }
 }
 
-async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({ "quota": 0 })).await;
+async fn enter_urls_of_odd_paths_stay_on_the_site(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({ "quota": 0 })).await;
     for target in ["//evil.example/x", "/\\evil.example/x", "///evil.example"] {
         let (_, body) = raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
         assert!(body.contains("data-vestibule"), "{target} shows no queue page");
@@ -139,16 +139,16 @@ async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: StoreSetup) {
     }
 }
 
-async fn bypassed_requests_have_no_pass(keeper: StoreSetup) {
-    let fixture = redirecting(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn bypassed_requests_have_no_pass(setup: StoreSetup) {
+    let fixture = redirecting(setup, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let answer = fixture.visitor().fetch("/static/app.js?v=1").await;
     assert_eq!(location(&answer), format!("{ORIGIN}/static/app.js?v=1"));
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn the_pass_cookie_says_why_there_is_no_pass(keeper: StoreSetup) {
+async fn the_pass_cookie_says_why_there_is_no_pass(setup: StoreSetup) {
     let rules = json!([{ "action": "bypass", "path": "/static/**" }]);
-    let fixture = redirecting(keeper, json!({ "rules": rules })).await;
+    let fixture = redirecting(setup, json!({ "rules": rules })).await;
     let origin = format!("http://{}:3000", fixture.host);
     fixture.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
     let name = format!("vestibule-pass_{}", fixture.queue);

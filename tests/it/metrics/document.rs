@@ -32,9 +32,9 @@ fn documented() -> Vec<[String; 3]> {
 }
 
 /// A router with everything to say.
-async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
+async fn router_with_requests(stores: &StoreFixture) -> axum::Router {
     let fixture =
-        bench.open(json!({ "quota": 1, "admissions_per_minute": 60, "admissions_every": 15, "max_waiting": 100 }));
+        stores.open(json!({ "quota": 1, "admissions_per_minute": 60, "admissions_every": 15, "max_waiting": 100 }));
     let fixture = fixture.await;
     fixture.join_many(2).await;
     let mut sale = event("sale", 100, 160, 260);
@@ -43,13 +43,13 @@ async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
     for (field, seconds) in [("lobby_at", 600), ("starts_at", 100)] {
         sale[field] = Timestamp::of(Micros(START.0 - seconds * MICROS_PER_SECOND)).to_string().into();
     }
-    bench.open(json!({ "mode": "scheduled", "events": [sale] })).await;
-    bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
-    let metrics = Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new());
+    stores.open(json!({ "mode": "scheduled", "events": [sale] })).await;
+    stores.store.set_last_purge(&LastPurge::default()).await.unwrap();
+    let metrics = Metrics::new(stores.store.clone()).with_requests(RequestMetrics::new());
     let metrics = metrics.with_streams(Arc::new(StreamCounts::new(9))).with_sale_keys(&SaleKeys::default());
     let calls = CallMetrics::new();
     calls.observe(&"mails".parse().unwrap(), Duration::from_secs(1));
-    let job_queues = job_queues(Arc::new(MemoryJobs::new(bench.clock.clone())), &["mails", "orders.fifo"]).await;
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(stores.clock.clone())), &["mails", "orders.fifo"]).await;
     let metrics = metrics.with_job_queues(job_queues, calls);
     router(metrics, super::TOKEN.parse().unwrap())
 }
@@ -65,8 +65,8 @@ fn documentation_lists_every_metric_with_type_and_labels() {
 
 #[tokio::test]
 async fn a_scrape_has_exactly_the_cataloged_metrics() {
-    let bench = StoreFixture::memory();
-    let found: Exposition = scrape(&router_with_requests(&bench).await).await;
+    let stores = StoreFixture::memory();
+    let found: Exposition = scrape(&router_with_requests(&stores).await).await;
     let names: BTreeSet<&str> = found.types.keys().map(String::as_str).collect();
     assert_eq!(names, CATALOG.iter().map(|metric| metric.name).collect());
     for metric in CATALOG {
@@ -81,7 +81,7 @@ async fn a_scrape_has_exactly_the_cataloged_metrics() {
 
 #[tokio::test]
 async fn promtool_accepts_the_metrics() {
-    let bench = StoreFixture::memory();
-    assert_eq!(promtool_check(&text_of(&router_with_requests(&bench).await).await), "");
+    let stores = StoreFixture::memory();
+    assert_eq!(promtool_check(&text_of(&router_with_requests(&stores).await).await), "");
     assert!(promtool_check("# TYPE bad_total gauge\nbad_total 1\n").contains("bad_total"), "it looks");
 }

@@ -19,15 +19,15 @@ fn up(found: &Exposition, fixture: &LineFixture<'_>) -> Option<f64> {
 
 async fn a_broken_queue(break_it: impl AsyncFn(&Redis, Keys<'_>)) -> (Exposition, Exposition) {
     let redis = Redis::start().await;
-    let bench = StoreFixture::at(&redis.url());
-    let [whole, broken] = [bench.open(json!({})).await, bench.open(json!({ "tenant": "other" })).await];
+    let stores = StoreFixture::at(&redis.url());
+    let [whole, broken] = [stores.open(json!({})).await, stores.open(json!({ "tenant": "other" })).await];
     whole.join().await;
-    let metrics = metrics_of(&bench.store);
+    let metrics = metrics_of(&stores.store);
     let before = scrape(&metrics).await;
     assert_eq!(before.value("vestibule_up", &[]), Some(1.0));
     break_it(&redis, Keys::of(&broken.queue)).await;
     // Once by who has read the queue before, and once by who never has.
-    let found = [scrape(&metrics).await, scrape(&metrics_of(&bench.store)).await];
+    let found = [scrape(&metrics).await, scrape(&metrics_of(&stores.store)).await];
     for found in &found {
         assert_eq!(found.value("vestibule_up", &[]), Some(0.0), "{found:?}");
         assert_eq!(found.value("vestibule_store_up", &[]), Some(1.0));

@@ -44,10 +44,10 @@ fn visitor_status(found: &Exposition) -> Vec<String> {
 #[tokio::test]
 async fn function_and_router_report_the_same() {
     let redis = Redis::start().await;
-    let bench = StoreFixture::at(&redis.url());
-    let fixture = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
+    let stores = StoreFixture::at(&redis.url());
+    let fixture = stores.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
     fixture.join_many(5).await;
-    let here = scrape(&metrics_of(&bench.store)).await;
+    let here = scrape(&metrics_of(&stores.store)).await;
 
     let balancer = behind_a_balancer(deployed(&redis).emulated().await).await;
     let answer = get(&balancer, &[bearer()]).await;
@@ -77,10 +77,10 @@ async fn a_function_reports_an_unavailable_store() {
 #[tokio::test]
 async fn a_function_reports_new_queues() {
     let redis = Redis::start().await;
-    let bench = Arc::new(StoreFixture::at(&redis.url()));
+    let stores = Arc::new(StoreFixture::at(&redis.url()));
     let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;
     let queues = async || Exposition::of(get(&balancer, &[bearer()]).await.text()).value("vestibule_queues", &[]);
     assert_eq!(queues().await, Some(0.0));
-    bench.open(json!({})).await;
+    stores.open(json!({})).await;
     assert_eq!(queues().await, Some(1.0));
 }

@@ -57,8 +57,8 @@ async fn prometheus_scrapes_the_program() {
 #[tokio::test]
 async fn prometheus_scrapes_the_function() {
     let redis = Redis::start().await;
-    let bench = StoreFixture::at(&redis.url());
-    let fixture = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
+    let stores = StoreFixture::at(&redis.url());
+    let fixture = stores.open(json!({ "quota": 2, "tenant": "acme" })).await;
     fixture.join_many(5).await;
     let balancer = behind_a_balancer(deployed(&redis).instances(2).await).await;
     let prometheus = Prometheus::scraping("function", balancer.address(), TOKEN).await;

@@ -16,8 +16,8 @@ use crate::line_fixture::{LineFixture, StoreFixture};
 use crate::suite::on_each;
 
 /// A queue in which everything that is counted has happened, and a line stands.
-async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
-    let fixture = bench.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
+async fn eventful(stores: &StoreFixture) -> LineFixture<'_> {
+    let fixture = stores.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
     let mut guests = fixture.arrivals(12).await;
     fixture.advance_seconds(4);
     fixture.leave(&guests[0]).await;
@@ -134,10 +134,10 @@ fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64>
     ours.map(|it| (format!("{}{:?}", it.name, it.labels), it.value)).collect()
 }
 
-async fn samples_match_the_store(bench: &StoreFixture) {
-    let metrics = metrics_of(&bench.store);
-    let fixture = eventful(bench).await;
-    let paused = bench.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
+async fn samples_match_the_store(stores: &StoreFixture) {
+    let metrics = metrics_of(&stores.store);
+    let fixture = eventful(stores).await;
+    let paused = stores.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
     paused.join().await;
     let record = LastPurge {
         took_ms: 1250,
@@ -149,7 +149,7 @@ async fn samples_match_the_store(bench: &StoreFixture) {
         unfinished: true,
         ..Default::default()
     };
-    bench.store.set_last_purge(&record).await.unwrap();
+    stores.store.set_last_purge(&record).await.unwrap();
 
     let found = scrape(&metrics).await;
     let stats = fixture.stats().await;
@@ -186,9 +186,9 @@ fn has_round_trip(found: &Exposition) -> bool {
 }
 
 /// A process answers many scrapes, and what changed between two of them is in the second.
-async fn the_next_scrape_shows_changes(bench: &StoreFixture) {
-    let metrics = metrics_of(&bench.store);
-    let fixture = bench.open(json!({ "quota": 1, "tenant": "acme" })).await;
+async fn the_next_scrape_shows_changes(stores: &StoreFixture) {
+    let metrics = metrics_of(&stores.store);
+    let fixture = stores.open(json!({ "quota": 1, "tenant": "acme" })).await;
     scrape(&metrics).await;
     fixture.join().await;
     fixture.change(|settings| settings.tenant = "other".parse().unwrap()).await;
@@ -199,22 +199,22 @@ async fn the_next_scrape_shows_changes(bench: &StoreFixture) {
 
     // Removed and created again: the same ID and revision, but of another tenant.
     fixture.advance_seconds(1);
-    bench.store.remove_queue(&fixture.queue).await.unwrap();
+    stores.store.remove_queue(&fixture.queue).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").count(), 0);
     let mut again = crate::line_fixture::settings_of(&fixture.queue, &json!({ "tenant": "first" }));
-    bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
+    stores.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "first");
     fixture.advance_seconds(1);
-    bench.store.remove_queue(&fixture.queue).await.unwrap();
+    stores.store.remove_queue(&fixture.queue).await.unwrap();
     again.tenant = "second".parse().unwrap();
-    bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
+    stores.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "second");
 }
 
 /// Nothing has happened yet: no line, no purge.
-async fn an_unused_queue_reports_zeros(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 7, "tenant": "acme" })).await;
-    let found = scrape(&metrics_of(&bench.store)).await;
+async fn an_unused_queue_reports_zeros(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 7, "tenant": "acme" })).await;
+    let found = scrape(&metrics_of(&stores.store)).await;
     assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     for name in
@@ -226,10 +226,10 @@ async fn an_unused_queue_reports_zeros(bench: &StoreFixture) {
 }
 
 /// A state that was lost is taken back, and the metrics say that nobody new is let in meanwhile.
-async fn recovering_is_1_while_lost_state_is_restored(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "tenant": "acme" })).await;
+async fn recovering_is_1_while_lost_state_is_restored(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "tenant": "acme" })).await;
     fixture.lose(vestibule_core::PutMode::Restore).await;
-    let metrics = metrics_of(&bench.store);
+    let metrics = metrics_of(&stores.store);
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(1.0));
     fixture.advance_seconds(61);
@@ -251,10 +251,10 @@ on_each! {
 
 #[tokio::test]
 async fn scheduled_queues_have_a_phase_and_a_start() {
-    let bench = StoreFixture::memory();
-    let metrics = metrics_of(&bench.store);
+    let stores = StoreFixture::memory();
+    let metrics = metrics_of(&stores.store);
     let settings = json!({ "tenant": "acme", "mode": "scheduled", "events": [event("sale", 100, 160, 220)] });
-    let fixture = bench.open(settings).await;
+    let fixture = stores.open(settings).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     let phase = |name: &'static str| [of[0], of[1], ("phase", name)];
     let found = scrape(&metrics).await;
@@ -273,15 +273,15 @@ async fn scheduled_queues_have_a_phase_and_a_start() {
 
 #[tokio::test]
 async fn draws_have_lobby_tickets_and_need_a_sale_key() {
-    let bench = StoreFixture::memory();
+    let stores = StoreFixture::memory();
     let mut sale = event("sale", 100, 160, 260);
     for (field, value) in [("order", "draw"), ("key", "s1"), ("salt", "a")] {
         sale[field] = value.into();
     }
-    let fixture = bench.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
+    let fixture = stores.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     let with_keys =
-        |keys: &SaleKeys| router(Metrics::new(bench.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
+        |keys: &SaleKeys| router(Metrics::new(stores.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
     fixture.advance_seconds(130);
     fixture.ask(None, Some(SessionId::random())).await;
     for (keys, missing) in [(SaleKeys::new(&GateUnderTest::sale_keys()).unwrap(), 0.0), (SaleKeys::default(), 1.0)] {
@@ -290,26 +290,26 @@ async fn draws_have_lobby_tickets_and_need_a_sale_key() {
         assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing));
     }
     for (id, missing) in [("s1", 0.0), ("s2", 1.0)] {
-        let metrics = Metrics::new(bench.store.clone()).with_sale_key_ids([id.to_owned()]);
+        let metrics = Metrics::new(stores.store.clone()).with_sale_key_ids([id.to_owned()]);
         let found = scrape(&router(metrics, TOKEN.parse().unwrap())).await;
         assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing), "the keys are not needed");
     }
     fixture.advance_seconds(40);
-    let found = scrape(&metrics_of(&bench.store)).await;
+    let found = scrape(&metrics_of(&stores.store)).await;
     assert_eq!(found.value("vestibule_queue_phase", &[of[0], of[1], ("phase", "draw")]), Some(1.0));
     assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), None, "this process has no gate");
 }
 
 #[tokio::test]
 async fn missing_value_of_a_beacon_is_reported_until_it_is_recorded() {
-    let bench = StoreFixture::memory();
+    let stores = StoreFixture::memory();
     let mut sale = event("sale", 0, 60, 1_000);
     for (field, value) in [("order", "draw"), ("key", "s1"), ("salt", "a"), ("beacon", "drand-quicknet")] {
         sale[field] = value.into();
     }
-    let fixture = bench.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
+    let fixture = stores.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
-    let metrics = metrics_of(&bench.store);
+    let metrics = metrics_of(&stores.store);
     let missing = async || scrape(&metrics).await.value("vestibule_queue_event_beacon_missing_seconds", &of);
     let named = fixture.settings().await.line.events[0].beacon_round().unwrap();
     let micros = named.published_at.micros().since(fixture.now());

@@ -52,7 +52,7 @@ impl ComparedStores {
         self.advance(ALIGNED - self.reference.clock.now().0 % ALIGNED);
         let mut rng = SmallRng::seed_from_u64(seed);
         let settings = settings_of(&random_queue_id(), &json!({ "quota": 10 }));
-        let fixture = |bench| LineFixture { bench, queue: settings.id.clone() };
+        let fixture = |stores| LineFixture { stores, queue: settings.id.clone() };
         let (reference, other) = (fixture(&self.reference), fixture(&self.other));
         let clients = clients(&mut rng, &reference);
         let mut sequence = JoinSequence {
@@ -229,12 +229,12 @@ impl JoinSequence<'_> {
 
     /// Keeps the ticket or the pre-ticket that a gate would set.
     fn keep(&mut self, number: usize, visit: &Visit, answer: &VisitAnswer) {
-        self.tickets.extend(self.reference.bench.ticket(&self.reference.queue, answer));
+        self.tickets.extend(self.reference.stores.ticket(&self.reference.queue, answer));
         let preserved = matches!(answer.kind, VisitKind::Full | VisitKind::Rejected(_));
         let pre_ticket = visit.redeem.or_else(|| {
             let session = visit.join?;
             let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: None, preserved };
-            Some(self.reference.bench.pre_ticket(&self.reference.queue, &visit, None))
+            Some(self.reference.stores.pre_ticket(&self.reference.queue, &visit, None))
         });
         let pre_ticket = match answer.kind {
             VisitKind::NeedsProof(difficulty) => {

@@ -43,13 +43,13 @@ fn joining(network: u64, address: u64) -> Visit {
 
 fn bytes(fixture: &LineFixture<'_>) -> u64 {
     let script = "return redis.call('MEMORY', 'USAGE', (string.gsub(KEYS[1], 'settings$', 'joins')))";
-    fixture.bench.redis_script(script, &fixture.queue).parse().unwrap()
+    fixture.stores.redis_script(script, &fixture.queue).parse().unwrap()
 }
 
 pub(super) async fn run() {
-    let bench = StoreFixture::redis().await;
+    let stores = StoreFixture::redis().await;
     let protection = json!({ "pre_ticket_from": "none", "per_address": PER_ADDRESS, "per_network": PER_NETWORK });
-    let fixture = bench.open(json!({ "mode": "paused", "protection": protection })).await;
+    let fixture = stores.open(json!({ "mode": "paused", "protection": protection })).await;
     let mut rng = SmallRng::seed_from_u64(7);
     let (mut before, mut over_before) = (HashMap::<u64, u64>::new(), [0; 2]);
     for window in 0..WINDOWS {

@@ -45,12 +45,12 @@ pub(super) enum OperationResult {
 }
 
 impl Operation {
-    pub(super) async fn on(&self, bench: &StoreFixture, queue: &QueueId) -> OperationResult {
-        self.attempt(bench, queue).await.unwrap_or_else(|error| OperationResult::Error(error.to_string()))
+    pub(super) async fn on(&self, stores: &StoreFixture, queue: &QueueId) -> OperationResult {
+        self.attempt(stores, queue).await.unwrap_or_else(|error| OperationResult::Error(error.to_string()))
     }
 
-    async fn attempt(&self, bench: &StoreFixture, queue: &QueueId) -> Result<OperationResult, StoreError> {
-        let store = &*bench.store;
+    async fn attempt(&self, stores: &StoreFixture, queue: &QueueId) -> Result<OperationResult, StoreError> {
+        let store = &*stores.store;
         Ok(match self {
             Self::Visit(visit) => OperationResult::Visit(store.visit(queue, visit.clone()).await?),
             Self::Away(ticket) => OperationResult::Removed(store.away(queue, ticket.clone()).await?),
@@ -64,15 +64,15 @@ impl Operation {
             Self::Put(settings, mode) => OperationResult::Put(store.put_settings(settings, *mode).await?),
             Self::Reset => OperationResult::Count(store.reset(queue).await?),
             Self::Note => {
-                bench.note(queue);
+                stores.note(queue);
                 OperationResult::Done
             }
             Self::RollBack => {
-                bench.roll_back(queue);
+                stores.roll_back(queue);
                 OperationResult::Done
             }
             Self::Lose(settings, mode) => {
-                bench.lose(queue);
+                stores.lose(queue);
                 OperationResult::Put(store.put_settings(settings, *mode).await?)
             }
         })

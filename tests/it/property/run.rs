@@ -60,8 +60,8 @@ impl Run {
     /// # Errors
     /// Returns the violated invariant and the last steps before it.
     pub(super) async fn go(mut self, operations: usize) -> Result<Coverage, String> {
-        for bench in self.benches() {
-            let outcome = bench.store.put_settings(&self.settings, PutMode::Always).await.unwrap();
+        for stores in self.benches() {
+            let outcome = stores.store.put_settings(&self.settings, PutMode::Always).await.unwrap();
             assert_eq!(outcome, PutOutcome::Stored(1));
         }
         let mut seen = Snapshot::take(&*self.reference.store, &self.queue, None, None).await;
@@ -69,8 +69,8 @@ impl Run {
             seen = self.step(&seen).await.map_err(|what| self.tell(index, &what))?;
         }
         self.empty(&seen).await.map_err(|what| self.tell(operations, &what))?;
-        for bench in self.benches() {
-            bench.store.remove_queue(&self.queue).await.unwrap();
+        for stores in self.benches() {
+            stores.store.remove_queue(&self.queue).await.unwrap();
         }
         Ok(self.happened)
     }
@@ -81,8 +81,8 @@ impl Run {
     }
 
     fn advance_micros(&self, micros: u64) {
-        for bench in self.benches() {
-            bench.clock.advance(micros);
+        for stores in self.benches() {
+            stores.clock.advance(micros);
         }
     }
 
@@ -169,7 +169,7 @@ impl Run {
     /// The state after a step, which must be the same in every store. Active sessions are looked up
     /// one by one, so not after every visit; the counts, the line and the answer are enough then.
     async fn look(&self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
-        let look = async |bench: &StoreFixture| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
+        let look = async |stores: &StoreFixture| Snapshot::take(&*stores.store, &self.queue, Some(before), came).await;
         let after = look(&self.reference).await;
         if let Some(other) = &self.other {
             if came.is_none() || after.places.len() < FEW {
@@ -187,8 +187,8 @@ impl Run {
     async fn empty(&mut self, seen: &Snapshot) -> Result<(), String> {
         for _ in 0..2 {
             self.advance_micros(LONG_AFTER);
-            for bench in self.benches() {
-                while bench.store.purge(&self.queue, usize::MAX).await.unwrap().more {}
+            for stores in self.benches() {
+                while stores.store.purge(&self.queue, usize::MAX).await.unwrap().more {}
             }
         }
         let after = self.look(seen, None).await?;
@@ -202,8 +202,8 @@ impl Run {
     /// A tombstone expires.
     async fn is_forgotten(&self, ticket: Option<Ticket>) -> Result<(), String> {
         let Some(session) = ticket.map(|ticket| ticket.session()) else { return Ok(()) };
-        for bench in self.benches() {
-            let found = bench.store.find(&self.queue, session).await.unwrap();
+        for stores in self.benches() {
+            let found = stores.store.find(&self.queue, session).await.unwrap();
             if found.is_some() {
                 return Err(format!("{session} is still there: {found:?}"));
             }

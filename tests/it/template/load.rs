@@ -32,7 +32,7 @@ impl Polling {
             for visitor in [&mut active, &mut next] {
                 visitor.status(fixture.queue.as_str()).await;
             }
-            fixture.keeper.clock.advance(BETWEEN_VISITS * MICROS_PER_SECOND);
+            fixture.setup.clock.advance(BETWEEN_VISITS * MICROS_PER_SECOND);
         }
         for _ in 1..IN_FRONT {
             fixture.visitor().status(fixture.queue.as_str()).await;
@@ -41,7 +41,7 @@ impl Polling {
         visitor.status(fixture.queue.as_str()).await;
         let (mut seconds, mut answer) = (0, 0);
         for _ in 0..POLLS {
-            fixture.keeper.clock.advance(BETWEEN_POLLS);
+            fixture.setup.clock.advance(BETWEEN_POLLS);
             let poll = visitor.status(fixture.queue.as_str()).await;
             let visitor_status = poll.json();
             assert_eq!(visitor_status["position"], IN_FRONT + 1, "far from the front");

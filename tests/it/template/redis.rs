@@ -62,8 +62,8 @@ fn address_of(url: &str) -> String {
 }
 
 /// Everything that a store does.
-async fn use_all_of(bench: &StoreFixture) {
-    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+async fn use_all_of(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     let mut guests = fixture.arrivals(6).await;
     fixture.visit_all(&mut guests).await;
     fixture.keepalive(&guests[1]).await;

@@ -56,14 +56,14 @@ fn scripts(count: usize) -> Vec<String> {
     vec!["fcall".to_owned(); count]
 }
 
-async fn every_request_is_one_command_to_redis(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn every_request_is_one_command_to_redis(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
     // The first call of each script makes it known to Redis.
     inside.away(fixture.queue.as_str()).await;
-    let mut listener = Listener::to(fixture.keeper.own()).await;
+    let mut listener = Listener::to(fixture.setup.own()).await;
     let mut requests = 0;
     for visitor in [&mut inside, &mut waiting] {
         for path in ["/", "/tour", "/a.png"] {
@@ -79,53 +79,53 @@ async fn every_request_is_one_command_to_redis(keeper: StoreSetup) {
     fixture.visitor().fetch("/nobody").await;
     fixture.visitor().request(Request::get("/_vestibule/check").header("x-forwarded-uri", "/"), "").await;
     requests += 3;
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(requests));
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(requests));
 }
 
-async fn endpoints_without_a_visit_cost_no_redis_command(keeper: StoreSetup) {
+async fn endpoints_without_a_visit_cost_no_redis_command(setup: StoreSetup) {
     let rules = json!([{ "action": "bypass", "path": "/static/**" }]);
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "rules": rules })).await;
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "rules": rules })).await;
     fixture.visitor().navigate("/").await;
-    let mut listener = Listener::to(fixture.keeper.own()).await;
+    let mut listener = Listener::to(fixture.setup.own()).await;
     for path in ["/static/app.js", "/_vestibule/queue.js", "/_vestibule/keepalive.js", "/_vestibule/jwks.json"] {
         fixture.visitor().fetch(path).await;
     }
     fixture.visitor().away(fixture.queue.as_str()).await;
     fixture.visitor().leave(fixture.queue.as_str()).await;
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(0));
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(0));
 }
 
-async fn fresh_admitted_tickets_pass_without_a_store_call(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
+async fn fresh_admitted_tickets_pass_without_a_store_call(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
-    let mut listener = Listener::to(fixture.keeper.own()).await;
+    let mut listener = Listener::to(fixture.setup.own()).await;
     for number in 0..50 {
         assert!(visitor.fetch(&format!("/{number}.png")).await.text().contains("origin /"));
     }
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(0), "a page of fifty files costs one visit");
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(0), "a page of fifty files costs one visit");
     let passes =
         fixture.origin.requests().into_iter().filter(|request| request.headers.contains_key("x-vestibule-pass"));
     assert_eq!(passes.count(), 51);
     visitor.keepalive(fixture.queue.as_str()).await;
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(1), "a keepalive always asks");
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(1), "a keepalive always asks");
 }
 
-async fn ending_a_session_applies_after_recheck_after(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "recheck_after": 1 })).await;
+async fn ending_a_session_applies_after_recheck_after(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "recheck_after": 1 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.keepalive(fixture.queue.as_str()).await);
     fixture.gate.store().end(&fixture.queue, session).await.unwrap();
     wait_until("the end bites", TIMEOUT, async || !visitor.fetch("/page").await.text().contains("origin /page")).await;
     assert_eq!(fixture.counts().await, (0, 1), "by the store's clock a ticket may still pass unasked");
-    fixture.keeper.clock.advance(1_000_000);
+    fixture.setup.clock.advance(1_000_000);
     fixture.gate.store().purge(&fixture.queue, 100).await.unwrap();
     assert_eq!(fixture.counts().await, (0, 0));
 }
 
-async fn ending_a_session_applies_at_once_without_recheck(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "recheck_after": 0 })).await;
+async fn ending_a_session_applies_at_once_without_recheck(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "recheck_after": 0 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.keepalive(fixture.queue.as_str()).await);
@@ -133,29 +133,29 @@ async fn ending_a_session_applies_at_once_without_recheck(keeper: StoreSetup) {
     assert_eq!(visitor.fetch("/page").await.status.as_u16(), 429);
 }
 
-async fn new_gate_rechecks_a_fresh_ticket(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
+async fn new_gate_rechecks_a_fresh_ticket(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.keepalive(fixture.queue.as_str()).await);
     fixture.gate.store().end(&fixture.queue, session).await.unwrap();
     let none = json!({ "tenants": [], "queues": [] });
-    let other = fixture.keeper.gate(&none, GateOptions::default()).await;
+    let other = fixture.setup.gate(&none, GateOptions::default()).await;
     let mut elsewhere = Visitor::new(other.address(), &fixture.host);
     elsewhere.set_cookie(&fixture.cookie_name(), visitor.cookie(&fixture.cookie_name()).unwrap());
     assert_eq!(elsewhere.fetch("/").await.status.as_u16(), 429, "it does not know the store's time yet");
 }
 
-async fn tickets_signed_after_now_are_rechecked(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 2, "recheck_after": 60 })).await;
+async fn tickets_signed_after_now_are_rechecked(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 2, "recheck_after": 60 })).await;
     let (mut visitor, mut other) = (fixture.visitor(), fixture.visitor());
     visitor.navigate("/").await;
-    fixture.keeper.clock.step_back(3_600_000_000);
+    fixture.setup.clock.step_back(3_600_000_000);
     // The gate learns the store's time.
     other.navigate("/").await;
-    let mut listener = Listener::to(fixture.keeper.own()).await;
+    let mut listener = Listener::to(fixture.setup.own()).await;
     assert!(visitor.fetch("/page").await.text().contains("origin /page"));
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(1), "its age is unknown, so the store is asked");
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(1), "its age is unknown, so the store is asked");
     assert!(visitor.fetch("/page").await.text().contains("origin /page"));
-    assert_eq!(listener.heard(fixture.keeper.own()).await, scripts(0), "the answer renewed the ticket");
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(0), "the answer renewed the ticket");
 }

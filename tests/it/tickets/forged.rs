@@ -40,8 +40,8 @@ async fn with_cookie(fixture: &GateFixture, value: &[u8]) -> TestResponse {
     fixture.visitor().request(request, "").await
 }
 
-async fn forged_ticket_joins_at_the_end(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn forged_ticket_joins_at_the_end(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let now = fixture.stats().await.now;
     fixture.visitor().navigate("/").await;
     let mine = SessionId::random();
@@ -82,9 +82,9 @@ async fn forged_ticket_joins_at_the_end(keeper: StoreSetup) {
     assert_eq!(fixture.stats().await.counters.returned, 1, "the genuine one would have been good");
 }
 
-async fn tickets_of_other_queues_are_rejected(keeper: StoreSetup) {
-    let here = GateFixture::open(keeper.clone(), json!({})).await;
-    let there = GateFixture::open(keeper, json!({})).await;
+async fn tickets_of_other_queues_are_rejected(setup: StoreSetup) {
+    let here = GateFixture::open(setup.clone(), json!({})).await;
+    let there = GateFixture::open(setup, json!({})).await;
     let mut visitor = there.visitor();
     visitor.navigate("/").await;
     let ticket = visitor.cookie(&there.cookie_name()).unwrap();
@@ -95,8 +95,8 @@ async fn tickets_of_other_queues_are_rejected(keeper: StoreSetup) {
     assert_ne!(session_in(&thief.fetch("/").await), session);
 }
 
-async fn tickets_of_an_old_epoch_are_rejected(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+async fn tickets_of_an_old_epoch_are_rejected(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
@@ -110,8 +110,8 @@ async fn tickets_of_an_old_epoch_are_rejected(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 1));
 }
 
-async fn tickets_older_than_hold_ttl_are_rejected(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({ "hold_ttl": 100 })).await;
+async fn tickets_older_than_hold_ttl_are_rejected(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "hold_ttl": 100 })).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
@@ -122,8 +122,8 @@ async fn tickets_older_than_hold_ttl_are_rejected(keeper: StoreSetup) {
     assert_ne!(session_in(&visitor.fetch("/").await), session);
 }
 
-async fn malformed_cookie_headers_do_not_prevent_joining(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn malformed_cookie_headers_do_not_prevent_joining(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let name = fixture.cookie_name();
     let long = "x".repeat(15_000);
     let noise: Vec<u8> = (0..15_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 0x80).collect();
@@ -154,8 +154,8 @@ async fn malformed_cookie_headers_do_not_prevent_joining(keeper: StoreSetup) {
     }
 }
 
-async fn the_ticket_is_found_among_all_other_cookies(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn the_ticket_is_found_among_all_other_cookies(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
@@ -180,8 +180,8 @@ async fn the_ticket_is_found_among_all_other_cookies(keeper: StoreSetup) {
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn latest_of_two_tickets_is_used(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn latest_of_two_tickets_is_used(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let (mut old, mut new) = (fixture.visitor(), fixture.visitor());
     old.navigate("/").await;
     fixture.advance_seconds(5);

@@ -26,13 +26,13 @@ fn signed_by(ticket: &str) -> &str {
     ticket.split('.').next().unwrap()
 }
 
-async fn keys_rotate_without_dropping_anybody(keeper: StoreSetup) {
+async fn keys_rotate_without_dropping_anybody(setup: StoreSetup) {
     let (id, origin) = (random_id(), Origin::start());
     let host = format!("{id}.example.com");
     let document = document_of(&id, &host, &origin.url(), &json!({}));
     let gate = async |ticket_keys| {
         let options = GateOptions { ticket_keys, ..GateOptions::default() };
-        keeper.gate(&document, options).await
+        setup.gate(&document, options).await
     };
     let old = gate(keys(&[("k1", OLD)])).await;
     let both = gate(keys(&[("k2", NEW), ("k1", OLD)])).await;
@@ -59,7 +59,7 @@ async fn keys_rotate_without_dropping_anybody(keeper: StoreSetup) {
     assert!(set_cookie(&stale, &cookie).is_none());
 }
 
-async fn accounts_keep_their_positions_while_keys_rotate(keeper: StoreSetup) {
+async fn accounts_keep_their_positions_while_keys_rotate(setup: StoreSetup) {
     let (id, origin) = (random_id(), Origin::start());
     let host = format!("{id}.example.com");
     let identity = json!({
@@ -74,11 +74,11 @@ async fn accounts_keep_their_positions_while_keys_rotate(keeper: StoreSetup) {
     );
     let gate = async |ticket_keys| {
         let options = GateOptions { ticket_keys, ..GateOptions::default() };
-        keeper.gate(&document, options).await
+        setup.gate(&document, options).await
     };
     let before = gate(keys(&[("k1", OLD), ("k2", NEW)])).await;
     let after = gate(keys(&[("k2", NEW), ("k1", OLD)])).await;
-    let (cookie, expires) = (format!("vestibule_{id}"), keeper.clock.now().seconds() + 3600);
+    let (cookie, expires) = (format!("vestibule_{id}"), setup.clock.now().seconds() + 3600);
     let signed_in = |gate: &GateUnderTest, account: &str, lifetime: u64| {
         let claims =
             json!({ "iss": "https://www.example.com", "aud": "tour", "sub": account, "exp": expires + lifetime });
@@ -132,14 +132,14 @@ async fn assert_follows(fixture: &GateFixture, address: &str) {
     assert!(answer.header("location").unwrap().starts_with("https://www.example.net/in"));
 }
 
-async fn settings_changes_apply_to_the_next_request(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn settings_changes_apply_to_the_next_request(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     assert_follows(&fixture, fixture.gate.address()).await;
 }
 
-async fn settings_changes_apply_to_other_gates(keeper: StoreSetup) {
-    let fixture = GateFixture::open(keeper, json!({})).await;
+async fn settings_changes_apply_to_other_gates(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
     let none = json!({ "tenants": [], "queues": [] });
-    let other = fixture.keeper.gate(&none, GateOptions::default()).await;
+    let other = fixture.setup.gate(&none, GateOptions::default()).await;
     assert_follows(&fixture, other.address()).await;
 }

@@ -15,9 +15,9 @@ on_each_store! {
 }
 
 /// A gate that a hundred requests at once do not keep from its store.
-async fn open(keeper: StoreSetup, quota: u64) -> GateFixture {
+async fn open(setup: StoreSetup, quota: u64) -> GateFixture {
     let options = GateOptions { store_timeout: TIMEOUT, ..GateOptions::default() };
-    GateFixture::open_with(keeper, json!({ "quota": quota }), options).await
+    GateFixture::open_with(setup, json!({ "quota": quota }), options).await
 }
 
 async fn sessions_of_tabs(visitor: &Visitor) -> usize {
@@ -31,16 +31,16 @@ async fn sessions_of_tabs(visitor: &Visitor) -> usize {
     join_all(tabs).await.into_iter().collect::<HashSet<_>>().len()
 }
 
-async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: StoreSetup) {
-    let fixture = open(keeper, 0).await;
+async fn a_hundred_tabs_of_one_visitor_are_one_session(setup: StoreSetup) {
+    let fixture = open(setup, 0).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     assert_eq!(sessions_of_tabs(&visitor).await, 1);
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 0), 1));
 }
 
-async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup) {
-    let fixture = open(keeper, 0).await;
+async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(setup: StoreSetup) {
+    let fixture = open(setup, 0).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     fixture.gate.store().reset(&fixture.queue).await.unwrap();
@@ -51,8 +51,8 @@ async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup)
     assert_eq!(sessions_of_tabs(&visitor).await, 1, "a ticket that was held too long");
 }
 
-async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: StoreSetup) {
-    let fixture = open(keeper, 7).await;
+async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(setup: StoreSetup) {
+    let fixture = open(setup, 7).await;
     let arrivals = join_all((0..100).map(|_| {
         let (mut visitor, queue) = (fixture.visitor(), fixture.queue.clone());
         async move {

@@ -1,12 +1,12 @@
-//! What kind of sale it is.
+//! A simulated sale.
 
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::Protection;
 
 use crate::chance::Chance;
 
-/// Times in seconds. The times of the rules are the default ones but for `active_ttl`; people shop for five minutes in the
-/// mean, which is ten times `claim_ttl`: who lets a place lapse unseen costs a tenth of a visit.
+/// Times in seconds. The TTLs of the rules are the defaults, except `active_ttl`. Visitors shop for five minutes on average,
+/// which is ten times `claim_ttl`: a place that is never claimed costs a tenth of a visit.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     pub(crate) quota: u64,

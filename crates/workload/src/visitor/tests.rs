@@ -74,7 +74,7 @@ impl Play {
         next
     }
 
-    fn hears_standing(&mut self, status: ReportedStatus) -> Next {
+    fn receives_status(&mut self, status: ReportedStatus) -> Next {
         self.hears(GateResponse::Status(status))
     }
 }
@@ -85,9 +85,9 @@ fn visitor_waits_enters_shops_and_leaves() {
     assert_eq!(play.asks(), RequestKind::Enter);
     play.hears(GateResponse::QueuePage { poll_after_ms: 3000, ticket: true, lobby: false });
     assert_eq!((play.asks(), play.now), (RequestKind::Poll, SimTime(4000)), "three seconds after the page came");
-    play.hears_standing(status(VisitorState::Waiting, 9));
+    play.receives_status(status(VisitorState::Waiting, 9));
     assert_eq!((play.asks(), play.now), (RequestKind::Poll, SimTime(10_000)));
-    play.hears_standing(status(VisitorState::Admitted, 0));
+    play.receives_status(status(VisitorState::Admitted, 0));
     assert_eq!(
         (play.asks(), play.now),
         (RequestKind::Enter, SimTime(12_500)),
@@ -95,7 +95,7 @@ fn visitor_waits_enters_shops_and_leaves() {
     );
     play.hears(GateResponse::Site { slot_ms: None });
     assert_eq!(play.asks(), RequestKind::Keepalive, "the site's script says that they are there");
-    play.hears_standing(status(VisitorState::Admitted, 0));
+    play.receives_status(status(VisitorState::Admitted, 0));
     let mut request = Vec::new();
     while request.last() != Some(&RequestKind::Leave) {
         request.push(play.asks());
@@ -151,9 +151,9 @@ fn worse_position_session_or_arrival_is_a_loss() {
         play.asks();
         play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false });
         play.asks();
-        play.hears_standing(waits(5));
+        play.receives_status(waits(5));
         play.asks();
-        play.hears_standing(second);
+        play.receives_status(second);
         assert_eq!(play.visitor.trace().position_losses, position_losses, "{second:?}");
     }
 }
@@ -166,10 +166,10 @@ fn page_without_ticket_does_not_join() {
     play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false, lobby: false });
     assert_eq!(play.asks(), RequestKind::Poll, "the page asks all the same");
     assert_eq!((play.visitor.trace().arrived, play.visitor.trace().last_waiting), (None, None), "nobody knows of them");
-    play.hears_standing(status(VisitorState::Waiting, 9));
+    play.receives_status(status(VisitorState::Waiting, 9));
     assert_eq!(play.visitor.trace().arrived, Some(first), "the first visit may count as the arrival");
     play.asks();
-    play.hears_standing(status(VisitorState::Admitted, 0));
+    play.receives_status(status(VisitorState::Admitted, 0));
     assert_eq!(play.asks(), RequestKind::Enter);
     play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false, lobby: false });
     assert_eq!(play.asks(), RequestKind::Enter, "an admitted visitor tries again");
@@ -201,7 +201,7 @@ fn flooders_and_second_tabs_poll_more_often() {
         play.asks();
         play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: true, lobby: false });
         play.asks();
-        play.hears_standing(status(VisitorState::Waiting, 9));
+        play.receives_status(status(VisitorState::Waiting, 9));
         let response = play.now;
         assert_eq!(play.asks(), RequestKind::Poll);
         assert!((play.now.since(response) - pause).abs() < 0.01, "{pause}");
@@ -214,7 +214,7 @@ fn eviction_is_recorded() {
     play.asks();
     play.hears(GateResponse::Site { slot_ms: None });
     assert_eq!(play.asks(), RequestKind::Keepalive);
-    assert_eq!(play.hears_standing(status(VisitorState::Waiting, 3)), Next::Departed);
+    assert_eq!(play.receives_status(status(VisitorState::Waiting, 3)), Next::Departed);
     assert!(play.visitor.trace().evicted);
 }
 
@@ -305,7 +305,7 @@ fn stream_replaces_polls_until_the_turn() {
     assert_eq!(next, Next::Send(PlannedRequest::new(RequestKind::Poll)), "a poll claims the slot");
     assert!(!play.visitor.is_listening());
     let shown = play.now;
-    play.hears_standing(status(VisitorState::Admitted, 0));
+    play.receives_status(status(VisitorState::Admitted, 0));
     let trace = play.visitor.trace();
     assert_eq!((trace.streams, trace.turn_shown, trace.position_losses), (2, Some(shown), 0));
     assert_eq!((trace.last_waiting, trace.admitted), (Some(reopened), Some(shown.add_seconds(1.0))));
@@ -325,7 +325,7 @@ fn position_that_rises_in_a_stream_is_a_loss() {
 fn page_polls_after_silent_refused_or_broken_streams() {
     let given_up = |play: &mut Play| {
         assert!(!play.visitor.is_listening() && play.visitor.trace().gave_up_streams);
-        play.hears_standing(status(VisitorState::Waiting, 9));
+        play.receives_status(status(VisitorState::Waiting, 9));
         assert_eq!(play.asks(), RequestKind::Poll, "and for the rest of the session");
     };
     let mut silent = listening();
@@ -354,8 +354,8 @@ fn lobby_has_no_streams() {
     play.asks();
     play.hears(GateResponse::QueuePage { poll_after_ms: 5000, ticket: true, lobby: true });
     assert_eq!(play.asks(), RequestKind::Poll);
-    play.hears_standing(status(VisitorState::Lobby, 0));
+    play.receives_status(status(VisitorState::Lobby, 0));
     assert_eq!(play.asks(), RequestKind::Poll);
-    play.hears_standing(status(VisitorState::Waiting, 3));
+    play.receives_status(status(VisitorState::Waiting, 3));
     assert_eq!(play.asks(), RequestKind::Stream, "a visitor in line has one");
 }

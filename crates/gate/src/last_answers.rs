@@ -3,8 +3,8 @@
 //! with a lobby ticket see the countdown.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use std::sync::{Mutex, PoisonError};
 use vestibule_core::line::{Mode, Phase, VisitAnswer, phase};
 use vestibule_core::settings::{BetweenEvents, IDLE_USED_FOR, Settings};
 use vestibule_core::{Micros, QueueId};
@@ -42,7 +42,7 @@ impl LastAnswers {
         }
         let until = if answer.mode == Mode::Bypass { next_lobby(settings, answer.now) } else { Micros(u64::MAX) };
         let last = LastAnswer { revision: answer.revision, at: answer.now, mode: answer.mode, until };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(settings.id.clone(), last);
+        self.0.lock().insert(settings.id.clone(), last);
     }
 
     /// Whether the store has just confirmed that these settings are in force.
@@ -82,7 +82,7 @@ impl LastAnswers {
 
     /// The last answer, if it was given by these settings.
     fn last(&self, settings: &Settings) -> Option<LastAnswer> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&settings.id).copied();
+        let last = self.0.lock().get(&settings.id).copied();
         last.filter(|last| last.revision == settings.line.revision)
     }
 }
@@ -118,34 +118,34 @@ mod tests {
 
     #[test]
     fn queue_is_idle_before_its_first_event() {
-        let idle = LastAnswers::default();
-        let until = |between, time| idle.bypassed_until(&settings(between), at(time));
+        let answers = LastAnswers::default();
+        let until = |between, time| answers.bypassed_until(&settings(between), at(time));
         assert_eq!(until("bypass", "2027-03-04T09:29:59Z"), Some(at("2027-03-04T09:30:00Z")));
         assert_eq!(until("bypass", "2027-03-04T09:30:00Z"), None);
         assert_eq!(until("closed", "2027-03-04T09:29:59Z"), None);
-        assert!(!idle.passes(&settings("bypass"), at("2027-03-04T08:00:00Z")), "the store was not asked");
+        assert!(!answers.passes(&settings("bypass"), at("2027-03-04T08:00:00Z")), "the store was not asked");
         let (settings, now) = (settings("bypass"), at("2027-03-04T09:29:20Z"));
         let answer = Line::new(settings.line.clone(), now, false).visit(now, &Visit::joining(SessionId::random()));
-        idle.observe(&settings, &answer);
-        assert!(idle.passes(&settings, at("2027-03-04T09:29:30Z")));
-        assert!(!idle.passes(&settings, at("2027-03-04T09:29:31Z")), "the lobby opens in less than half a minute");
+        answers.observe(&settings, &answer);
+        assert!(answers.passes(&settings, at("2027-03-04T09:29:30Z")));
+        assert!(!answers.passes(&settings, at("2027-03-04T09:29:31Z")), "the lobby opens in less than half a minute");
     }
 
     #[test]
     fn only_the_store_knows_that_an_event_is_over() {
-        let (idle, settings, now) = (LastAnswers::default(), settings("bypass"), at("2027-03-04T11:30:00Z"));
-        assert_eq!(idle.bypassed_until(&settings, now), None, "somebody may wait");
+        let (answers, settings, now) = (LastAnswers::default(), settings("bypass"), at("2027-03-04T11:30:00Z"));
+        assert_eq!(answers.bypassed_until(&settings, now), None, "somebody may wait");
         let answer = Line::new(settings.line.clone(), now, false).visit(now, &Visit::joining(SessionId::random()));
-        idle.observe(&settings, &answer);
+        answers.observe(&settings, &answer);
         let next = at("2027-03-04T17:30:00Z");
-        assert!(!idle.passes(&settings, at("2027-03-04T11:30:30Z")), "the store is asked every half minute");
-        assert!(idle.passes(&settings, at("2027-03-04T11:30:29Z")));
-        assert_eq!(idle.bypassed_until(&settings, now), Some(next));
-        assert_eq!(idle.bypassed_until(&settings, next), None);
+        assert!(!answers.passes(&settings, at("2027-03-04T11:30:30Z")), "the store is asked every half minute");
+        assert!(answers.passes(&settings, at("2027-03-04T11:30:29Z")));
+        assert_eq!(answers.bypassed_until(&settings, now), Some(next));
+        assert_eq!(answers.bypassed_until(&settings, next), None);
         let mut changed = settings.clone();
         changed.line.revision += 1;
-        assert_eq!(idle.bypassed_until(&changed, now), None, "other settings");
-        idle.observe(&settings, &VisitAnswer { mode: Mode::Open, ..answer });
-        assert_eq!(idle.bypassed_until(&settings, now), None);
+        assert_eq!(answers.bypassed_until(&changed, now), None, "other settings");
+        answers.observe(&settings, &VisitAnswer { mode: Mode::Open, ..answer });
+        assert_eq!(answers.bypassed_until(&settings, now), None);
     }
 }

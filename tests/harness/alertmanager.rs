@@ -1,10 +1,11 @@
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -80,7 +81,7 @@ impl Alertmanager {
     /// All messages that the receiver has got so far, in order.
     #[must_use]
     pub fn delivered(&self) -> Vec<ReceivedAlert> {
-        self.delivered.lock().unwrap().clone()
+        self.delivered.lock().clone()
     }
 }
 
@@ -102,7 +103,7 @@ async fn take(State(delivered): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news
             summary: alert["annotations"]["summary"].as_str().unwrap_or_default().to_owned(),
         }
     });
-    delivered.lock().unwrap().extend(alerts);
+    delivered.lock().extend(alerts);
 }
 
 /// One alert a group, so that nothing waits for anything else.

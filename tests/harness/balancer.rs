@@ -2,7 +2,7 @@ mod answer;
 mod event;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, SERVER, UPGRADE};
 use http::request::Parts;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -116,8 +117,8 @@ impl IntoResponse for Refusal {
 }
 
 impl Target {
-    fn complaints(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.complaints.lock().unwrap_or_else(PoisonError::into_inner)
+    fn complaints(&self) -> parking_lot::MutexGuard<'_, Vec<String>> {
+        self.complaints.lock()
     }
 
     async fn ask(&self, event: &Value) -> Result<Response, Refusal> {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -13,6 +13,7 @@ use futures_util::{SinkExt, StreamExt, stream};
 use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SET_COOKIE, UPGRADE};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
@@ -93,7 +94,7 @@ impl Origin {
     /// The requests so far, in the order of their coming.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.requests.lock().clone()
     }
 
     /// Ends the origin with all its connections; new ones are refused.
@@ -142,7 +143,7 @@ async fn answer(State(requests): State<Requests>, request: Request) -> Response 
     parts.extensions.clear();
     let body = to_bytes(body, LARGEST_BODY).await.unwrap_or_default();
     let recorded = Recorded { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-    requests.lock().unwrap_or_else(PoisonError::into_inner).push(recorded.clone());
+    requests.lock().push(recorded.clone());
 
     match recorded.uri.path() {
         "/echo" => echo(&recorded),

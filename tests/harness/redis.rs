@@ -1,8 +1,9 @@
 use std::io::{ErrorKind, Result};
 use std::process::Command;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -179,6 +180,6 @@ impl Redis {
     }
 
     fn process(&self) -> MutexGuard<'_, Option<Process>> {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+        self.process.lock()
     }
 }

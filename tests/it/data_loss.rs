@@ -1,10 +1,11 @@
 //! Redis dies and comes back empty in the middle of a line, and five hundred people keep their order.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde_json::json;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::settings::Settings;
@@ -31,7 +32,7 @@ struct Admissions(Mutex<Vec<(Micros, usize, SessionId)>>);
 
 impl Admissions {
     fn all(&self) -> Vec<(Micros, usize, SessionId)> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
@@ -51,7 +52,7 @@ async fn polls_as_admitted(
         && let Ok(Some(found)) = store.find(queue, session).await
         && let SessionLocation::Active { admitted_at } = found.state
     {
-        admissions.0.lock().unwrap().push((admitted_at, number, session));
+        admissions.0.lock().push((admitted_at, number, session));
         return true;
     }
     false

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_core::line::{
@@ -99,7 +100,7 @@ impl StoreFixture {
             Backend::Memory { store, before } => {
                 let found = replace(store, queue, None).expect("the queue is there");
                 replace(store, queue, Some(found.clone()));
-                before.lock().unwrap().insert(queue.clone(), found);
+                before.lock().insert(queue.clone(), found);
             }
             Backend::Redis { url } => {
                 for key in keys_of(queue) {
@@ -114,7 +115,7 @@ impl StoreFixture {
     pub(crate) fn roll_back(&self, queue: &QueueId) {
         match &self.kept_in {
             Backend::Memory { store, before } => {
-                if let Some(found) = before.lock().unwrap().get(queue).cloned() {
+                if let Some(found) = before.lock().get(queue).cloned() {
                     replace(store, queue, Some(found));
                 }
             }

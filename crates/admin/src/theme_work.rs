@@ -2,8 +2,9 @@
 //! memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use vestibule_themes::Draft;
 
@@ -39,7 +40,7 @@ pub(crate) struct PreviewCache(Mutex<VecDeque<(String, Arc<Draft>)>>);
 
 impl PreviewCache {
     pub(crate) fn keep(&self, id: String, draft: Arc<Draft>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if kept.len() == KEPT_MAX {
             kept.pop_front();
         }
@@ -47,7 +48,7 @@ impl PreviewCache {
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Draft>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         kept.iter().find(|(kept, _)| kept == id).map(|(_, draft)| Arc::clone(draft))
     }
 }

@@ -1,5 +1,6 @@
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::FreezeAwareInstant;
 
@@ -25,7 +26,7 @@ impl LogRateLimiter {
 
     /// `Some` if a line may be logged, with the number of lines suppressed since the last one.
     pub fn allow(&self) -> Option<u64> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         if lines.allowed_at.is_some_and(|at| at.elapsed() < self.interval) {
             lines.suppressed += 1;
             return None;
@@ -56,7 +57,7 @@ mod tests {
     async fn line_is_allowed_after_a_freeze() {
         let limiter = LogRateLimiter::every(INTERVAL);
         assert_eq!((limiter.allow(), limiter.allow()), (Some(0), None));
-        let mut lines = limiter.lines.lock().unwrap();
+        let mut lines = limiter.lines.lock();
         lines.allowed_at = lines.allowed_at.and_then(|at| at.before_freeze(INTERVAL));
         drop(lines);
         assert_eq!(limiter.allow(), Some(1));

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use vestibule_core::{Challenge, ChallengeSigner, ChallengeTerms, MICROS_PER_SECOND, Micros, QueueId, SessionId};
 use vestibule_freeze::FreezeAwareInstant;
@@ -81,7 +81,7 @@ impl Challenges {
             return Some(kept);
         }
         let bucket = self.hasher.hash_one(network) as usize % BUCKETS;
-        if !locked(&self.budget).take(bucket) {
+        if !self.budget.lock().take(bucket) {
             return None;
         }
         let challenge = signer.challenge(terms, now)?;
@@ -91,7 +91,7 @@ impl Challenges {
 
     /// Seconds for which this address has to wait, since it sent too many invalid proofs.
     pub(crate) fn must_wait(&self, address: Option<IpNet>) -> Option<u64> {
-        let invalid = locked(&self.invalid);
+        let invalid = self.invalid.lock();
         let proofs = invalid.get(&address?)?;
         let rest = INVALID_WINDOW.checked_sub(proofs.since.elapsed()).filter(|rest| !rest.is_zero())?;
         (proofs.count >= INVALID_MAX).then(|| rest.as_secs() + u64::from(rest.subsec_nanos() > 0))
@@ -100,7 +100,7 @@ impl Challenges {
     /// Counts an invalid proof of this address. From the last one that is possible on, it waits for the whole window.
     pub(crate) fn count_invalid(&self, address: Option<IpNet>) {
         let Some(address) = address else { return };
-        let (now, mut invalid) = (FreezeAwareInstant::now(), locked(&self.invalid));
+        let (now, mut invalid) = (FreezeAwareInstant::now(), self.invalid.lock());
         if invalid.len() >= ADDRESSES_MAX && !invalid.contains_key(&address) {
             invalid.retain(|_, proofs| proofs.since.elapsed() < INVALID_WINDOW);
             if invalid.len() >= ADDRESSES_MAX {
@@ -116,10 +116,6 @@ impl Challenges {
             proofs.since = now;
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Invalid proofs of one address.
@@ -197,7 +193,7 @@ mod tests {
         for _ in 0..INVALID_MAX {
             challenges.count_invalid(address);
         }
-        for proofs in locked(&challenges.invalid).values_mut() {
+        for proofs in challenges.invalid.lock().values_mut() {
             proofs.since = proofs.since.before_freeze(INVALID_WINDOW).unwrap();
         }
         assert_eq!(challenges.must_wait(address), None, "a minute has passed");
@@ -226,6 +222,6 @@ mod tests {
         for number in 0..ADDRESSES_MAX as u32 + 100 {
             challenges.count_invalid(Some(IpNet::from(std::net::IpAddr::from(number.to_be_bytes()))));
         }
-        assert_eq!(locked(&challenges.invalid).len(), ADDRESSES_MAX);
+        assert_eq!(challenges.invalid.lock().len(), ADDRESSES_MAX);
     }
 }

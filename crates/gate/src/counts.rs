@@ -1,8 +1,8 @@
 //! Counts of tokens of accounts, which the next visit of a queue brings to the store.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use vestibule_core::QueueId;
 use vestibule_core::line::Identities;
 
@@ -12,7 +12,7 @@ pub(crate) struct IdentityCounts(Mutex<HashMap<QueueId, Identities>>);
 
 impl IdentityCounts {
     fn counts(&self) -> MutexGuard<'_, HashMap<QueueId, Identities>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Counts a token.

@@ -1,9 +1,10 @@
 //! Follows jobs: one task per job queue reads all jobs that are followed in this process, with one call every 250 ms.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tracing::debug;
@@ -68,7 +69,7 @@ impl Followers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Followed> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.followed.lock()
     }
 
     /// Reads the followed jobs of a job queue until there are none.

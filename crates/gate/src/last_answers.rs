@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use vestibule_core::line::{Mode, Phase, VisitAnswer, phase};
 use vestibule_core::settings::{BetweenEvents, IDLE_USED_FOR, Settings};
 use vestibule_core::{Micros, QueueId};

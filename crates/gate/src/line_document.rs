@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use vestibule_core::fields::Field as _;
@@ -73,9 +74,8 @@ impl LineDocuments {
         Some(document)
     }
 
-    /// A panic while the lock is held leaves complete values.
     fn slot(&self, queue: &QueueId) -> Arc<tokio::sync::Mutex<Slot>> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.0.lock();
         if let Some(slot) = slots.get(queue) {
             return slot.clone();
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -113,7 +113,7 @@ impl Networks {
 struct Lists {
     files: FileFolder,
     /// When the lists were last checked.
-    checked_at: std::sync::Mutex<Option<FreezeAwareInstant>>,
+    checked_at: parking_lot::Mutex<Option<FreezeAwareInstant>>,
     is_checking: AtomicBool,
     version: Mutex<FilesVersion>,
     networks: ArcSwap<Networks>,
@@ -146,7 +146,7 @@ impl NetworkLists {
     pub fn of(files: FileFolder) -> Self {
         Self(Some(Arc::new(Lists {
             files,
-            checked_at: std::sync::Mutex::default(),
+            checked_at: parking_lot::Mutex::default(),
             is_checking: AtomicBool::new(false),
             version: Mutex::default(),
             networks: ArcSwap::default(),
@@ -203,12 +203,12 @@ impl NetworkLists {
 impl Lists {
     async fn load(&self) -> Result<(), NetworkListsError> {
         let loaded = self.load_now().await;
-        *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
+        *self.checked_at.lock() = Some(FreezeAwareInstant::now());
         loaded
     }
 
     fn is_due(&self) -> bool {
-        let checked_at = *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let checked_at = *self.checked_at.lock();
         checked_at.is_none_or(|at| at.elapsed() >= RECHECK)
     }
 
@@ -377,8 +377,8 @@ mod tests {
         let lists = opened(&folder).await;
         let opened = lists.0.as_ref().unwrap();
         assert!(!opened.is_due());
-        let checked_at = opened.checked_at.lock().unwrap().take();
-        *opened.checked_at.lock().unwrap() = checked_at.and_then(|at| at.before_freeze(RECHECK));
-        assert!(opened.checked_at.lock().unwrap().is_some() && opened.is_due());
+        let checked_at = opened.checked_at.lock().take();
+        *opened.checked_at.lock() = checked_at.and_then(|at| at.before_freeze(RECHECK));
+        assert!(opened.checked_at.lock().is_some() && opened.is_due());
     }
 }

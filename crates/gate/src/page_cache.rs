@@ -3,12 +3,13 @@
 //! It has no nonce: its policy names the styles by their hashes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use vestibule_core::QueueId;
 use vestibule_freeze::FreezeAwareInstant;
@@ -61,7 +62,7 @@ impl PageCache {
             return page;
         }
         let page = Arc::new(CachedPage::of(render().await));
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.0.lock();
         if pages.len() >= PAGES_MAX {
             pages.retain(|_, page| page.rendered_at.elapsed() < USED_FOR);
         }
@@ -72,7 +73,7 @@ impl PageCache {
     }
 
     fn found(&self, key: &PageKey) -> Option<Arc<CachedPage>> {
-        let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = self.0.lock();
         pages.get(key).filter(|page| page.rendered_at.elapsed() < USED_FOR).cloned()
     }
 }
@@ -120,10 +121,10 @@ mod tests {
         for host in 0..2 * PAGES_MAX {
             cache.page(key(&host.to_string()), async || String::new()).await;
         }
-        assert_eq!(cache.0.lock().unwrap().len(), PAGES_MAX);
+        assert_eq!(cache.0.lock().len(), PAGES_MAX);
         tokio::time::advance(USED_FOR).await;
         cache.page(key("later"), async || String::new()).await;
-        assert_eq!(cache.0.lock().unwrap().len(), 1);
+        assert_eq!(cache.0.lock().len(), 1);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What this process knows about whether its queues require pre-tickets, and those that it offers.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use vestibule_core::line::{ProofCounts, VisitAnswer, delay_of};
 use vestibule_core::settings::Settings;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId};
@@ -33,10 +34,10 @@ struct Known {
 
 impl PreTickets {
     fn of(&self, queue: &QueueId) -> Arc<Known> {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(queue) {
+        if let Some(known) = self.0.read().get(queue) {
             return known.clone();
         }
-        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(queue.clone()).or_default().clone()
+        self.0.write().entry(queue.clone()).or_default().clone()
     }
 
     /// Learns from an answer of the store by these settings.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_runtime::{StreamCounts, client_network};
@@ -123,9 +124,8 @@ impl Streams {
 }
 
 impl Shared {
-    /// A panic while the lock is held leaves complete values.
-    fn networks(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.of_network.lock().unwrap_or_else(PoisonError::into_inner)
+    fn networks(&self) -> parking_lot::MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.of_network.lock()
     }
 }
 

@@ -2,9 +2,9 @@
 //! the number of active sessions.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 use vestibule_core::QueueId;
 use vestibule_core::line::{Census, VisitAnswer, Witness};
@@ -51,9 +51,8 @@ impl Witnesses {
         Self(Mutex::default())
     }
 
-    /// A panic while the lock is held leaves complete values.
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// What to tell the store with a visit to this queue. An outage counts for `waiting_ttl` seconds, the time in which

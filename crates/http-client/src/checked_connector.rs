@@ -175,8 +175,8 @@ impl Service<Name> for CheckedResolver {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::sync::Mutex;
 
+    use parking_lot::Mutex;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -198,7 +198,7 @@ mod tests {
         let answers: Vec<Vec<_>> = answers.iter().rev().map(|answer| answer.to_vec()).collect();
         let answers = Mutex::new(answers);
         let resolve = move |_| -> Pending<Vec<SocketAddr>> {
-            let answer = answers.lock().unwrap().pop().expect("a name is resolved once per connection");
+            let answer = answers.lock().pop().expect("a name is resolved once per connection");
             Box::pin(async { Ok(answer.into_iter().map(|ip| SocketAddr::new(ip.into(), 0)).collect()) })
         };
         let check = AddressCheck::new(|address| address == PUBLIC);

@@ -1,9 +1,10 @@
 //! The messages that this process has received and that are not deleted.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use vestibule_core::jobs::{Lease, Payload};
 use vestibule_core::{Clock, Micros, SystemClock};
 use vestibule_store_redis::MessageId;
@@ -30,10 +31,6 @@ pub(crate) struct InFlight {
     clock: Arc<dyn Clock>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl InFlight {
     /// No messages, with the clock of a test or by that of this machine.
     pub(crate) fn new(clock: Option<Arc<dyn Clock>>) -> Self {
@@ -54,13 +51,13 @@ impl InFlight {
     pub(crate) fn hold(&self, lease: Lease, is_fifo: bool, delivery: Delivery, seconds: u64) {
         let until = self.now().add_seconds(seconds);
         let Delivery { handle, message, payload, .. } = delivery;
-        locked(&self.held).insert(lease, Held { id: message.id(), handle, is_fifo, payload, until });
+        self.held.lock().insert(lease, Held { id: message.id(), handle, is_fifo, payload, until });
     }
 
     /// Extends a lease. Returns the handle of its message.
     pub(crate) fn extend(&self, lease: Lease, seconds: u64) -> Option<String> {
         let until = self.now().add_seconds(seconds);
-        let mut held = locked(&self.held);
+        let mut held = self.held.lock();
         let held = held.get_mut(&lease)?;
         held.until = held.until.max(until);
         Some(held.handle.clone())
@@ -68,17 +65,17 @@ impl InFlight {
 
     /// The message of a lease that has ended.
     pub(crate) fn take(&self, lease: Lease) -> Option<Held> {
-        locked(&self.held).remove(&lease)
+        self.held.lock().remove(&lease)
     }
 
     /// Forgets the messages whose leases have expired: SQS delivers them again.
     pub(crate) fn expire(&self) {
         let now = self.now();
-        let mut held = locked(&self.held);
+        let mut held = self.held.lock();
         let expired: Vec<_> = held.iter().filter(|(_, held)| held.until <= now).map(|(lease, _)| *lease).collect();
         for held in expired.iter().filter_map(|lease| held.remove(lease)) {
             if let Some(concealed) = &self.concealed {
-                locked(concealed).push((held.handle, held.is_fifo));
+                concealed.lock().push((held.handle, held.is_fifo));
             }
         }
     }
@@ -87,14 +84,14 @@ impl InFlight {
     pub(crate) async fn hide(&self, queues: &Queues, is_fifo: bool, hidden: Vec<(String, Duration)>) {
         match &self.concealed {
             None => queues.hide(is_fifo, hidden).await,
-            Some(concealed) => locked(concealed).extend(hidden.into_iter().map(|(handle, _)| (handle, is_fifo))),
+            Some(concealed) => concealed.lock().extend(hidden.into_iter().map(|(handle, _)| (handle, is_fifo))),
         }
     }
 
     /// Shows the messages again that are hidden by the clock of a test.
     pub(crate) async fn show(&self, queues: &Queues, is_fifo: bool) {
         let Some(concealed) = &self.concealed else { return };
-        let shown: Vec<_> = locked(concealed).extract_if(.., |(_, of_fifo)| *of_fifo == is_fifo).collect();
+        let shown: Vec<_> = concealed.lock().extract_if(.., |(_, of_fifo)| *of_fifo == is_fifo).collect();
         let shown = shown.into_iter().map(|(handle, _)| (handle, Duration::ZERO)).collect();
         queues.hide(is_fifo, shown).await;
     }

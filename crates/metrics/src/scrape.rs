@@ -1,11 +1,12 @@
 //! Scrapes the store: its round-trip time, the stats of every queue and the last purge.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join;
 use futures_util::{StreamExt as _, stream};
+use parking_lot::Mutex;
 use prometheus::proto::MetricFamily;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -119,7 +120,7 @@ impl Scraper {
     }
 
     async fn read_all(&self, queues: Vec<QueueId>) -> Vec<ScrapedQueue> {
-        let held = std::mem::take(&mut *self.tenants.lock().unwrap_or_else(PoisonError::into_inner));
+        let held = std::mem::take(&mut *self.tenants.lock());
         let reads = queues.into_iter().map(|queue| {
             let known = held.get(&queue).cloned();
             self.read(queue, known)
@@ -128,7 +129,7 @@ impl Scraper {
         let (scraped, known): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let queues = scraped.iter().map(|queue: &ScrapedQueue| queue.id.clone());
         let known = queues.zip(known).filter_map(|(queue, known)| Some((queue, known?))).collect();
-        *self.tenants.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *self.tenants.lock() = known;
         let failed: Vec<_> =
             scraped.iter().filter(|queue| queue.stats.is_none()).map(|queue| queue.id.as_str()).collect();
         if let Some(queue) = failed.first() {

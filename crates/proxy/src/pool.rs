@@ -1,12 +1,12 @@
 //! Idle connections to origins, kept for later requests.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioTimer},
 };
+use parking_lot::Mutex;
 use rustls::ClientConfig;
 use vestibule_core::settings::Reach;
 use vestibule_freeze::FreezeAwareInstant;
@@ -55,7 +55,7 @@ impl Pools {
     }
 
     fn client_for_networks(&self, reach: &Reach) -> OriginClient {
-        let mut pools = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = self.networks.lock();
         if pools.len() >= NETWORK_POOLS_MAX && !pools.contains_key(reach) {
             pools.clear();
         }
@@ -85,7 +85,7 @@ impl Pool {
 
     /// The client to send the next request with.
     pub(super) fn client(&self) -> OriginClient {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         let (current, used) = &mut *current;
         if used.elapsed() > self.limits.idle_timeout {
             *current = client(&self.limits, self.connector.clone());
@@ -97,7 +97,7 @@ impl Pool {
     /// Simulates that the process was frozen since its last request.
     #[cfg(test)]
     pub(super) fn sleep(&self, time: std::time::Duration) {
-        let mut current = self.current.lock().unwrap();
+        let mut current = self.current.lock();
         current.1 = current.1.checked_sub(time).unwrap();
     }
 }

@@ -1,8 +1,8 @@
 //! The queue cache: a copy of the settings in this process, so that a request finds its queue without a store call.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -39,9 +39,9 @@ pub struct Directory {
     snapshot: ArcSwap<Snapshot>,
     read: AtomicBool,
     /// What the last refresh returned, for callers that waited for it.
-    outcome: std::sync::Mutex<Result<(), StoreError>>,
+    outcome: parking_lot::Mutex<Result<(), StoreError>>,
     refresh_gate: RefreshGate,
-    reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
+    reloads: parking_lot::Mutex<HashMap<QueueId, Arc<Reload>>>,
 }
 
 /// Reloads of one queue, one at a time.
@@ -58,11 +58,11 @@ impl Directory {
         let unread = StoreError::Unavailable("the index of queues could not be read".to_owned());
         let directory = Self {
             store,
-            outcome: std::sync::Mutex::new(if queues.is_empty() { Err(unread) } else { Ok(()) }),
+            outcome: parking_lot::Mutex::new(if queues.is_empty() { Err(unread) } else { Ok(()) }),
             snapshot: ArcSwap::default(),
             read: AtomicBool::new(!queues.is_empty()),
             refresh_gate: RefreshGate::default(),
-            reloads: std::sync::Mutex::default(),
+            reloads: parking_lot::Mutex::default(),
         };
         let tenants = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
         directory.replace_snapshot(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
@@ -222,7 +222,7 @@ impl Directory {
     /// # Errors
     /// Returns the store's error.
     pub async fn reload(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
-        let reload = self.reloads.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone();
+        let reload = self.reloads.lock().entry(id.clone()).or_default().clone();
         let finished = reload.finished.load(Ordering::Relaxed);
         let _under_way = reload.under_way.lock().await;
         if reload.finished.load(Ordering::Relaxed) != finished {

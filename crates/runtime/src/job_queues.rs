@@ -4,7 +4,7 @@ mod changes;
 mod events;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -81,10 +81,10 @@ pub struct JobQueues {
     snapshot: ArcSwap<Snapshot>,
     reading: Mutex<()>,
     /// When the last read failed, and why; `None` if it succeeded.
-    failed: std::sync::Mutex<Option<(FreezeAwareInstant, StoreError)>>,
-    wakes: std::sync::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
-    dropped_events: std::sync::Mutex<HashMap<JobQueueId, u64>>,
-    orders_not_held: std::sync::Mutex<BTreeMap<JobQueueId, OrdersNotHeld>>,
+    failed: parking_lot::Mutex<Option<(FreezeAwareInstant, StoreError)>>,
+    wakes: parking_lot::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
+    dropped_events: parking_lot::Mutex<HashMap<JobQueueId, u64>>,
+    orders_not_held: parking_lot::Mutex<BTreeMap<JobQueueId, OrdersNotHeld>>,
 }
 
 impl JobQueues {
@@ -97,10 +97,10 @@ impl JobQueues {
             backend,
             snapshot: ArcSwap::default(),
             reading: Mutex::default(),
-            failed: std::sync::Mutex::default(),
-            wakes: std::sync::Mutex::default(),
-            dropped_events: std::sync::Mutex::default(),
-            orders_not_held: std::sync::Mutex::default(),
+            failed: parking_lot::Mutex::default(),
+            wakes: parking_lot::Mutex::default(),
+            dropped_events: parking_lot::Mutex::default(),
+            orders_not_held: parking_lot::Mutex::default(),
         }
     }
 
@@ -202,7 +202,7 @@ impl JobQueues {
 
     /// Counts an order that could not be stored.
     pub fn count_not_held(&self, job_queue: &JobQueueId, is_forwarded: bool) {
-        let mut all = self.orders_not_held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.orders_not_held.lock();
         let counts = all.entry(job_queue.clone()).or_default();
         *(if is_forwarded { &mut counts.forwarded } else { &mut counts.refused }) += 1;
     }
@@ -210,7 +210,7 @@ impl JobQueues {
     /// Orders that this process could not store, by the job queue that a rule names, and of each known job queue of orders.
     #[must_use]
     pub fn orders_not_held(&self) -> BTreeMap<JobQueueId, OrdersNotHeld> {
-        let mut counts = self.orders_not_held.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut counts = self.orders_not_held.lock().clone();
         let snapshot = self.snapshot.load();
         for settings in snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.holds_orders()) {
             counts.entry(settings.id.clone()).or_default();
@@ -221,7 +221,7 @@ impl JobQueues {
     /// What wakes the worker of this process when jobs of this job queue are enqueued.
     #[must_use]
     pub fn wake(&self, id: &JobQueueId) -> Arc<Notify> {
-        let mut wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wakes = self.wakes.lock();
         wakes.entry(id.clone()).or_default().clone()
     }
 
@@ -236,7 +236,7 @@ impl JobQueues {
         }
         let outcome = self.read_all().await;
         let failed = outcome.as_ref().err().map(|error| (FreezeAwareInstant::now(), error.clone()));
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        *self.failed.lock() = failed;
         outcome
     }
 
@@ -245,7 +245,7 @@ impl JobQueues {
         if self.snapshot.load().is_younger_than(age) {
             return Some(Ok(()));
         }
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.failed.lock();
         let recent = failed.as_ref().filter(|(at, _)| at.elapsed() < AFTER_FAILURE.min(age));
         recent.map(|(_, error)| Err(error.clone()))
     }

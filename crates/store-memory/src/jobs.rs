@@ -1,17 +1,16 @@
 //! The jobs of all job queues: the rules plus a lock per job queue.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use vestibule_core::jobs::{
     BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobId, JobQueue,
     JobQueueId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received,
     ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock, Micros};
-
-use crate::lock::lock;
 
 /// A backend that keeps all jobs in this process. They are lost when it ends.
 pub struct MemoryJobs {
@@ -29,12 +28,12 @@ impl MemoryJobs {
     /// The number of jobs that are not finished, and would be lost if the process ended now.
     #[must_use]
     pub fn unfinished(&self) -> usize {
-        let job_queues: Vec<_> = lock(&self.job_queues).values().cloned().collect();
-        job_queues.iter().map(|jobs| lock(jobs).unfinished()).sum()
+        let job_queues: Vec<_> = self.job_queues.lock().values().cloned().collect();
+        job_queues.iter().map(|jobs| jobs.lock().unfinished()).sum()
     }
 
     fn job_queue(&self, id: &JobQueueId) -> Arc<Mutex<JobQueue>> {
-        let mut job_queues = lock(&self.job_queues);
+        let mut job_queues = self.job_queues.lock();
         if let Some(jobs) = job_queues.get(id) {
             return Arc::clone(jobs);
         }
@@ -45,19 +44,19 @@ impl MemoryJobs {
 #[async_trait]
 impl JobBackend for MemoryJobs {
     async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
-        Ok(lock(&self.job_queue(&settings.id)).enqueue(self.clock.now(), settings, jobs))
+        Ok(self.job_queue(&settings.id).lock().enqueue(self.clock.now(), settings, jobs))
     }
 
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
-        Ok(lock(&self.job_queue(&settings.id)).receive(self.clock.now(), settings, max))
+        Ok(self.job_queue(&settings.id).lock().receive(self.clock.now(), settings, max))
     }
 
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
-        Ok(lock(&self.job_queue(&settings.id)).extend(self.clock.now(), settings, leases))
+        Ok(self.job_queue(&settings.id).lock().extend(self.clock.now(), settings, leases))
     }
 
     async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
-        Ok(lock(&self.job_queue(&settings.id)).settle(self.clock.now(), settings, settlements))
+        Ok(self.job_queue(&settings.id).lock().settle(self.clock.now(), settings, settlements))
     }
 
     async fn get(
@@ -66,7 +65,7 @@ impl JobBackend for MemoryJobs {
         jobs: &[JobId],
         detail: Detail,
     ) -> BackendResult<Vec<Option<JobView>>> {
-        Ok(lock(&self.job_queue(&settings.id)).get(self.clock.now(), settings, jobs, detail))
+        Ok(self.job_queue(&settings.id).lock().get(self.clock.now(), settings, jobs, detail))
     }
 
     async fn add_progress(
@@ -75,24 +74,24 @@ impl JobBackend for MemoryJobs {
         lease: Lease,
         message: ProgressMessage,
     ) -> BackendResult<ProgressAdded> {
-        Ok(lock(&self.job_queue(&settings.id)).add_progress(self.clock.now(), settings, lease, message))
+        Ok(self.job_queue(&settings.id).lock().add_progress(self.clock.now(), settings, lease, message))
     }
 
     async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
-        lock(&self.job_queue(&settings.id)).mark_delivered(self.clock.now(), settings, job);
+        self.job_queue(&settings.id).lock().mark_delivered(self.clock.now(), settings, job);
         Ok(())
     }
 
     async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
-        Ok(lock(&self.job_queue(&settings.id)).cancel(self.clock.now(), settings, jobs))
+        Ok(self.job_queue(&settings.id).lock().cancel(self.clock.now(), settings, jobs))
     }
 
     async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
-        Ok(lock(&self.job_queue(&settings.id)).remove(self.clock.now(), settings))
+        Ok(self.job_queue(&settings.id).lock().remove(self.clock.now(), settings))
     }
 
     async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
-        Ok(lock(&self.job_queue(&settings.id)).drain(self.clock.now(), settings))
+        Ok(self.job_queue(&settings.id).lock().drain(self.clock.now(), settings))
     }
 
     async fn dead_letters(
@@ -101,27 +100,27 @@ impl JobBackend for MemoryJobs {
         before: Option<DeadLetterPosition>,
         limit: usize,
     ) -> BackendResult<Vec<JobView>> {
-        Ok(lock(&self.job_queue(&settings.id)).dead_letters(self.clock.now(), settings, before, limit))
+        Ok(self.job_queue(&settings.id).lock().dead_letters(self.clock.now(), settings, before, limit))
     }
 
     async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        Ok(lock(&self.job_queue(&settings.id)).delete_dead(self.clock.now(), settings, jobs))
+        Ok(self.job_queue(&settings.id).lock().delete_dead(self.clock.now(), settings, jobs))
     }
 
     async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        Ok(lock(&self.job_queue(&settings.id)).replay(self.clock.now(), settings, jobs))
+        Ok(self.job_queue(&settings.id).lock().replay(self.clock.now(), settings, jobs))
     }
 
     async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
-        Ok(lock(&self.job_queue(&settings.id)).replay_all(self.clock.now(), settings, until))
+        Ok(self.job_queue(&settings.id).lock().replay_all(self.clock.now(), settings, until))
     }
 
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
-        Ok(lock(&self.job_queue(&settings.id)).resolve(self.clock.now(), settings, job, resolution))
+        Ok(self.job_queue(&settings.id).lock().resolve(self.clock.now(), settings, job, resolution))
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
-        Ok(lock(&self.job_queue(&settings.id)).stats(self.clock.now(), settings))
+        Ok(self.job_queue(&settings.id).lock().stats(self.clock.now(), settings))
     }
 }
 

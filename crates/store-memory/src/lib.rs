@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod jobs;
-mod lock;
 mod records;
 mod store;
 

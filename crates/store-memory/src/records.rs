@@ -1,9 +1,9 @@
 //! Documents, logs and ephemeral keys.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use vestibule_core::{Clock, MICROS_PER_SECOND, Micros, StoreError};
 use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
@@ -37,7 +37,7 @@ impl MemoryRecords {
     /// The content and the current time, which is read under the lock so that it follows the order
     /// of operations.
     fn lock(&self) -> (MutexGuard<'_, Content>, Micros) {
-        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let content = self.content.lock();
         let now = self.clock.now();
         (content, now)
     }

@@ -1,9 +1,10 @@
 //! The lines of all queues: the rules plus a lock per queue.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_core::line::{
@@ -13,8 +14,6 @@ use vestibule_core::line::{
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
 use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
-
-use crate::lock::lock;
 
 struct Entry {
     settings: Settings,
@@ -64,18 +63,18 @@ impl MemoryStore {
     #[must_use]
     pub fn snapshot(&self) -> MemorySnapshot {
         let entries: Vec<_> = {
-            let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+            let queues = self.queues.read();
             queues.values().cloned().collect()
         };
         let queue = |entry: &Arc<Mutex<Entry>>| {
-            let entry = lock(entry);
+            let entry = entry.lock();
             QueueSnapshot { settings: entry.settings.to_value(), line: entry.line.snapshot() }
         };
         MemorySnapshot {
             queues: entries.iter().map(queue).collect(),
-            removed: lock(&self.removed).clone(),
-            tenants: lock(&self.tenants).values().cloned().collect(),
-            last_purge: *lock(&self.last_purge),
+            removed: self.removed.lock().clone(),
+            tenants: self.tenants.lock().values().cloned().collect(),
+            last_purge: *self.last_purge.lock(),
         }
     }
 
@@ -93,20 +92,20 @@ impl MemoryStore {
                 Err(_) => unreadable.push(document),
             }
         }
-        *self.queues.write().unwrap_or_else(PoisonError::into_inner) = queues;
-        *lock(&self.removed) = snapshot.removed;
-        *lock(&self.tenants) = snapshot.tenants.into_iter().map(|tenant| (tenant.id.clone(), tenant)).collect();
-        *lock(&self.last_purge) = snapshot.last_purge;
+        *self.queues.write() = queues;
+        *self.removed.lock() = snapshot.removed;
+        *self.tenants.lock() = snapshot.tenants.into_iter().map(|tenant| (tenant.id.clone(), tenant)).collect();
+        *self.last_purge.lock() = snapshot.last_purge;
         unreadable
     }
 
     fn entry(&self, queue: &QueueId) -> Option<Arc<Mutex<Entry>>> {
-        self.queues.read().unwrap_or_else(PoisonError::into_inner).get(queue).cloned()
+        self.queues.read().get(queue).cloned()
     }
 
     fn on<T>(&self, queue: &QueueId, operation: impl FnOnce(&mut Line, Micros) -> T) -> Result<T, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
-        let mut entry = lock(&entry);
+        let mut entry = entry.lock();
         // Read under the lock, so that the operations of one queue see time in their order of
         // execution.
         let now = self.clock.now();
@@ -120,17 +119,17 @@ impl MemoryStore {
     }
 
     fn create(&self, settings: &Settings, mode: PutMode) -> PutOutcome {
-        let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.queues.write();
         let revision = settings.line.revision;
         if let Some(entry) = queues.get(&settings.id) {
-            return PutOutcome::Conflict(lock(entry).settings.line.revision);
+            return PutOutcome::Conflict(entry.lock().settings.line.revision);
         }
         let restores = matches!(mode, PutMode::Restore | PutMode::Unreadable);
-        if restores && lock(&self.removed).contains(&settings.id) {
+        if restores && self.removed.lock().contains(&settings.id) {
             return PutOutcome::Removed;
         }
         let mut line = Line::new(settings.line.clone(), self.clock.now(), restores);
-        if lock(&self.removed).remove(&settings.id) {
+        if self.removed.lock().remove(&settings.id) {
             line.confirm_rules();
         }
         queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
@@ -138,7 +137,7 @@ impl MemoryStore {
     }
 
     fn change(&self, entry: &Mutex<Entry>, settings: &Settings, mode: PutMode) -> PutOutcome {
-        let mut entry = lock(entry);
+        let mut entry = entry.lock();
         let (now, current) = (self.clock.now(), entry.settings.line.revision);
         let fits = match mode {
             PutMode::Always => true,
@@ -190,38 +189,38 @@ impl SettingsStore for MemoryStore {
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        Ok(self.entry(queue).map(|entry| lock(&entry).settings.clone()))
+        Ok(self.entry(queue).map(|entry| entry.lock().settings.clone()))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
-        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        let queues = self.queues.read();
         let mut all: Vec<_> =
-            queues.iter().map(|(id, entry)| (id.clone(), lock(entry).settings.line.revision)).collect();
-        all.extend(lock(&self.removed).iter().map(|id| (id.clone(), 0)));
+            queues.iter().map(|(id, entry)| (id.clone(), entry.lock().settings.line.revision)).collect();
+        all.extend(self.removed.lock().iter().map(|id| (id.clone(), 0)));
         all.sort();
         Ok(all)
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        let removed = self.queues.write().unwrap_or_else(PoisonError::into_inner).remove(queue);
+        let removed = self.queues.write().remove(queue);
         if removed.is_some() {
-            lock(&self.removed).insert(queue.clone());
+            self.removed.lock().insert(queue.clone());
         }
         Ok(())
     }
 
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        lock(&self.tenants).insert(tenant.id.clone(), tenant.clone());
+        self.tenants.lock().insert(tenant.id.clone(), tenant.clone());
         Ok(())
     }
 
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        lock(&self.tenants).remove(tenant);
+        self.tenants.lock().remove(tenant);
         Ok(())
     }
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
-        Ok(lock(&self.tenants).values().cloned().collect())
+        Ok(self.tenants.lock().values().cloned().collect())
     }
 }
 
@@ -241,7 +240,7 @@ impl OperationsStore for MemoryStore {
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
-        let mut entry = lock(&entry);
+        let mut entry = entry.lock();
         let report = entry.line.purge(self.clock.now(), limit);
         if report.closed.is_some() {
             entry.settings.line = entry.line.rules().clone();
@@ -281,7 +280,7 @@ impl OperationsStore for MemoryStore {
 
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
-        let mut entry = lock(&entry);
+        let mut entry = entry.lock();
         let now = self.clock.now();
         let rules = &mut entry.settings.line;
         rules.epoch = now.seconds().max(rules.epoch + 1);
@@ -292,12 +291,12 @@ impl OperationsStore for MemoryStore {
     }
 
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {
-        *lock(&self.last_purge) = Some(LastPurge { at: self.clock.now(), ..*record });
+        *self.last_purge.lock() = Some(LastPurge { at: self.clock.now(), ..*record });
         Ok(())
     }
 
     async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
-        Ok(*lock(&self.last_purge))
+        Ok(*self.last_purge.lock())
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -5,11 +5,12 @@
 //! visits collect for the next. Each visit has its own deadline, and canceling one does not affect the others.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use fred::types::Value;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -75,7 +76,7 @@ impl Batcher {
 
     /// Hands a visit to the queue's task, which is started if there is none.
     fn enqueue(&self, queue: &QueueId, job: Job) {
-        let mut queues = locked(&self.queues);
+        let mut queues = self.queues.lock();
         let refused = match queues.get(queue) {
             Some(jobs) => jobs.send(job).err(),
             None => Some(mpsc::error::SendError(job)),
@@ -89,11 +90,6 @@ impl Batcher {
             tokio::spawn(serve_queue(queue.clone(), incoming, sender, self.batch_max, queues));
         }
     }
-}
-
-/// Locks a mutex and ignores poisoning: a panic leaves no partial state.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The task of a queue: sends its visits until none has arrived for a while.
@@ -117,7 +113,7 @@ async fn serve_queue(
             continue;
         }
         // Visits are enqueued under the lock, so that none is left behind.
-        let mut queues = locked(&queues);
+        let mut queues = queues.lock();
         if incoming.is_empty() {
             queues.remove(&queue);
             return;

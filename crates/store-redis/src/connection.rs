@@ -4,7 +4,7 @@
 //! next to it and replaces it once it is established. Pending operations on the silent one can still receive their
 //! replies, and responsive nodes continue to serve.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::Client;
@@ -12,6 +12,7 @@ use fred::error::Error;
 use fred::interfaces::{ClientLike, EventInterface};
 use fred::types::config::{Config, Options, ReconnectPolicy};
 use fred::types::{Builder, CustomCommand, Value};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -71,7 +72,7 @@ impl Connections {
 
     /// Opens another connection because `silent` receives nothing, unless that happened recently.
     pub(crate) fn replace(&self, silent: &Arc<Connection>) {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = self.newest.lock();
         if newest.opened.elapsed() < REPLACEMENT_PAUSE || self.has_replaced(silent) {
             return;
         }
@@ -205,12 +206,12 @@ struct Fault(Arc<Mutex<Option<String>>>);
 impl Fault {
     /// Replaces it, and returns whether there was one.
     fn set(&self, cause: Option<String>) -> bool {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.0.lock();
         std::mem::replace(&mut *current, cause).is_some()
     }
 
     fn not_connected(&self) -> String {
-        let cause = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cause = self.0.lock();
         cause.as_ref().map_or_else(|| "not connected".to_owned(), |cause| format!("not connected: {cause}"))
     }
 }

@@ -1,9 +1,10 @@
 //! The asset cache: assets of all themes, read once and kept while there is room.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::time::timeout;
@@ -111,7 +112,7 @@ impl Assets {
                         "an asset cannot be read; cached assets are served"
                     );
                 }
-                *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
+                *self.failed_at.lock() = Some(FreezeAwareInstant::now());
                 Err(AssetMiss::Unavailable)
             }
         }
@@ -124,6 +125,6 @@ impl Assets {
     }
 
     fn failed_at(&self) -> Option<FreezeAwareInstant> {
-        *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.failed_at.lock()
     }
 }

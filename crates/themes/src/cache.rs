@@ -1,9 +1,10 @@
 //! The theme cache: the last valid version of each theme, refreshed in the background (stale-while-revalidate).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_core::ThemeId;
@@ -138,7 +139,7 @@ impl ThemeCache {
     }
 
     fn entry(&self, name: &str) -> Arc<CacheEntry> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(name) {
             return Arc::clone(entry);
         }
@@ -194,7 +195,7 @@ mod tests {
         tokio::time::advance(Duration::from_millis(1)).await;
         cache.begin("brand-0");
         cache.begin("one-more");
-        let entries = cache.entries.lock().unwrap();
+        let entries = cache.entries.lock();
         assert_eq!(entries.len(), THEMES_KEPT_MAX);
         assert!(
             entries.contains_key("brand-0") && entries.contains_key("one-more") && !entries.contains_key("brand-1")

@@ -1,8 +1,9 @@
 //! One cached theme, and the refresh of it that may be in progress.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use vestibule_freeze::FreezeAwareInstant;
@@ -155,9 +156,8 @@ impl CacheEntry {
         }
     }
 
-    /// No update can be interrupted by a panic, so a poisoned lock is safe to use.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use minijinja::{Environment, Error};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vestibule_freeze::FreezeAwareInstant;
 
@@ -133,12 +134,12 @@ impl CompiledTheme {
     }
 
     fn is_slow(&self) -> bool {
-        let slow_at = *self.slow_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let slow_at = *self.slow_at.lock();
         slow_at.is_some_and(|at| at.elapsed() < SLOW_PAUSE)
     }
 
     fn pause(&self) {
-        *self.slow_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
+        *self.slow_at.lock() = Some(FreezeAwareInstant::now());
     }
 
     /// For validation: an undefined variable is an error.
@@ -159,7 +160,7 @@ impl CompiledTheme {
     }
 
     fn log_once(&self, name: &str, error: &Error) {
-        let new = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        let new = self.failed.lock().insert(name.to_owned());
         if new {
             tracing::warn!(fault = %self.fault(name, error), "a page of a theme failed; the built-in page is shown");
         }

@@ -4,12 +4,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Diagnostic;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::warn;
@@ -288,7 +289,7 @@ impl Invocation<'_> {
             return Err(NoTarget::Hidden(NEEDS_OPERATOR));
         }
         job_queue.settings.timeout = job_queue.settings.timeout.min(FUNCTION_TIMEOUT_MAX);
-        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut targets = self.targets.lock();
         if let Some(target) = targets.get(id).filter(|target| target.is_of(&job_queue)) {
             return Ok((job_queue, target.clone()));
         }

@@ -1,9 +1,10 @@
 //! The leases that a job queue holds in this process, from receiving a job to settling it (J9).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
@@ -64,7 +65,7 @@ impl Leases {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Lease, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     pub(crate) fn len(&self) -> usize {

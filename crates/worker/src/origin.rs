@@ -1,11 +1,12 @@
 //! The target of held orders: the site itself, to which an order is sent as the proxy would (H7).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Uri, header};
+use parking_lot::Mutex;
 use vestibule_core::jobs::{FailureReason, LeasedJob, Outcome};
 use vestibule_core::settings::{Origin, Tenant};
 use vestibule_core::{Clock as _, PassSigner, SystemClock};
@@ -71,7 +72,7 @@ impl OriginTarget {
         if !is_allowed {
             return None;
         }
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         if let Some(client) = clients.get(&origin.to_string()) {
             return Some(client.clone());
         }

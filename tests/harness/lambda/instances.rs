@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -58,7 +58,7 @@ impl Instances {
     }
 
     fn idle(&self) -> MutexGuard<'_, VecDeque<usize>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 
@@ -180,7 +180,7 @@ impl Instance {
     }
 
     fn process(&self) -> MutexGuard<'_, Option<Process>> {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+        self.process.lock()
     }
 }
 

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use http::StatusCode;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -99,7 +100,7 @@ impl RuntimeApi {
 
     /// Why the function could not start, as it reported.
     pub(super) fn init_error(&self) -> Option<String> {
-        self.shared.init_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.shared.init_error.lock().take()
     }
 
     /// Invokes whatever function asks here, one that a test runs itself.
@@ -126,7 +127,7 @@ const MAX_RESPONSE: usize = 6 * 1024 * 1024 + 100;
 
 impl Shared {
     fn pending(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// The next invocation that somebody still waits for.
@@ -184,6 +185,6 @@ async fn error(State(shared): State<Arc<Shared>>, Path(id): Path<String>, error:
 
 async fn init_error(State(shared): State<Arc<Shared>>, error: Bytes) -> StatusCode {
     let error = String::from_utf8_lossy(&error).into_owned();
-    *shared.init_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    *shared.init_error.lock() = Some(error);
     StatusCode::ACCEPTED
 }

@@ -1,7 +1,8 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -51,11 +52,11 @@ impl Route {
     }
 
     pub(super) fn headers(&self) -> Vec<String> {
-        self.heard.headers.lock().unwrap().clone()
+        self.heard.headers.lock().clone()
     }
 
     pub(super) fn asked(&self) -> Vec<String> {
-        self.heard.asked.lock().unwrap().clone()
+        self.heard.asked.lock().clone()
     }
 }
 
@@ -102,10 +103,10 @@ impl Heard {
         let line = piece.split(|byte| *byte == b'\r').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         if let Some(request) = line.strip_suffix(" HTTP/1.1") {
-            self.asked.lock().unwrap().push(request.to_owned());
+            self.asked.lock().push(request.to_owned());
             let head = String::from_utf8_lossy(piece);
             let head = head.split("\r\n\r\n").next().unwrap_or_default();
-            self.headers.lock().unwrap().extend(head.lines().skip(1).map(str::to_owned));
+            self.headers.lock().extend(head.lines().skip(1).map(str::to_owned));
         }
     }
 

@@ -1,12 +1,13 @@
 //! Signing in through an identity provider, a real one on loopback.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Method, Request};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
@@ -189,7 +190,7 @@ async fn recording() -> (String, Arc<Mutex<String>>) {
     let asked = Arc::new(Mutex::new(String::new()));
     let recorded = asked.clone();
     let refuse = async move |body: String| {
-        *recorded.lock().unwrap() = body;
+        *recorded.lock() = body;
         (http::StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" })))
     };
     let router = Router::new()
@@ -215,7 +216,7 @@ async fn code_exchange_needs_the_pkce_verifier() {
     let state = part(&page, "state");
     let answer = client.get(&format!("/sign-in/oidc/callback?code=c0de&state={state}")).await;
     assert_refused(&answer, "provider_refused");
-    let asked = asked.lock().unwrap().clone();
+    let asked = asked.lock().clone();
     assert_eq!(
         (part(&asked, "grant_type"), part(&asked, "code")),
         ("authorization_code".to_owned(), "c0de".to_owned())

@@ -1,9 +1,10 @@
 //! The test load balancer does what AWS documents of the real one.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use vestibule_tests::{Balancer, BalancerOptions, Function, MAX_REQUEST, MAX_RESPONSE, TestResponse, Visitor};
 
@@ -23,7 +24,7 @@ impl Balanced {
         let (answer, events) = (answer.into(), Arc::<Mutex<Vec<Value>>>::default());
         let heard = Arc::clone(&events);
         let function = Function::here(move |event| {
-            heard.lock().unwrap().push(event);
+            heard.lock().push(event);
             Ok(answer.clone())
         });
         Self { balancer: Balancer::before(function, options).await, events }
@@ -38,11 +39,11 @@ impl Balanced {
     }
 
     fn event(&self) -> Value {
-        self.events.lock().unwrap().pop().expect("an invocation")
+        self.events.lock().pop().expect("an invocation")
     }
 
     fn was_asked(&self) -> bool {
-        !self.events.lock().unwrap().is_empty()
+        !self.events.lock().is_empty()
     }
 }
 

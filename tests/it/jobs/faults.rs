@@ -2,13 +2,14 @@
 //! and the jobs are in a Redis.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
@@ -74,7 +75,7 @@ impl Handler {
     }
 
     fn calls(&self) -> Vec<Call> {
-        self.calls.lock().unwrap().clone()
+        self.calls.lock().clone()
     }
 }
 
@@ -83,7 +84,7 @@ struct End<'a>(&'a Mutex<Vec<Call>>, usize);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.lock().unwrap()[self.1].ended = Some(Instant::now());
+        self.0.lock()[self.1].ended = Some(Instant::now());
     }
 }
 
@@ -104,7 +105,7 @@ async fn handle(
         ended: None,
     };
     let (answer, end) = {
-        let mut calls = calls.lock().unwrap();
+        let mut calls = calls.lock();
         let earlier = calls.iter().filter(|it| it.job == call.job).count();
         let answer = answer(&call, earlier);
         calls.push(call);

@@ -1,11 +1,12 @@
 //! Check 3: visitors submit their orders all at once, many of them twice, and the site receives them at its pace.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use futures_util::future::join_all;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -40,14 +41,14 @@ async fn site() -> (String, Arc<Mutex<Received>>) {
 
 async fn place(received: &Mutex<Received>, order: String) -> String {
     {
-        let mut received = received.lock().unwrap();
+        let mut received = received.lock();
         received.orders.push((order.clone(), Instant::now()));
         received.running += 1;
         received.most_running = received.most_running.max(received.running);
     }
     let number: u64 = order.strip_prefix("order=").unwrap().parse().unwrap();
     sleep(Duration::from_millis(100 + 50 * (number % 10))).await;
-    received.lock().unwrap().running -= 1;
+    received.lock().running -= 1;
     format!("placed {number}")
 }
 
@@ -126,7 +127,7 @@ async fn rush_of_orders_reaches_the_site_at_its_pace() {
     let rush = Rush { orders: 60, per_minute: 600, concurrency: 5, interval: Duration::from_secs(1) };
     let received = rush.run().await;
     // 10 a second, one second at once, and half a second for delays on the way.
-    rush.assert_pace(&received.lock().unwrap(), Duration::from_secs(3), 45);
+    rush.assert_pace(&received.lock(), Duration::from_secs(3), 45);
 }
 
 /// In `make test-all` only.
@@ -134,5 +135,5 @@ async fn rush_of_orders_reaches_the_site_at_its_pace() {
 async fn two_thousand_orders_reach_the_site_at_its_pace() {
     let rush = Rush { orders: 2_000, per_minute: 1_200, concurrency: 20, interval: Duration::from_secs(10) };
     let received = rush.run().await;
-    rush.assert_pace(&received.lock().unwrap(), Duration::from_mins(1), 1_224);
+    rush.assert_pace(&received.lock(), Duration::from_mins(1), 1_224);
 }

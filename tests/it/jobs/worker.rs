@@ -1,6 +1,6 @@
 //! `vestibule serve` with job queues, and the handlers that docs/jobs.md prints, each in a process of its own.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::request::Builder;
 use http::{HeaderMap, Method, StatusCode, header};
+use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::Sha256;
 use tokio::net::TcpListener;
@@ -218,7 +219,7 @@ async fn handler_enqueues_next_job() {
     let router = Router::new().fallback(move |headers: HeaderMap, body: String| {
         let (mut client, noted) = (client.clone(), noted.clone());
         async move {
-            noted.lock().unwrap().push(body.clone());
+            noted.lock().push(body.clone());
             let header = |name: &str| headers[name].to_str().unwrap();
             let (job_queue, group) = (header("vestibule-job-queue"), header("vestibule-group-id"));
             let rest = body.parse::<u64>().unwrap() - 1;
@@ -231,8 +232,8 @@ async fn handler_enqueues_next_job() {
     });
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     serving.enqueue("3").await;
-    wait_until("the last job runs", LIMIT, async || calls.lock().unwrap().len() == 3).await;
-    assert_eq!(*calls.lock().unwrap(), ["3", "2", "1"]);
+    wait_until("the last job runs", LIMIT, async || calls.lock().len() == 3).await;
+    assert_eq!(*calls.lock(), ["3", "2", "1"]);
 }
 
 /// J3, in the API: a 503 says whether the job may be queued.

@@ -1,12 +1,13 @@
 //! The worker as a function, under a Runtime API: SQS hands it jobs, and a schedule calls it.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -46,7 +47,7 @@ impl Handler {
 
     /// The payloads of the calls of a job queue, in their order.
     fn calls(&self, job_queue: &str) -> Vec<String> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.calls.lock();
         calls.iter().filter(|(of, _)| of == job_queue).map(|(_, payload)| payload.clone()).collect()
     }
 }
@@ -60,7 +61,7 @@ impl Drop for Handler {
 async fn handle(State(calls): State<Calls>, headers: HeaderMap, payload: String) -> StatusCode {
     let job_queue = headers["vestibule-job-queue"].to_str().unwrap().to_owned();
     let is_first = {
-        let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = calls.lock();
         let is_first = calls.iter().all(|(_, known)| *known != payload);
         calls.push((job_queue, payload.clone()));
         is_first

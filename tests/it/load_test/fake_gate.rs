@@ -1,7 +1,7 @@
 //! A small gate of the test's own, which may cheat.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
@@ -9,6 +9,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -150,8 +151,8 @@ impl Hall {
     }
 }
 
-fn lock(hall: &Shared) -> std::sync::MutexGuard<'_, Hall> {
-    hall.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(hall: &Shared) -> parking_lot::MutexGuard<'_, Hall> {
+    hall.lock()
 }
 
 fn visitor_of(headers: &HeaderMap) -> Option<u64> {

@@ -2,11 +2,12 @@
 //! kept for a day. Nobody but the visitors whose tokens need a set that was never fetched waits for it, and for a short time only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::warn;
@@ -64,7 +65,7 @@ impl Entry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The last valid set, and whether it is fresh.
@@ -129,12 +130,12 @@ impl KeySets {
 
     /// Whether there is a set of this address, or a fetch of it is under way.
     fn is_known(&self, address: &str) -> bool {
-        let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let sets = self.sets.lock();
         sets.get(address).is_some_and(|entry| entry.keys().is_some() || entry.state().is_fetching)
     }
 
     fn begins_unknown(&self, queue: &QueueId) -> bool {
-        let mut asked = self.unknown_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.unknown_asked.lock();
         asked.retain(|_, at| at.elapsed() < UNKNOWN_KEY_INTERVAL);
         if asked.contains_key(queue) {
             return false;
@@ -151,7 +152,7 @@ impl KeySets {
     }
 
     fn entry(&self, address: &str) -> Option<Arc<Entry>> {
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sets = self.sets.lock();
         if let Some(entry) = sets.get(address) {
             return Some(entry.clone());
         }
@@ -241,7 +242,7 @@ mod tests {
         state.fetched_at = state.fetched_at.and_then(|at| at.before_freeze(length));
         state.keys = state.keys.take().and_then(|(keys, at)| Some((keys, at.before_freeze(length)?)));
         drop(state);
-        for asked in sets.unknown_asked.lock().unwrap().values_mut() {
+        for asked in sets.unknown_asked.lock().values_mut() {
             *asked = asked.before_freeze(length).unwrap();
         }
     }

@@ -1,14 +1,11 @@
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::{
-    io::AsyncWriteExt,
-    net::{TcpListener, TcpStream},
-    time::{Instant, sleep},
-};
+use parking_lot::Mutex;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::support::{Gate, PATIENCE, SHORT, ask, handed, head_of, origin, rest_of, say};
@@ -127,14 +124,14 @@ impl Log {
     }
 
     fn lines(&self) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(self.0.lock().clone()).unwrap();
         text.lines().map(str::to_owned).collect()
     }
 }
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

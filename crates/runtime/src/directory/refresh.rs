@@ -1,8 +1,8 @@
 //! Refreshes the queue cache from the store's index. Changed queues are loaded concurrently.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -27,7 +27,7 @@ impl Directory {
     pub async fn refresh(&self) -> Result<(), StoreError> {
         match self.refresh_gate.begin_unless_begun().await {
             Some(refresh_now) => self.refresh_now(refresh_now).await,
-            None => self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            None => self.outcome.lock().clone(),
         }
     }
 
@@ -47,7 +47,7 @@ impl Directory {
 
     pub(super) async fn refresh_now(&self, _under_way: Refresh) -> Result<(), StoreError> {
         let outcome = self.compare_with_index().await;
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&outcome);
+        self.outcome.lock().clone_from(&outcome);
         outcome
     }
 

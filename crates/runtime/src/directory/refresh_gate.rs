@@ -1,7 +1,7 @@
 //! One refresh at a time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -11,7 +11,7 @@ use vestibule_freeze::FreezeAwareInstant;
 #[derive(Default)]
 pub(super) struct RefreshGate {
     /// Start of the last refresh, by a clock that continues while the process is frozen.
-    last: std::sync::Mutex<Option<FreezeAwareInstant>>,
+    last: parking_lot::Mutex<Option<FreezeAwareInstant>>,
     begun: AtomicU64,
     under_way: Arc<Mutex<()>>,
 }
@@ -30,7 +30,7 @@ impl RefreshGate {
     /// Starts a refresh if none is in progress and the last one started at least `pause` ago. Failed refreshes count, so that
     /// requests do not overload a failing store.
     pub(super) fn try_begin(&self, pause: Duration) -> Option<Refresh> {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.last.lock();
         if last.is_some_and(|last| last.elapsed() < pause) {
             return None;
         }
@@ -47,7 +47,7 @@ impl RefreshGate {
 
     fn begin(&self, lock: OwnedMutexGuard<()>) -> Refresh {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
+        *self.last.lock() = Some(FreezeAwareInstant::now());
         Refresh { _lock: lock }
     }
 }

@@ -1,7 +1,6 @@
 //! Webhook events: they become jobs of the job queues that deliver them, or are dropped.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use tracing::warn;
 use vestibule_core::jobs::{Enqueued, JobBackendError, JobQueueId, JobQueueSettings, NewJob, WebhookEvent};
@@ -61,14 +60,14 @@ impl JobQueues {
 
     fn drop_event(&self, settings: &JobQueueSettings, event: &WebhookEvent, why: &EventDropped) {
         warn!(job_queue = %settings.id, event_type = event.event_type.as_str(), %why, "a webhook event is dropped");
-        let mut dropped = self.dropped_events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.dropped_events.lock();
         *dropped.entry(settings.id.clone()).or_default() += 1;
     }
 
     /// Number of webhook events that this process has dropped, of each known job queue that delivers events.
     #[must_use]
     pub fn dropped_events(&self) -> BTreeMap<JobQueueId, u64> {
-        let dropped = self.dropped_events.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = self.dropped_events.lock();
         let snapshot = self.snapshot.load();
         let delivering = snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.webhook.is_some());
         delivering.map(|it| (it.id.clone(), dropped.get(&it.id).copied().unwrap_or_default())).collect()

@@ -1,7 +1,7 @@
 //! A worker over the memory backend, whose clock stands still, and a handler that answers when the test says so.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -140,7 +141,7 @@ impl JobBackend for Backend {
         if self.settle_failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
             return Err(JobBackendError::Unavailable("stopped by the test".to_owned()));
         }
-        self.settlements.lock().unwrap().push(settlements.len());
+        self.settlements.lock().push(settlements.len());
         self.memory.settle(settings, settlements).await
     }
 

@@ -36,6 +36,6 @@ async fn large_responses_are_settled_in_several_lists() {
     for id in ids {
         assert_eq!(fixture.view(&receiving, id).await.state, JobState::Completed);
     }
-    let lists = fixture.backend.settlements.lock().unwrap().clone();
+    let lists = fixture.backend.settlements.lock().clone();
     assert_eq!(lists, [2, 1, 1, 3], "up to 256 KiB, and at least one");
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::TcpSocket;
 use tokio::time::{sleep, timeout};
@@ -58,7 +59,7 @@ async fn work_until_killed(
             let Ok(answers) = jobs.enqueue(settings, vec![job(number, Some(&group_of(number)))]).await else { break };
             assert_eq!(answers, [Enqueued::Accepted]);
             accepted.insert(number);
-            *count.lock().unwrap() += 1;
+            *count.lock() += 1;
         }
     };
     let consumer = async {
@@ -75,7 +76,7 @@ async fn work_until_killed(
         }
     };
     let killer = async {
-        wait_until("jobs are enqueued", SOON, async || *count.lock().unwrap() >= 150).await;
+        wait_until("jobs are enqueued", SOON, async || *count.lock() >= 150).await;
         redis.kill();
         is_killed.store(true, Ordering::Relaxed);
     };
@@ -273,17 +274,17 @@ async fn consumers_never_share_a_lease() {
             }
             for received in received.jobs {
                 let group = received.group.unwrap();
-                let other = running.lock().unwrap().insert(group.clone(), received.lease);
+                let other = running.lock().insert(group.clone(), received.lease);
                 assert_eq!(other, None, "J5: one job of a group at a time");
-                leases.lock().unwrap().push((group.clone(), received.sequence));
+                leases.lock().push((group.clone(), received.sequence));
                 assert_eq!(jobs.extend(&settings, &[Extension::of(received.lease)]).await.unwrap(), [true]);
-                running.lock().unwrap().remove(&group);
+                running.lock().remove(&group);
                 jobs.settle(&settings, vec![acknowledged(received.lease)]).await.unwrap();
             }
         }
     }))
     .await;
-    let leases = leases.into_inner().unwrap();
+    let leases = leases.into_inner();
     assert_eq!(leases.len() as u64, JOBS, "each job runs once");
     let mut last = HashMap::new();
     for (group, sequence) in leases {

@@ -27,7 +27,7 @@ pub(super) struct Keeper {
     away: AtomicBool,
     /// Whether broken queues are corrupt instead of unavailable.
     pub(super) corrupt: AtomicBool,
-    broken: std::sync::Mutex<HashSet<QueueId>>,
+    broken: parking_lot::Mutex<HashSet<QueueId>>,
 }
 
 impl Keeper {
@@ -53,7 +53,7 @@ impl Keeper {
             most_at_once: AtomicUsize::default(),
             away: AtomicBool::default(),
             corrupt: AtomicBool::default(),
-            broken: std::sync::Mutex::default(),
+            broken: parking_lot::Mutex::default(),
         })
     }
 
@@ -66,7 +66,7 @@ impl Keeper {
     }
 
     pub(super) fn break_queue(&self, number: usize, broken: bool) {
-        let mut all = self.broken.lock().unwrap();
+        let mut all = self.broken.lock();
         if broken {
             all.insert(id(number))
         } else {
@@ -120,7 +120,7 @@ impl SettingsStore for Keeper {
         sleep(ANSWERS_AFTER).await;
         self.at_once.fetch_sub(1, Ordering::Relaxed);
         self.here()?;
-        if self.broken.lock().unwrap().contains(queue) {
+        if self.broken.lock().contains(queue) {
             let reason = "this one is broken".to_owned();
             let is_corrupt = self.corrupt.load(Ordering::Relaxed);
             return Err(if is_corrupt { StoreError::Corrupt(reason) } else { StoreError::Unavailable(reason) });

@@ -9,11 +9,14 @@ use crate::line::LineRules;
 use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
 
 impl Event {
-    /// Completes the salt and the key of a draw from the stored event, or for a new one; `false` if the key may not be used.
+    /// Completes the salt and the key of a draw from the stored event, or for a new one; `false` if the key may not be used. An event
+    /// without a draw has neither: else a salt whose secret is public could come back with it.
     fn complete_draw(&mut self, before: Option<&Self>, policy: SaltPolicy, keys: &SaleKeys) -> bool {
         if self.order != EventOrder::Draw {
+            (self.salt, self.key) = (None, None);
             return true;
         }
+        let before = before.filter(|before| before.order == EventOrder::Draw);
         let (given, held) = (self.salt.take(), before.and_then(|before| before.salt.clone()));
         self.salt = match (given, held) {
             (None, Some(held)) => Some(held),
@@ -192,14 +195,18 @@ mod tests {
     #[test]
     fn published_secret_cannot_be_brought_back() {
         let keys = SaleKeys::new(&format!("new:{}", "A".repeat(43)).parse().unwrap()).unwrap();
-        let salt = |before: Option<&LineRules>, given: Option<&str>| {
-            let mut event = json!({ "id": "a", "starts_at": SPRING.0, "ends_at": SPRING.1, "order": "draw" });
+        let complete = |before: Option<&LineRules>, order: &str, given: Option<&str>| {
+            let mut event = json!({ "id": "a", "starts_at": SPRING.0, "ends_at": SPRING.1, "order": order });
             if let Some(given) = given {
                 event["salt"] = given.into();
             }
             let mut rules = settings(&json!([event])).line;
             rules.revision = before.map_or(1, |before| before.revision + 1);
             assert!(complete_draws(before, &mut rules, &keys, SaltPolicy::Random).is_empty());
+            rules
+        };
+        let salt = |before: Option<&LineRules>, given: Option<&str>| {
+            let rules = complete(before, "draw", given);
             (rules.events[0].salt.clone().unwrap(), rules)
         };
         let (first, created) = salt(None, Some("mine"));
@@ -211,6 +218,9 @@ mod tests {
         assert_ne!(salt(Some(&removed), Some(&first)).0, first, "the event was removed and created again");
         assert_eq!(salt(Some(&created), Some("mine")).0, first, "the same settings again");
         assert_ne!(salt(Some(&created), Some("yours")).0, first, "another salt for the same event");
+        let by_arrival = complete(Some(&removed), "arrival", Some(&first));
+        assert_eq!(by_arrival.events[0].salt, None, "an event without a draw keeps no salt");
+        assert_ne!(salt(Some(&by_arrival), Some(&first)).0, first, "it was no draw in between");
         let longest = "a".repeat(SALT_MAX);
         assert_eq!(salt(None, Some(&longest)).0.len(), SALT_MAX);
     }

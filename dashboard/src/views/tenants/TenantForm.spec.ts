@@ -71,6 +71,14 @@ test('an empty list is sent as null', async () => {
   await vi.waitFor(() => expect(sent(requests)).toEqual({ domains: null }))
 })
 
+test('an empty list stays one', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant: { ...tenant, origins: [] } })
+  await write('Name', 'Acme')
+  send()
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ name: 'Acme' }))
+})
+
 test('operators see domains and origins read-only', async () => {
   const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant }, 'operator')

@@ -57,6 +57,7 @@ struct State {
     keys: Option<(Arc<KeySet>, FreezeAwareInstant)>,
     fetched_at: Option<FreezeAwareInstant>,
     is_fetching: bool,
+    used_at: Option<FreezeAwareInstant>,
 }
 
 impl Entry {
@@ -73,6 +74,10 @@ impl Entry {
         let state = self.state();
         let (keys, at) = state.keys.as_ref().filter(|(_, at)| at.elapsed() < KEPT_FOR)?;
         Some((keys.clone(), at.elapsed() < FRESH_FOR))
+    }
+
+    fn unused_for(&self) -> Option<Duration> {
+        self.state().used_at.map(|at| at.elapsed())
     }
 
     /// Whether a fetch begins now; none does if another is under way, or ended a short time ago.
@@ -108,7 +113,7 @@ pub(super) fn reach_of(queue: &Queue, identity: &Identity) -> Reach {
 impl KeySets {
     /// The set at an address. Waits for it only if none is known.
     pub(super) async fn get(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
-        let entry = self.entry(address)?;
+        let entry = self.entry(address);
         if let Some((keys, is_fresh)) = entry.keys() {
             if !is_fresh {
                 Self::fetch(&entry, address, reach);
@@ -146,22 +151,27 @@ impl KeySets {
 
     /// The set at an address after a fetch, if one may begin now or is under way.
     pub(super) async fn get_newer(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
-        let entry = self.entry(address)?;
+        let entry = self.entry(address);
         Self::wait_for_fetch(&entry, address, reach).await;
         entry.keys().map(|(keys, _)| keys)
     }
 
-    fn entry(&self, address: &str) -> Option<Arc<Entry>> {
+    /// The entry of an address. If there are too many, those without keys are forgotten, which include those of invented key IDs, and
+    /// else the one that was not used for longest: one tenant cannot take the room of another.
+    fn entry(&self, address: &str) -> Arc<Entry> {
         let mut sets = self.sets.lock();
-        if let Some(entry) = sets.get(address) {
-            return Some(entry.clone());
-        }
-        if sets.len() >= ADDRESSES_MAX {
-            // Those of tokens with invented key IDs have no keys.
+        if sets.len() >= ADDRESSES_MAX && !sets.contains_key(address) {
             sets.retain(|_, entry| entry.keys().is_some());
         }
-        (sets.len() < ADDRESSES_MAX)
-            .then(|| sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone())
+        if sets.len() >= ADDRESSES_MAX
+            && !sets.contains_key(address)
+            && let Some(oldest) = sets.iter().max_by_key(|(_, entry)| entry.unused_for()).map(|(oldest, _)| oldest.clone())
+        {
+            sets.remove(&oldest);
+        }
+        let entry = sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone();
+        entry.state().used_at = Some(FreezeAwareInstant::now());
+        entry
     }
 
     async fn wait_for_fetch(entry: &Arc<Entry>, address: &str, reach: &Reach) {
@@ -235,9 +245,29 @@ mod tests {
         }
     }
 
+    fn some_keys() -> KeySet {
+        let x = "11qYAycoxSzvJ5ubBIZJYFQcyf8tJOrKbGSxCVQCxhk";
+        let set = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k", "alg": "EdDSA", "x": x }] });
+        KeySet::from_fetched(&set).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn addresses_of_one_tenant_leave_room_for_others() {
+        let (sets, own) = (KeySets::default(), "https://www.example.com/jwks.json");
+        sets.entry(own).end_fetch(Some(some_keys()));
+        for number in 0..2 * ADDRESSES_MAX {
+            tokio::time::advance(Duration::from_millis(10)).await;
+            sets.entry(&format!("https://other.example/{number}")).end_fetch(Some(some_keys()));
+            if number % 100 == 0 {
+                assert!(sets.entry(own).keys().is_some(), "{number}");
+            }
+        }
+        assert_eq!(sets.sets.lock().len(), ADDRESSES_MAX);
+    }
+
     /// What is known after a freeze of this length during which the monotonic clock stood still.
     fn freeze(sets: &KeySets, address: &str, length: Duration) {
-        let entry = sets.entry(address).unwrap();
+        let entry = sets.entry(address);
         let mut state = entry.state();
         state.fetched_at = state.fetched_at.and_then(|at| at.before_freeze(length));
         state.keys = state.keys.take().and_then(|(keys, at)| Some((keys, at.before_freeze(length)?)));
@@ -250,13 +280,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn keys_age_while_the_process_is_frozen() {
         let (sets, address, queue) = (KeySets::default(), "https://www.example.com/jwks.json", "tour".parse().unwrap());
-        let entry = sets.entry(address).unwrap();
-        let x = "11qYAycoxSzvJ5ubBIZJYFQcyf8tJOrKbGSxCVQCxhk";
-        let set = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k", "alg": "EdDSA", "x": x }] });
+        let entry = sets.entry(address);
         let fetch = || {
             let begins = entry.begins_fetch();
             if begins {
-                entry.end_fetch(Some(KeySet::from_fetched(&set).unwrap()));
+                entry.end_fetch(Some(some_keys()));
             }
             begins
         };

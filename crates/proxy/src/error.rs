@@ -1,8 +1,10 @@
 //! Why a request failed.
 
 use std::error::Error;
+use std::io::{self, ErrorKind};
 
 use http::StatusCode;
+use vestibule_http_client::causes;
 
 /// Why there is no response of the origin to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,5 +56,15 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn new(kind: ProxyError, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, cause: cause.into() }
+    }
+
+    /// Whether the origin closed the connection without a byte of a response.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let is_closed = |cause: &(dyn Error + 'static)| {
+            let reset =
+                cause.downcast_ref().is_some_and(|error: &io::Error| error.kind() == ErrorKind::ConnectionReset);
+            reset || cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
+        };
+        self.kind == ProxyError::BadResponse && causes(&*self.cause).any(is_closed)
     }
 }

@@ -2,6 +2,7 @@
 
 mod connector;
 mod error;
+mod failure_log;
 mod forwarded;
 mod headers;
 mod limits;

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
+use http::header::UPGRADE;
 use http::{Method, Request, Response, StatusCode, Uri, Version, uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
@@ -15,10 +16,11 @@ use vestibule_tls::TlsError;
 
 use crate::connector::ConnectTimeout;
 use crate::error::{Failure, ProxyError};
+use crate::failure_log::FailureLog;
 use crate::forwarded::Forwarded;
 use crate::headers;
 use crate::limits::ProxyLimits;
-use crate::pool::Pools;
+use crate::pool::{OriginClient, Pools};
 use crate::request_body::{RequestBody, UploadProgress};
 use crate::response_body::ResponseBody;
 use crate::upgrade::Upgrade;
@@ -28,6 +30,7 @@ use crate::upgrade::Upgrade;
 pub struct Proxy {
     pools: Arc<Pools>,
     limits: ProxyLimits,
+    log: Arc<FailureLog>,
 }
 
 impl Proxy {
@@ -36,7 +39,8 @@ impl Proxy {
     /// # Errors
     /// No certificate authority can be trusted.
     pub fn new(limits: ProxyLimits) -> Result<Self, TlsError> {
-        Ok(Self { pools: Arc::new(Pools::new(&vestibule_tls::client_config()?, &limits)), limits })
+        let pools = Arc::new(Pools::new(&vestibule_tls::client_config()?, &limits));
+        Ok(Self { pools, limits, log: Arc::default() })
     }
 
     /// Forwards a request to `origin` (scheme and authority) and returns the response with a streaming body. An origin
@@ -50,11 +54,14 @@ impl Proxy {
     /// The proxy answers `Expect: 100-continue` itself, by reading the body, and does not forward it: waiting for the
     /// origin would cost a round trip per upload, and some origins never send the interim response.
     ///
+    /// A request without side effects and without a body is sent once more if the origin closes the connection instead of
+    /// answering it: origins close idle connections, and restart.
+    ///
     /// A response may be truncated after its head. Its body then ends with an error, which closes the visitor's connection.
     ///
     /// # Errors
     /// The origin does not respond, or the request cannot be forwarded. Errors are logged here, with the origin's
-    /// authority.
+    /// authority, at most one a second for each origin.
     pub async fn forward(
         &self,
         origin: &Uri,
@@ -64,7 +71,7 @@ impl Proxy {
     ) -> Result<Response<Body>, ProxyError> {
         let exchange = Exchange { origin: authority_of(origin), reach, upload: UploadProgress::start() };
         let outcome = self.exchange(&exchange, origin, request, context).await;
-        outcome.map_err(|failure| exchange.log(failure))
+        outcome.map_err(|failure| self.log_failure(&exchange, failure))
     }
 
     async fn exchange(
@@ -76,7 +83,14 @@ impl Proxy {
     ) -> Result<Response<Body>, Failure> {
         let upgrade = Upgrade::requested(&mut request, context.tunnel_end.take());
         let request = self.outgoing(exchange, origin, request, context, upgrade.as_ref())?;
-        let response = self.head(exchange, request).await?;
+        let again = exchange.repeatable(&request);
+        let outcome = self.head(exchange, self.pools.client(&exchange.reach), request).await;
+        let response = match (outcome, again) {
+            (Err(failure), Some(again)) if failure.is_unanswered() => {
+                self.head(exchange, self.pools.new_client(&exchange.reach), again).await?
+            }
+            (outcome, _) => outcome?,
+        };
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(self.incoming(exchange, response));
         }
@@ -111,10 +125,11 @@ impl Proxy {
     async fn head(
         &self,
         exchange: &Exchange,
+        client: OriginClient,
         mut request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
-        let mut response = pin!(self.pools.client(&exchange.reach).request(request));
+        let mut response = pin!(client.request(request));
         tokio::select! {
             biased;
             response = &mut response => return response.map_err(|error| exchange.failure(error)),
@@ -130,12 +145,28 @@ impl Proxy {
         }
     }
 
+    fn log_failure(&self, exchange: &Exchange, failure: Failure) -> ProxyError {
+        let Failure { kind, cause } = failure;
+        if kind.is_client_error() {
+            tracing::debug!(origin = %exchange.origin, cause = with_causes(&*cause), "{kind}");
+        } else {
+            self.log.warn(&exchange.origin, &kind, &*cause);
+        }
+        kind
+    }
+
     fn incoming(&self, exchange: &Exchange, response: Response<Incoming>) -> Response<Body> {
         let (mut head, body) = response.into_parts();
         head.version = Version::HTTP_11;
         headers::prepare_response(&mut head.headers);
         headers::frame_response(&mut head.headers, &body.size_hint());
-        let body = ResponseBody::new(body, exchange.upload.clone(), self.limits.read_timeout, exchange.origin.clone());
+        let body = ResponseBody::new(
+            body,
+            exchange.upload.clone(),
+            self.limits.read_timeout,
+            exchange.origin.clone(),
+            self.log.clone(),
+        );
         Response::from_parts(head, Body::new(body))
     }
 }
@@ -166,15 +197,17 @@ impl Exchange {
         }
     }
 
-    fn log(&self, failure: Failure) -> ProxyError {
-        let Failure { kind, cause } = failure;
-        let (origin, cause) = (&*self.origin, with_causes(&*cause));
-        if kind.is_client_error() {
-            tracing::debug!(origin, cause, "{kind}");
-        } else {
-            tracing::warn!(origin, cause, "{kind}");
+    /// The same request to send once more, unless it may have side effects or has a body.
+    fn repeatable(&self, request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+        let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+        if !is_safe || !request.body().is_end_stream() || request.headers().contains_key(UPGRADE) {
+            return None;
         }
-        kind
+        let mut again = Request::new(RequestBody::new(Body::empty(), self.upload.clone(), None).ok()?);
+        *again.method_mut() = request.method().clone();
+        *again.uri_mut() = request.uri().clone();
+        *again.headers_mut() = request.headers().clone();
+        Some(again)
     }
 }
 

@@ -10,9 +10,10 @@ use std::{
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
-use vestibule_http_client::{causes, with_causes};
+use vestibule_http_client::causes;
 
 use crate::error::ProxyError;
+use crate::failure_log::FailureLog;
 use crate::request_body::UploadProgress;
 
 /// The response body was truncated.
@@ -42,11 +43,18 @@ pub(super) struct ResponseBody {
     clock: Pin<Box<Sleep>>,
     clock_runs: bool,
     origin: Arc<str>,
+    log: Arc<FailureLog>,
 }
 
 impl ResponseBody {
-    pub(super) fn new(body: Incoming, upload: Arc<UploadProgress>, limit: Duration, origin: Arc<str>) -> Self {
-        Self { body, upload, limit, clock: Box::pin(sleep(limit)), clock_runs: false, origin }
+    pub(super) fn new(
+        body: Incoming,
+        upload: Arc<UploadProgress>,
+        limit: Duration,
+        origin: Arc<str>,
+        log: Arc<FailureLog>,
+    ) -> Self {
+        Self { body, upload, limit, clock: Box::pin(sleep(limit)), clock_runs: false, origin, log }
     }
 
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ResponseTruncated> {
@@ -65,8 +73,7 @@ impl ResponseBody {
     }
 
     fn cut(&self, cut: ResponseTruncated) -> ResponseTruncated {
-        let (origin, cause) = (&*self.origin, with_causes(&cut));
-        tracing::warn!(origin, cause, "the response was truncated");
+        self.log.warn(&self.origin, &"the response was truncated", &cut);
         cut
     }
 }

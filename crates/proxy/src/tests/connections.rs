@@ -56,6 +56,60 @@ async fn connection_is_not_reused_after_a_freeze() {
     assert_eq!(connection_used(&pool, &origin).await, "1");
 }
 
+#[tokio::test]
+async fn names_are_resolved_again_under_steady_traffic() {
+    let origin = numbering().await;
+    let pool = Pool::new(vestibule_tls::client_config().unwrap(), ProxyLimits::default(), Reach::Any);
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.grow_old(Duration::from_secs(50));
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.grow_old(Duration::from_secs(20));
+    assert_eq!(connection_used(&pool, &origin).await, "1");
+}
+
+/// Closes each connection after its first response, without saying so, and counts the requests.
+async fn closing_once_answered() -> (Uri, Arc<AtomicUsize>) {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = requests.clone();
+    let uri = origin(move |mut socket| {
+        let counted = counted.clone();
+        async move {
+            head_of(&mut socket).await;
+            counted.fetch_add(1, Ordering::SeqCst);
+            socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+            if head_of(&mut socket).await.is_some() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    })
+    .await;
+    (uri, requests)
+}
+
+#[tokio::test]
+async fn safe_request_is_sent_again_if_its_connection_was_closed() {
+    let (origin, requests) = closing_once_answered().await;
+    let gate = Gate::before(origin).open().await;
+    for (method, received, status) in [("GET", 1, "200"), ("GET", 3, "200"), ("POST", 4, "200"), ("POST", 5, "502")] {
+        let got = ask(&gate, &[&format!("{method} / HTTP/1.1"), "content-length: 0"]).await;
+        assert!(got.starts_with(&format!("HTTP/1.1 {status} ")), "{method}: {got}");
+        assert_eq!(requests.load(Ordering::SeqCst), received, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn response_may_have_hundreds_of_fields() {
+    let origin = origin(|mut socket| async move {
+        head_of(&mut socket).await;
+        let cookies: String = (0..400).map(|number| format!("set-cookie: c{number}=1\r\n")).collect();
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n{cookies}\r\n");
+        socket.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
+    let got = ask(&Gate::before(origin).open().await, &["GET / HTTP/1.1"]).await;
+    assert!(got.starts_with("HTTP/1.1 200 ") && got.contains("set-cookie: c399=1"), "{got}");
+}
+
 /// The response of a gate with this reach for an origin at the port of `origin`.
 async fn asked_of(host: &str, origin: &Uri, reach: Reach) -> String {
     let mut gate = Gate::before(format!("http://{host}:{}", origin.port().unwrap()).parse().unwrap());

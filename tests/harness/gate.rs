@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, SaleKeys, Store, TicketSigner};
-use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{Directory, JobQueues, STORE_TIMEOUT};
+use vestibule_gate::{ClientRules, Gate, GateParts, Permits, Proxy, ProxyLimits, Streams};
+use vestibule_runtime::{ConnectionCounts, CountLimits, Directory, JobQueues, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};
@@ -46,8 +46,10 @@ pub struct GateOptions {
     pub writes_settings: bool,
     /// The job queues. A function has none.
     pub job_queues: Option<Arc<JobQueues>>,
-    /// How many streams may be open, in all and from one address. A function has none.
-    pub streams: StreamLimits,
+    /// How many streams may be open. A function has none.
+    pub streams: usize,
+    /// How many tunnels may be open.
+    pub tunnels: usize,
     /// How long a request waits for the store. A function waits for ten seconds.
     pub store_timeout: Duration,
 }
@@ -63,7 +65,8 @@ impl Default for GateOptions {
             admin_url: None,
             writes_settings: true,
             job_queues: None,
-            streams: StreamLimits { total: 100, per_network: 100 },
+            streams: 100,
+            tunnels: 100,
             store_timeout: STORE_TIMEOUT,
         }
     }
@@ -100,6 +103,8 @@ impl GateUnderTest {
     /// Starts a gate that is given more.
     pub async fn start_with(store: Arc<dyn Store>, document: &Value, options: GateOptions) -> Self {
         let directory = directory(&store, document, options.writes_settings).await;
+        let limits = CountLimits { streams: options.streams, tunnels: options.tunnels, ..CountLimits::default() };
+        let counts = Arc::new(ConnectionCounts::new(limits));
         let gate = Gate::new(GateParts {
             store: Arc::clone(&store),
             directory: Arc::clone(&directory),
@@ -113,7 +118,8 @@ impl GateUnderTest {
             proxy: Proxy::new(options.proxy).unwrap(),
             admin_url: options.admin_url.map(|url| url.parse().unwrap()),
             job_queues: options.job_queues,
-            streams: Streams::new(options.streams),
+            streams: Streams::new(counts.clone(), options.streams),
+            tunnels: Permits::new(counts.tunnels.clone(), options.tunnels),
             stream_url: None,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

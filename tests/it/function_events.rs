@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
-use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, Streams};
+use vestibule_gate::{ClientRules, Gate, GateParts, Permits, Proxy, ProxyLimits, Streams};
 use vestibule_lambda::{Function, Invocation};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_tests::{GateUnderTest, TestResponse};
@@ -51,6 +51,7 @@ impl Doors {
             admin_url: None,
             job_queues: None,
             streams: Streams::off(),
+            tunnels: Permits::none(),
             stream_url: None,
         });
         let router: Router = vestibule_gate::router(gate);

@@ -15,6 +15,7 @@ use crate::STREAM_PATH;
 use crate::admin_url::AdminUrl;
 use crate::client_rules::ClientRules;
 use crate::network_lists::{NetworkLists, NetworkListsError};
+use crate::permits::Permits;
 use crate::state::{Gate, GateParts};
 use crate::streams::Streams;
 
@@ -133,6 +134,7 @@ impl GateConfig {
             admin_url: self.admin_url,
             job_queues,
             streams: Streams::off(),
+            tunnels: Permits::none(),
             stream_url: self.stream_url,
         }))
     }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
-use tracing::info;
+use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Preflights, Route, Rule, decide as match_rules};
 use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::ErrorPage;
@@ -59,6 +59,9 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
 
 /// Decides on a request and answers it.
 pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, request: Request) -> Response {
+    if gate.deployment.has_forwarded(&info.headers) {
+        return origin_loop(&gate, &info);
+    }
     if let Some(answer) = answer_order_url(&gate, &info).await {
         return respond(&gate, &info, answer).await;
     }
@@ -78,6 +81,21 @@ pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, requ
         Err(error) => return error.into_response(),
     };
     respond(&gate, &info, answer).await
+}
+
+/// The response to a request that this deployment forwarded to itself.
+fn origin_loop(gate: &Gate, info: &RequestInfo) -> Response {
+    if let Some(suppressed) = gate.origin_loops.allow() {
+        warn!(
+            host = info.host,
+            suppressed,
+            "the origin leads back to this gate; set it to an address of the site itself, not to its public name"
+        );
+    }
+    if info.wants_page() {
+        return plain_page(info, StatusCode::LOOP_DETECTED, ErrorPage::OriginDown);
+    }
+    GateError::OriginLoop.into_response()
 }
 
 fn forwards_preflights(queue: &Queue) -> bool {

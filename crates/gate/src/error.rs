@@ -71,6 +71,21 @@ pub(crate) enum GateError {
         /// The limit in bytes.
         limit_bytes: usize,
     },
+    /// The origin leads back to the gate.
+    #[error("The origin of this host leads back to the gate. Set it to an address of the site itself.")]
+    OriginLoop,
+    /// The origin cannot be reached, or its response is not HTTP.
+    #[error("The site is not responding. Whether it has processed the request is unknown.")]
+    OriginDown,
+    /// The origin did not respond in time.
+    #[error("The site did not respond in time. Whether it has processed the request is unknown.")]
+    OriginSlow,
+    /// The body of the request stalled, or is not complete.
+    #[error("The request could not be forwarded: its body did not arrive in time, is too large, or is not valid.")]
+    NotForwarded(StatusCode),
+    /// Too many tunnels are open.
+    #[error("Too many upgraded connections are open, in all or from this address. Try again later.")]
+    TooManyTunnels,
     /// The response of the origin exceeds the limit of a function.
     #[error("The origin's response exceeds {limit_mib} MB.")]
     ResponseTooLarge {
@@ -168,6 +183,7 @@ impl GateError {
                 | Self::NotQueued
                 | Self::EnqueueUnconfirmed(_)
                 | Self::TooManyFollowers
+                | Self::TooManyTunnels
         )
     }
 
@@ -192,6 +208,11 @@ impl GateError {
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", Some("content-type")),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", None),
             Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
+            Self::OriginLoop => (StatusCode::LOOP_DETECTED, "origin_loop", None),
+            Self::OriginDown => (StatusCode::BAD_GATEWAY, "origin_down", None),
+            Self::OriginSlow => (StatusCode::GATEWAY_TIMEOUT, "origin_slow", None),
+            Self::NotForwarded(status) => (*status, "not_forwarded", None),
+            Self::TooManyTunnels => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tunnels", None),
             Self::ResponseTooLarge { .. } => (StatusCode::BAD_GATEWAY, "response_too_large", None),
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, "unknown_job_queue", None),
             Self::UnknownJob => (StatusCode::NOT_FOUND, "unknown_job", None),

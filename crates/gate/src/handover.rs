@@ -4,7 +4,7 @@ use axum::extract::Request;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
-use vestibule_core::{QueueId, VisitorState};
+use vestibule_core::{QueueId, SessionId, VisitorState};
 use vestibule_lambda::ResponseLimit;
 use vestibule_proxy::{Forwarded, ProxyError, TunnelEnd, asks_for_upgrade};
 use vestibule_runtime::Outcome;
@@ -12,8 +12,10 @@ use vestibule_themes::ErrorPage;
 
 use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, Reply};
 use crate::error::GateError;
+use crate::origin_loop::LOOP_HEADER;
 use crate::own_headers;
 use crate::pass::Pass;
+use crate::permits::Permit;
 use crate::request::RequestInfo;
 use crate::response_buffer::{BufferError, ResponseBuffer};
 use crate::state::Gate;
@@ -102,15 +104,20 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     // Only the tenant can allow an internal origin.
     let reach = visit.queue.tenant.as_ref().map_or(Reach::Public, |tenant| tenant.reach(origin));
     own_headers::remove_own(request.headers_mut());
-    let tunnel_end = visit.admitted.filter(|_| upgrades).map(|slot| -> TunnelEnd {
-        Box::pin(tunnel::session_end(gate.clone(), visit.queue.settings.id.clone(), slot.session))
-    });
+    let mut tunnel_end = None;
+    if upgrades {
+        let Some(permit) = gate.tunnels.open(info.origin.address) else {
+            return Answer::new(visit, Reply::Error(GateError::TooManyTunnels));
+        };
+        let session = visit.admitted.map(|slot| slot.session);
+        tunnel_end = Some(tunnel_end_of(gate, &visit.queue.settings.id, session, permit));
+    }
     let context = Forwarded {
         peer: info.peer,
         proto: info.scheme(),
         host: &info.authority,
         trusted: gate.trusted_proxies > 0,
-        headers: headers_for_origin(gate, &visit),
+        headers: headers_for_origin(gate, info, &visit),
         tunnel_end,
     };
     // Boxed, because each of the wrappers around it holds it twice.
@@ -120,9 +127,24 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     }
 }
 
-/// The pass, or the reason why the request passes without one.
-fn headers_for_origin(gate: &Gate, visit: &VisitResult) -> HeaderMap {
+/// Resolves when a tunnel has to end: with its session, if it has one. Holds its permit until then.
+fn tunnel_end_of(gate: &Gate, queue: &QueueId, session: Option<SessionId>, permit: Permit) -> TunnelEnd {
+    let (gate, queue) = (gate.clone(), queue.clone());
+    Box::pin(async move {
+        let _permit = permit;
+        match session {
+            Some(session) => tunnel::session_end(gate, queue, session).await,
+            None => std::future::pending().await,
+        }
+    })
+}
+
+/// The pass, or the reason why the request passes without one, and the deployment that forwards it.
+pub(crate) fn headers_for_origin(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> HeaderMap {
     let mut headers = HeaderMap::new();
+    if let Some(names) = gate.deployment.header(&info.headers) {
+        headers.insert(LOOP_HEADER, names);
+    }
     if let Some(pass) = pass_of(gate, visit) {
         headers.insert(PASS_HEADER, pass.token);
     }
@@ -142,11 +164,14 @@ pub(crate) fn failed(info: &RequestInfo, mut visit: VisitResult, error: &BufferE
     if status.is_server_error() {
         visit.outcome = Outcome::Failed;
     }
-    let reply = match error {
-        ProxyError::Timeout => Reply::ErrorPage(status, ErrorPage::OriginSlow),
-        ProxyError::Unreachable | ProxyError::BadResponse => Reply::ErrorPage(status, ErrorPage::OriginDown),
-        ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => Reply::Empty(status),
+    let (page, problem) = match error {
+        ProxyError::Timeout => (ErrorPage::OriginSlow, GateError::OriginSlow),
+        ProxyError::Unreachable | ProxyError::BadResponse => (ErrorPage::OriginDown, GateError::OriginDown),
+        ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => {
+            return Answer::new(visit, Reply::Error(GateError::NotForwarded(status)));
+        }
     };
+    let reply = if info.wants_page() { Reply::ErrorPage(status, page) } else { Reply::Error(problem) };
     Answer::new(visit, reply)
 }
 

@@ -19,8 +19,10 @@ use crate::followers::Followers;
 use crate::identity::IdentityCheck;
 use crate::last_answers::LastAnswers;
 use crate::line_document::LineDocuments;
+use crate::origin_loop::DeploymentNames;
 use crate::page_cache::PageCache;
 use crate::pass::PassCache;
+use crate::permits::Permits;
 use crate::pre_tickets::PreTickets;
 use crate::streams::Streams;
 use crate::witness::Witnesses;
@@ -60,6 +62,8 @@ pub struct GateParts {
     pub job_queues: Option<Arc<JobQueues>>,
     /// The streams of this process.
     pub streams: Streams,
+    /// How many tunnels this process may have.
+    pub tunnels: Permits,
     /// Path of the stream endpoint that queue pages use; `None` if they only poll.
     pub stream_url: Option<String>,
 }
@@ -84,6 +88,8 @@ pub struct GateState {
     pub(crate) job_queues: Option<Arc<JobQueues>>,
     pub(crate) followers: Followers,
     pub(crate) streams: Streams,
+    pub(crate) tunnels: Permits,
+    pub(crate) deployment: DeploymentNames,
     pub(crate) stream_url: Option<String>,
     pub(crate) clock: StoreClock,
     pub(crate) witnesses: Witnesses,
@@ -97,6 +103,7 @@ pub struct GateState {
     pub(crate) unknown_sale_keys: LogRateLimiter,
     store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
+    pub(crate) origin_loops: LogRateLimiter,
 }
 
 impl Gate {
@@ -108,6 +115,7 @@ impl Gate {
             operations: parts.store,
             directory: parts.directory,
             themes: parts.themes,
+            deployment: DeploymentNames::of(&parts.tickets),
             tickets: parts.tickets,
             passes: PassCache::new(parts.passes),
             store_timeout: parts.store_timeout,
@@ -118,6 +126,7 @@ impl Gate {
             job_queues: parts.job_queues,
             followers: Followers::default(),
             streams: parts.streams,
+            tunnels: parts.tunnels,
             stream_url: parts.stream_url,
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
@@ -131,6 +140,7 @@ impl Gate {
             unknown_sale_keys: LogRateLimiter::every(FAULT_LINES_EVERY),
             store_failures: LogRateLimiter::every(FAULT_LINES_EVERY),
             unknown_hosts: LogRateLimiter::every(FAULT_LINES_EVERY),
+            origin_loops: LogRateLimiter::every(FAULT_LINES_EVERY),
         }))
     }
 

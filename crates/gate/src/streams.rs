@@ -1,15 +1,15 @@
 //! The open streams of a process (rule 18): how many there may be, when they read the store, and when all of them end.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
-use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use vestibule_runtime::{StreamCounts, client_network};
+use vestibule_runtime::{ConnectionCounts, CountLimits};
+
+use crate::permits::{Permit, Permits};
 
 /// Maximum duration of a stream.
 pub(crate) const LIFETIME_MAX: Duration = Duration::from_mins(4);
@@ -37,35 +37,24 @@ pub(crate) fn set_event_stream_headers(headers: &mut HeaderMap) {
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
 }
 
-/// How many streams may be open.
-#[derive(Debug, Clone, Copy)]
-pub struct StreamLimits {
-    /// From all clients; 0 turns streams off.
-    pub total: usize,
-    /// From one IPv4 address or IPv6 /64 network other than this machine.
-    pub per_network: usize,
-}
-
 /// The streams of a process; clones share them.
 #[derive(Clone)]
 pub struct Streams(Arc<Shared>);
 
 struct Shared {
-    per_network: usize,
-    counts: Arc<StreamCounts>,
-    of_network: Mutex<HashMap<IpAddr, usize>>,
+    permits: Permits,
+    counts: Arc<ConnectionCounts>,
     draining: watch::Sender<bool>,
     began: Instant,
 }
 
 impl Streams {
-    /// No stream is open.
+    /// No stream is open. `per_network` may be from one client network, see [`Permits::new`].
     #[must_use]
-    pub fn new(limits: StreamLimits) -> Self {
+    pub fn new(counts: Arc<ConnectionCounts>, per_network: usize) -> Self {
         Self(Arc::new(Shared {
-            per_network: limits.per_network,
-            counts: Arc::new(StreamCounts::new(limits.total)),
-            of_network: Mutex::default(),
+            permits: Permits::new(counts.streams.clone(), per_network),
+            counts,
             draining: watch::Sender::new(false),
             began: Instant::now(),
         }))
@@ -74,13 +63,13 @@ impl Streams {
     /// A process without streams, such as a function.
     #[must_use]
     pub fn off() -> Self {
-        Self::new(StreamLimits { total: 0, per_network: 0 })
+        Self::new(Arc::new(ConnectionCounts::new(CountLimits::default())), 0)
     }
 
     /// The counts of these streams.
     #[must_use]
-    pub fn counts(&self) -> Arc<StreamCounts> {
-        self.0.counts.clone()
+    pub fn counts(&self) -> &ConnectionCounts {
+        &self.0.counts
     }
 
     /// Ends all streams, before the process stops. Browsers reopen them over some seconds.
@@ -94,38 +83,20 @@ impl Streams {
     }
 
     /// Permits another stream of this client; `None` at a limit.
-    pub(crate) fn open(&self, client: Option<IpAddr>) -> Option<StreamPermit> {
-        if !self.0.counts.try_open() {
-            return None;
-        }
-        let network = client.and_then(client_network);
-        let permit = StreamPermit { streams: self.clone(), network };
-        let Some(network) = network else { return Some(permit) };
-        let mut networks = self.0.networks();
-        let open = networks.entry(network).or_default();
-        *open += 1;
-        let is_within = *open <= self.0.per_network;
-        drop(networks);
-        // A permit that is not given gives back what it counted.
-        is_within.then_some(permit)
+    pub(crate) fn open(&self, client: Option<IpAddr>) -> Option<Permit> {
+        self.0.permits.open(client)
     }
 
     /// When a stream that shows this position reads next.
     pub(crate) fn next_read(&self, position: Option<u64>) -> Instant {
         let is_far = position.is_some_and(|position| position > FRONT);
-        let interval = if is_far { far_interval(self.0.counts.open()) } else { READ_INTERVAL };
+        let interval = if is_far { far_interval(self.0.permits.count()) } else { READ_INTERVAL };
         on_grid(self.0.began, Instant::now() + interval)
     }
 
     /// Counts an update.
     pub(crate) fn updated(&self) {
-        self.0.counts.updated();
-    }
-}
-
-impl Shared {
-    fn networks(&self) -> parking_lot::MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.of_network.lock()
+        self.0.counts.updates.increment();
     }
 }
 
@@ -140,48 +111,9 @@ fn on_grid(began: Instant, at: Instant) -> Instant {
     began + GRID * u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
-/// Counts as an open stream until it is dropped.
-pub(crate) struct StreamPermit {
-    streams: Streams,
-    network: Option<IpAddr>,
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        let shared = &self.streams.0;
-        shared.counts.ended();
-        let Some(network) = self.network else { return };
-        let mut networks = shared.networks();
-        if let Some(open) = networks.get_mut(&network) {
-            *open -= 1;
-            if *open == 0 {
-                networks.remove(&network);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn client(address: &str) -> Option<IpAddr> {
-        address.parse().ok()
-    }
-
-    #[tokio::test]
-    async fn streams_are_limited_in_all_and_per_network() {
-        let streams = Streams::new(StreamLimits { total: 5, per_network: 2 });
-        let first = streams.open(client("192.0.2.1")).unwrap();
-        let _second = streams.open(client("192.0.2.1")).unwrap();
-        assert!(streams.open(client("192.0.2.1")).is_none());
-        assert_eq!(streams.counts().open(), 2, "a refused stream is not counted");
-        drop(first);
-        let _third = streams.open(client("192.0.2.1")).unwrap();
-        let _others: Vec<_> = (0..3).map(|_| streams.open(client("127.0.0.1")).unwrap()).collect();
-        assert!(streams.open(client("192.0.2.2")).is_none() && streams.open(None).is_none());
-        assert!(Streams::off().open(None).is_none());
-    }
 
     #[tokio::test(start_paused = true)]
     async fn reads_start_together() {

@@ -143,6 +143,12 @@ metrics! {
     STORE_DURATION = HISTOGRAM "vestibule_request_store_seconds" NONE,
         "Time spent on store calls per request in seconds.";
 
+    CONNECTIONS = GAUGE "vestibule_connections" NONE, "Open connections of visitors to this process.";
+    CONNECTIONS_LIMIT = GAUGE "vestibule_connections_limit" NONE, "Maximum number of open connections.";
+    CONNECTIONS_REFUSED = COUNTER "vestibule_connections_refused_total" NONE, "Connections refused at a limit.";
+    CONNECTIONS_DISPLACED = COUNTER "vestibule_connections_displaced_total" NONE, "Connections closed at a limit, to make room for others.";
+    TUNNELS = GAUGE "vestibule_tunnels" NONE, "Open tunnels through this process, such as those of web sockets.";
+    TUNNELS_LIMIT = GAUGE "vestibule_tunnels_limit" NONE, "Maximum number of open tunnels.";
     STREAMS = GAUGE "vestibule_streams" NONE, "Open streams of this process.";
     STREAMS_LIMIT = GAUGE "vestibule_streams_limit" NONE, "Maximum number of open streams; 0 if streams are off.";
     STREAM_UPDATES = COUNTER "vestibule_stream_updates_total" NONE, "Updates sent to open streams.";

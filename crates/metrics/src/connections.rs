@@ -1,17 +1,27 @@
-//! Metrics of the streams of this process.
+//! Metrics of the connections of visitors to this process.
 
 use prometheus::proto::MetricFamily;
-use vestibule_runtime::StreamCounts;
+use vestibule_runtime::ConnectionCounts;
 
-use crate::catalog::{STREAM_UPDATES, STREAMS, STREAMS_LIMIT};
+use crate::catalog::{
+    CONNECTIONS, CONNECTIONS_DISPLACED, CONNECTIONS_LIMIT, CONNECTIONS_REFUSED, STREAM_UPDATES, STREAMS, STREAMS_LIMIT,
+    TUNNELS, TUNNELS_LIMIT,
+};
 use crate::family::MetricFamilyBuilder;
 
 /// The counts so far.
-pub(crate) fn families(counts: &StreamCounts) -> Vec<MetricFamily> {
+pub(crate) fn families(counts: &ConnectionCounts) -> Vec<MetricFamily> {
+    let ConnectionCounts { connections, streams, tunnels, refused, displaced, updates } = counts;
     let values = [
-        (&STREAMS, counts.open() as f64),
-        (&STREAMS_LIMIT, counts.limit() as f64),
-        (&STREAM_UPDATES, counts.updates() as f64),
+        (&CONNECTIONS, connections.open() as f64),
+        (&CONNECTIONS_LIMIT, connections.limit() as f64),
+        (&CONNECTIONS_REFUSED, refused.get() as f64),
+        (&CONNECTIONS_DISPLACED, displaced.get() as f64),
+        (&TUNNELS, tunnels.open() as f64),
+        (&TUNNELS_LIMIT, tunnels.limit() as f64),
+        (&STREAMS, streams.open() as f64),
+        (&STREAMS_LIMIT, streams.limit() as f64),
+        (&STREAM_UPDATES, updates.get() as f64),
     ];
     let families = values.map(|(metric, value)| {
         let mut family = MetricFamilyBuilder::new(metric);

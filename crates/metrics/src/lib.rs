@@ -24,13 +24,13 @@
 
 mod answer;
 mod catalog;
+mod connections;
 mod family;
 mod job_queues;
 mod render;
 mod requests;
 mod scrape;
 mod state;
-mod streams;
 mod token;
 
 use std::sync::Arc;

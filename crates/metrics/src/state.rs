@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::{SaleKeys, Store};
-use vestibule_runtime::{JobQueues, StreamCounts};
+use vestibule_runtime::{ConnectionCounts, JobQueues};
 
 use crate::job_queues::CallMetrics;
 use crate::requests::RequestMetrics;
 use crate::scrape::Scraper;
 use crate::token::MetricsToken;
-use crate::{render, streams};
+use crate::{connections, render};
 
 /// The sources of a scrape.
 pub struct Metrics {
     scraper: Scraper,
     requests: Option<RequestMetrics>,
-    streams: Option<Arc<StreamCounts>>,
+    connections: Option<Arc<ConnectionCounts>>,
     calls: Option<CallMetrics>,
 }
 
@@ -24,7 +24,7 @@ impl Metrics {
     /// All queues of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { scraper: Scraper::new(store), requests: None, streams: None, calls: None }
+        Self { scraper: Scraper::new(store), requests: None, connections: None, calls: None }
     }
 
     /// Adds the metrics of this process' own requests.
@@ -33,10 +33,10 @@ impl Metrics {
         Self { requests: Some(requests), ..self }
     }
 
-    /// Adds the metrics of this process' streams.
+    /// Adds the metrics of the connections to this process.
     #[must_use]
-    pub fn with_streams(self, streams: Arc<StreamCounts>) -> Self {
-        Self { streams: Some(streams), ..self }
+    pub fn with_connections(self, counts: Arc<ConnectionCounts>) -> Self {
+        Self { connections: Some(counts), ..self }
     }
 
     /// Adds the job queues, and the calls of this process' worker.
@@ -62,7 +62,7 @@ impl Metrics {
     pub(crate) async fn families(&self) -> Vec<MetricFamily> {
         let mut families = render::families(&self.scraper.scrape().await);
         families.extend(self.requests.iter().flat_map(RequestMetrics::families));
-        families.extend(self.streams.iter().flat_map(|counts| streams::families(counts)));
+        families.extend(self.connections.iter().flat_map(|counts| connections::families(counts)));
         families.extend(self.calls.iter().flat_map(CallMetrics::families));
         families
     }

@@ -13,7 +13,7 @@
 //! - [`record_beacon`]: records the value of the beacon of a draw.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: the gate's decision on a request, for log and metrics.
-//! - [`StreamCounts`]: the streams of a process, for the gate and the metrics.
+//! - [`ConnectionCounts`]: the connections of a process, for the listener, the gate and the metrics.
 //! - [`log_requests`]: one line per request, and the request ID in every other line.
 //! - [`Problem`]: errors as problem details (RFC 9457).
 //! - [`request_origin`], [`client_network`]: the client address and scheme, behind trusted proxies.
@@ -25,6 +25,7 @@ mod beacon;
 mod client_address;
 mod clock;
 mod config;
+mod connection_counts;
 mod decision;
 mod directory;
 mod env;
@@ -37,7 +38,6 @@ mod progress_url;
 mod request_log;
 mod schedule_runs;
 mod stored_settings;
-mod stream_counts;
 mod telemetry;
 
 pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
@@ -50,6 +50,7 @@ pub use config::{
     ConfigError, JobsConfig, Stores, are_jobs_in_sqs, is_memory, open_jobs, open_store_and_records, parse_keys,
     parse_sale_keys, sale_keys_from_env, trusted_headers_from_env,
 };
+pub use connection_counts::{ConnectionCounts, Count, CountLimits, OpenCount};
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, parsed, required, variable};
@@ -61,5 +62,4 @@ pub use progress_url::{is_progress_signature, progress_target};
 pub use request_log::{RequestId, log_requests};
 pub use schedule_runs::{last_run, schedule_key, set_last_run};
 pub use stored_settings::{readable_settings, stored_settings};
-pub use stream_counts::StreamCounts;
 pub use telemetry::{LogFormat, init_telemetry};

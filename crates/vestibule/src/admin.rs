@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
 use vestibule_metrics::{CallMetrics, Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{StreamCounts, is_memory};
+use vestibule_runtime::{ConnectionCounts, is_memory};
 
 use crate::serve_options::ServeOptions;
 use crate::server::{ConnectionLimits, Server, suggest_other_address};
@@ -34,7 +34,7 @@ pub(crate) fn bind(
     limits: ConnectionLimits,
     parts: AdminParts,
     requests: RequestMetrics,
-    streams: Arc<StreamCounts>,
+    connections: Arc<ConnectionCounts>,
     calls: CallMetrics,
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else { return Ok(None) };
@@ -47,7 +47,7 @@ pub(crate) fn bind(
     }
     let mut metrics = Metrics::new(Arc::clone(&parts.store))
         .with_requests(requests)
-        .with_streams(streams)
+        .with_connections(connections)
         .with_sale_keys(&parts.sale_keys);
     if let Some(jobs) = &parts.jobs {
         metrics = metrics.with_job_queues(Arc::clone(jobs), calls);

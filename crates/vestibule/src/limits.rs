@@ -1,6 +1,6 @@
 //! Connection limits of `vestibule serve`, from its options and the file descriptor limit of the process.
 
-use vestibule_gate::StreamLimits;
+use vestibule_runtime::CountLimits;
 
 use crate::serve_options::ServeOptions;
 use crate::server::ConnectionLimits;
@@ -15,13 +15,18 @@ const ADMIN_SHARE: usize = 8;
 const CONNECTIONS_MIN: usize = 16;
 /// Streams hold their connections, so they get at most one in so many, of all and of one client network.
 const STREAM_SHARE: usize = 2;
+/// The same for tunnels.
+const TUNNEL_SHARE: usize = 4;
 
-/// The limits of both listeners, and of the streams of the gate.
+/// The limits of both listeners, and of the streams and tunnels of the gate.
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) gate: ConnectionLimits,
-    pub(crate) streams: StreamLimits,
     pub(crate) admin: ConnectionLimits,
+    pub(crate) counts: CountLimits,
+    /// Of one client network, also behind proxies, which say whose connections they are.
+    pub(crate) streams_per_network: usize,
+    pub(crate) tunnels_per_network: usize,
 }
 
 impl Limits {
@@ -38,13 +43,16 @@ impl Limits {
         let per_network = |total: usize, proxies: usize| {
             (proxies == 0).then(|| options.connections_per_address.min(total / 2).max(1))
         };
-        let streams = StreamLimits {
-            total: options.streams_max.min(gate / STREAM_SHARE),
-            // Also behind proxies, which say whose stream it is.
-            per_network: (options.connections_per_address.min(gate / 2) / STREAM_SHARE).max(1),
+        let counts = CountLimits {
+            connections: gate,
+            streams: options.streams_max.min(gate / STREAM_SHARE),
+            tunnels: gate / TUNNEL_SHARE,
         };
+        let share = |share: usize| (options.connections_per_address.min(gate / 2) / share).max(1);
         Self {
-            streams,
+            counts,
+            streams_per_network: share(STREAM_SHARE),
+            tunnels_per_network: share(TUNNEL_SHARE),
             gate: ConnectionLimits { total: gate, per_network: per_network(gate, options.trusted_proxies) },
             admin: ConnectionLimits { total: admin, per_network: per_network(admin, options.admin_trusted_proxies) },
         }
@@ -78,14 +86,24 @@ mod tests {
         let streams = |arguments: &[&str], descriptors: u64| {
             let parsed = Cli::parse_from([&["vestibule", "serve"], arguments].concat());
             let Command::Serve(options) = parsed.command else { unreachable!("serve was given") };
-            let limits = Limits::new(&options, descriptors).streams;
-            (limits.total, limits.per_network)
+            let limits = Limits::new(&options, descriptors);
+            (limits.counts.streams, limits.streams_per_network)
         };
         assert_eq!(streams(&[], 1 << 20), (5000, 128));
         assert_eq!(streams(&["--connections", "100000", "--trusted-proxies", "1"], 1 << 20), (20_000, 128));
         assert_eq!(streams(&["--streams-max", "7"], 1 << 20).0, 7);
         assert_eq!(streams(&["--streams-max", "0"], 1 << 20).0, 0);
         assert_eq!(streams(&[], 10), (8, 4));
+    }
+
+    #[test]
+    fn tunnels_leave_connections_for_other_requests() {
+        let Command::Serve(options) = Cli::parse_from(["vestibule", "serve"]).command else { unreachable!() };
+        let limits = |descriptors| {
+            let limits = Limits::new(&options, descriptors);
+            (limits.counts.tunnels, limits.tunnels_per_network)
+        };
+        assert_eq!((limits(1 << 20), limits(10)), ((2500, 64), (4, 2)));
     }
 
     #[test]

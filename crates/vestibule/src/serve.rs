@@ -16,10 +16,11 @@ use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
 use vestibule_core::{PassSigner, SaleKeys, Store, SystemClock, TicketSigner};
-use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Proxy, ProxyLimits, STREAM_PATH, Streams};
+use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Permits, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::{CallMetrics, RequestMetrics};
 use vestibule_runtime::{
-    ClientAddressSource, Directory, JobQueues, Stores, init_telemetry, is_memory, log_requests, open_store_and_records,
+    ClientAddressSource, ConnectionCounts, CountLimits, Directory, JobQueues, Stores, init_telemetry, is_memory,
+    log_requests, open_store_and_records,
 };
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_themes::ThemesConfig;
@@ -63,13 +64,16 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let requests = RequestMetrics::new();
     let sale_keys = sale_keys(&options)?;
     let limits = limits(&options);
-    let streams = Streams::new(limits.streams);
+    let counts = Arc::new(ConnectionCounts::new(limits.counts));
+    let streams = Streams::new(counts.clone(), limits.streams_per_network);
+    let tunnels = Permits::new(counts.tunnels.clone(), limits.tunnels_per_network);
     let clients = client_rules(&options).await?;
     let parts = Shared { store: store.clone(), directory: directory.clone(), jobs: jobs.clone() };
-    let gate = gate(&options, clients, parts, streams.clone(), sale_keys.clone())?;
+    let gate = gate(&options, clients, parts, (streams.clone(), tunnels), sale_keys.clone())?;
     let router = vestibule_gate::router(gate.clone());
     let router = log_requests(requests.around(router));
-    let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?.with_limits(limits.gate);
+    let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?;
+    let server = server.with_limits(limits.gate).with_counts(counts.clone());
     let parts = AdminParts {
         store: store.clone(),
         records: records.clone(),
@@ -85,7 +89,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         jobs: Some(jobs.clone()),
     };
     let calls = CallMetrics::new();
-    let admin = admin::bind(&options, limits.admin, parts, requests, streams.counts(), calls.clone())?;
+    let admin = admin::bind(&options, limits.admin, parts, requests, counts, calls.clone())?;
 
     let relay = options.beacon_url.as_deref().map(Relay::new).transpose().context("--beacon-url")?;
     let beacon = relay.map(|relay| BeaconRecorder {
@@ -152,7 +156,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
 fn limits(options: &ServeOptions) -> Limits {
     let limits = Limits::new(options, raise_descriptor_limit());
     let (connections, per_address) = (limits.gate.total, limits.gate.per_network);
-    info!(connections, per_address, streams = limits.streams.total, "limits");
+    let CountLimits { streams, tunnels, .. } = limits.counts;
+    info!(connections, per_address, streams, tunnels, "limits");
     limits
 }
 
@@ -271,7 +276,7 @@ fn gate(
     options: &ServeOptions,
     clients: ClientRules,
     shared: Shared,
-    streams: Streams,
+    (streams, tunnels): (Streams, Permits),
     sale_keys: SaleKeys,
 ) -> anyhow::Result<Gate> {
     let (given, state) = (options.ticket_keys.as_deref(), options.state.as_ref());
@@ -296,9 +301,10 @@ fn gate(
             ..ProxyLimits::default()
         })?,
         admin_url: options.provider.admin_url.as_deref().map(str::parse).transpose().context("--admin-url")?,
-        stream_url: (streams.counts().limit() > 0).then(|| STREAM_PATH.to_owned()),
+        stream_url: (streams.counts().streams.limit() > 0).then(|| STREAM_PATH.to_owned()),
         job_queues: Some(jobs),
         streams,
+        tunnels,
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Accepts connections and serves them until shutdown, then waits for requests in progress.
 //!
 //! Clients are untrusted, so their resources are limited: the head of a request must arrive within [`HEAD_TIMEOUT`] after
-//! the connection opened or the previous response ended, bodies have a minimum rate ([`client_timeout`]), and the number of
+//! the connection opened or its first byte arrived, bodies have a minimum rate ([`client_timeout`]), and the number of
 //! connections is limited ([`connections`]).
 
 mod client_timeout;
@@ -21,18 +21,19 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
-use vestibule_runtime::PeerAddress;
+use vestibule_runtime::{ConnectionCounts, CountLimits, PeerAddress};
 
 use self::client_timeout::{ClientBody, ClientStream};
 use self::connections::{ActiveRequest, Connection, Connections};
@@ -40,8 +41,16 @@ use crate::arguments::Listen;
 
 pub(crate) use self::connections::ConnectionLimits;
 
-/// Timeout for the head of a request, from the start of the connection or the end of the previous response.
+/// Timeout for the head of a request, from the start of the connection or the first byte of a later request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a connection may be idle between two requests. Longer than load balancers and proxies keep connections to the servers
+/// behind them, 60 seconds as a rule, so that these close them first: a request that meets the end of its connection is lost.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// When the system asks a silent client whether it is still there: visitors who lose their network say nothing, and the connection
+/// of a tunnel would stay for ever.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+/// Interval and number of these questions.
+const KEEPALIVE_PROBES: (Duration, u32) = (Duration::from_secs(15), 4);
 /// Maximum size of a request head, in bytes. Sites set up to 16 KB of cookies.
 const HEAD_MAX: usize = 128 * 1024;
 /// Pause after `accept` failed, for example because of too few file descriptors.
@@ -55,6 +64,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Server {
     listener: Listener,
     limits: ConnectionLimits,
+    counts: Arc<ConnectionCounts>,
     body_timeout: Duration,
 }
 
@@ -76,12 +86,18 @@ impl Server {
             Listen::Tcp(address) => Listener::Tcp(bind_tcp(*address).map_err(failed)?),
             Listen::Unix(path) => Listener::Unix(bind_unix(path).map_err(failed)?),
         };
-        Ok(Self { listener, limits: ConnectionLimits::LOCAL, body_timeout: BODY_TIMEOUT })
+        let counts = Arc::new(ConnectionCounts::new(CountLimits::default()));
+        Ok(Self { listener, limits: ConnectionLimits::LOCAL, counts, body_timeout: BODY_TIMEOUT })
     }
 
     /// Sets the limits; [`ConnectionLimits::LOCAL`] by default.
     pub(crate) fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets where the connections are counted.
+    pub(crate) fn with_counts(self, counts: Arc<ConnectionCounts>) -> Self {
+        Self { counts, ..self }
     }
 
     /// Sets the body timeout; 30 seconds by default.
@@ -113,7 +129,7 @@ impl Server {
 
     /// Serves until `stop` resolves, then waits up to `grace` for requests in progress.
     pub(crate) async fn serve(self, router: Router, stop: impl Future<Output = ()>, grace: Duration) {
-        let (connections, draining) = (Connections::new(self.limits), watch::Sender::new(()));
+        let (connections, draining) = (Connections::new(self.limits, self.counts.clone()), watch::Sender::new(()));
         let mut stop = pin!(stop);
         loop {
             tokio::select! {
@@ -141,7 +157,7 @@ impl Server {
             Listener::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 // Fails only if the client has disconnected.
-                let _ = stream.set_nodelay(true);
+                let _ = stream.set_nodelay(true).and_then(|()| set_keepalive(&stream));
                 self.connect(stream, Some(peer.ip()), connections, router, draining);
             }
             Listener::Unix(listener) => {
@@ -164,7 +180,7 @@ impl Server {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Some(connection) = connections.admit(peer) else { return };
-        let stream = ClientStream::new(stream, connection.clone(), self.body_timeout);
+        let stream = ClientStream::new(stream, connection.clone(), self.body_timeout, HEAD_TIMEOUT);
         let handler = Handler { router: router.clone(), peer: PeerAddress(peer), body_timeout: self.body_timeout };
         let task = tokio::spawn(serve_connection(stream, connection.clone(), handler, draining.subscribe()));
         connection.set_task(task.abort_handle());
@@ -188,7 +204,7 @@ async fn serve_connection<S>(
 {
     let service = hyper::service::service_fn(move |request| handler.clone().handle(request, connection.clone()));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_MAX);
+    builder.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT).max_buf_size(HEAD_MAX);
     let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let outcome = tokio::select! {
         outcome = &mut served => outcome,
@@ -217,6 +233,9 @@ impl Handler {
         connection: Connection,
     ) -> Result<hyper::Response<ResponseBody>, Infallible> {
         let active = connection.begin_request();
+        if let Some(refusal) = refusal(&request) {
+            return Ok(refusal.map(|body| ResponseBody { body, _active: active }));
+        }
         let was_too_slow = Arc::new(AtomicBool::new(false));
         let mut request =
             request.map(|body| Body::new(ClientBody::new(body, connection, self.body_timeout, was_too_slow.clone())));
@@ -227,11 +246,39 @@ impl Handler {
     }
 }
 
+/// The response to a request that servers behind this one may read otherwise: with several hosts (RFC 9112, 3.2), or with a coding
+/// that is not passed on (6.1).
+fn refusal(request: &hyper::Request<Incoming>) -> Option<Response> {
+    let headers = request.headers();
+    if headers.get_all(HOST).iter().nth(1).is_some() {
+        return Some(closing(StatusCode::BAD_REQUEST));
+    }
+    let is_chunked = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    if !headers.get_all(TRANSFER_ENCODING).iter().all(is_chunked) {
+        return Some(closing(StatusCode::NOT_IMPLEMENTED));
+    }
+    None
+}
+
 /// The response to a client that did not send its body in time.
 fn request_timeout() -> Response {
-    let mut response = StatusCode::REQUEST_TIMEOUT.into_response();
+    closing(StatusCode::REQUEST_TIMEOUT)
+}
+
+/// A response after which the connection is closed.
+fn closing(status: StatusCode) -> Response {
+    let mut response = status.into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Lets the system find out that a client has vanished.
+fn set_keepalive(stream: &TcpStream) -> std::io::Result<()> {
+    let (interval, probes) = KEEPALIVE_PROBES;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, KEEPALIVE_AFTER)?;
+    sockopt::set_tcp_keepintvl(stream, interval)?;
+    Ok(sockopt::set_tcp_keepcnt(stream, probes)?)
 }
 
 /// A response body. The request ends when it is dropped.
@@ -296,4 +343,84 @@ fn is_socket(path: &Path) -> bool {
 /// Adds to a bind error which flag takes another address.
 pub(crate) fn suggest_other_address(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
     move |error| anyhow::anyhow!("{error:#}; choose another with {flag} (port 0 picks a free port)")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::any;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
+
+    /// A connection to a server that answers "hello".
+    fn connect() -> DuplexStream {
+        let (client, stream) = duplex(1 << 16);
+        let connection =
+            Connections::new(ConnectionLimits::LOCAL, Arc::new(ConnectionCounts::new(CountLimits::default())))
+                .admit(None)
+                .unwrap();
+        let router = Router::new().fallback(any(|| async { "hello" }));
+        let handler = Handler { router, peer: PeerAddress(None), body_timeout: BODY_TIMEOUT };
+        let stream = ClientStream::new(stream, connection.clone(), BODY_TIMEOUT, HEAD_TIMEOUT);
+        let draining = watch::Sender::new(());
+        let receiver = draining.subscribe();
+        tokio::spawn(async move {
+            serve_connection(stream, connection, handler, receiver).await;
+            drop(draining);
+        });
+        client
+    }
+
+    async fn ask(client: &mut DuplexStream, request: &[u8]) -> String {
+        client.write_all(request).await.unwrap();
+        let mut bytes = vec![0; 4096];
+        let read = client.read(&mut bytes).await.unwrap();
+        String::from_utf8_lossy(&bytes[..read]).into_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connection_outlives_those_of_load_balancers() {
+        let mut client = connect();
+        for _ in 0..3 {
+            assert!(ask(&mut client, REQUEST).await.ends_with("hello"));
+            sleep(Duration::from_secs(70)).await;
+        }
+        sleep(Duration::from_secs(6)).await;
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "it is closed after 75 seconds");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn head_must_arrive_in_time() {
+        let began = tokio::time::Instant::now();
+        assert_eq!(connect().read(&mut [0]).await.unwrap(), 0, "a silent connection");
+        assert_eq!(began.elapsed().as_secs(), 15);
+        let mut client = connect();
+        ask(&mut client, REQUEST).await;
+        sleep(Duration::from_secs(60)).await;
+        let began = tokio::time::Instant::now();
+        for byte in REQUEST {
+            if client.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "a later head that drips");
+        assert!(began.elapsed() <= Duration::from_secs(17), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test]
+    async fn ambiguous_requests_are_refused() {
+        for (headers, status) in [
+            ("Host: a.example\r\nHost: b.example", "400 Bad Request"),
+            ("Host: a.example\r\nTransfer-Encoding: gzip, chunked", "501 Not Implemented"),
+            ("Host: a.example\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked", "501 Not Implemented"),
+            ("Host: a.example\r\nTransfer-Encoding: Chunked", "200 OK"),
+        ] {
+            let answer = ask(&mut connect(), format!("POST / HTTP/1.1\r\n{headers}\r\n\r\n0\r\n\r\n").as_bytes()).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{headers}: {answer}");
+        }
+    }
 }

@@ -13,8 +13,8 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock as _, KeyList, Micros, PassSigner, PutMode, SaleKeys, SessionId, Store, SystemClock, TicketSigner, Timestamp,
 };
-use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, StreamLimits, Streams};
-use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_gate::{ClientRules, Gate, GateParts, Permits, Proxy, ProxyLimits, Streams};
+use vestibule_runtime::{ConnectionCounts, CountLimits, Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::account_keys;
@@ -119,7 +119,11 @@ async fn gate(address: &str, waiting: usize) -> Router {
         proxy: Proxy::new(ProxyLimits::default()).unwrap(),
         admin_url: None,
         job_queues: None,
-        streams: Streams::new(StreamLimits { total: usize::MAX, per_network: usize::MAX }),
+        streams: Streams::new(
+            Arc::new(ConnectionCounts::new(CountLimits { streams: usize::MAX, ..CountLimits::default() })),
+            usize::MAX,
+        ),
+        tunnels: Permits::none(),
         stream_url: None,
     }))
 }

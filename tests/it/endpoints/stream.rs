@@ -3,7 +3,6 @@
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use vestibule_core::SessionId;
-use vestibule_gate::StreamLimits;
 use vestibule_tests::{Balancer, BalancerOptions, EventStream, GateOptions, StreamBlock, Visitor, wait_until};
 
 use super::visitor_status::{FIELDS, fields};
@@ -223,7 +222,7 @@ async fn streams_follow_the_mode(setup: StoreSetup) {
 }
 
 async fn streams_are_limited(setup: StoreSetup) {
-    let limits = |total| GateOptions { streams: StreamLimits { total, per_network: 9 }, ..GateOptions::default() };
+    let limits = |streams| GateOptions { streams, ..GateOptions::default() };
     let fixture = GateFixture::open_with(setup.clone(), json!({}), limits(1)).await;
     let mut visitor = waiting(&fixture).await;
     let (stream, _) = opened(&fixture, &mut visitor).await;

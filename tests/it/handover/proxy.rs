@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{PutMode, verify_pass};
 use vestibule_gate::ProxyLimits;
-use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor, wait_until};
 
 use crate::gate_fixture::{
     GateFixture, StoreSetup, direct_and_lambda, document_of, navigation, random_id, raw, session_in, set_cookie,
@@ -38,6 +38,47 @@ direct_and_lambda! {
     bodies_reach_the_origin_once_and_complete: Size,
     responses_are_streamed: Streaming,
     websockets_require_admission: WebSocket,
+}
+
+#[tokio::test]
+async fn origin_that_leads_back_to_the_gate_is_recognized() {
+    let (store, id) = (StoreSetup::memory().store, random_id());
+    let host = format!("{id}.example.com");
+    let gate = GateUnderTest::start(store.clone(), &json!({})).await;
+    let url = format!("http://{}", gate.address());
+    let document = document_of(&id, &host, &url, &json!({ "quota": 100 }));
+    store.put_tenant(&Tenant::from_value(&document["tenants"][0]).unwrap()).await.unwrap();
+    let settings = Settings::from_value(&document["queues"][0]).unwrap();
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    gate.directory().refresh().await.unwrap();
+    let mut visitor = Visitor::new(gate.address(), &host);
+    let page = visitor.navigate("/").await;
+    assert_eq!(page.status, StatusCode::LOOP_DETECTED, "{}", page.text());
+    assert_eq!(store.stats(&settings.id).await.unwrap().counters.joined, 1, "the second pass joins nobody");
+    let answer = visitor.fetch("/").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::LOOP_DETECTED, &json!("origin_loop")));
+}
+
+#[tokio::test]
+async fn tunnels_are_limited() {
+    let options = GateOptions { tunnels: 1, ..GateOptions::default() };
+    let settings = json!({ "quota": 1, "rules": [{ "path": ["/free/**"], "action": "bypass" }] });
+    let fixture = GateFixture::open_with(StoreSetup::memory(), settings, options).await;
+    let mut visitor = admitted(&fixture).await;
+    let socket = visitor.web_socket("/ws").await.unwrap();
+    let refused = visitor.web_socket("/ws").await.unwrap_err();
+    assert_eq!(
+        (refused.status, &refused.json()["code"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &json!("too_many_tunnels"))
+    );
+    let bypassing = fixture.visitor().web_socket("/free/ws").await.unwrap_err();
+    assert_eq!(bypassing.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(visitor.navigate("/").await.status, StatusCode::OK, "requests are not limited by it");
+    drop(socket);
+    wait_until("a closed tunnel gives its place back", Duration::from_secs(10), async || {
+        visitor.web_socket("/ws").await.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -223,6 +264,8 @@ async fn an_unreachable_origin_shows_an_error_page(setup: StoreSetup) {
     assert!(page.text().contains("http-equiv=\"refresh\"") && page.text().contains("Support code"));
     assert!(!page.text().contains("127.0.0.1"), "the page names what is behind it");
     assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "the place is kept");
+    let answer = visitor.fetch("/tour").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_GATEWAY, &json!("origin_down")));
     fixture.origin.restart();
     assert_eq!(visitor.navigate("/tour").await.status, StatusCode::OK);
     assert_eq!(fixture.stats().await.counters.joined, 1);

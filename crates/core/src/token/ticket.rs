@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::account_key::AccountKey;
 use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
+use super::mac::Mac;
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
+use crate::hex::hex;
 use crate::identity::AccountCode;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;
@@ -231,6 +233,9 @@ pub enum TicketError {
     WrongQueue,
 }
 
+/// Number of hexadecimal digits by which a deployment is known.
+const DEPLOYMENT_LEN: usize = 16;
+
 /// Signs and verifies tickets.
 ///
 /// A ticket is a regular JWT, but only this type reads it. Its header must therefore equal, byte
@@ -248,6 +253,7 @@ pub(super) struct TicketKey {
     pub(super) pre_ticket: TokenKey<Hs256>,
     pub(super) networks: NetworkKey,
     pub(super) accounts: AccountKey,
+    deployment: String,
 }
 
 impl TicketSigner {
@@ -262,7 +268,10 @@ impl TicketSigner {
             let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
             let pre_ticket = TokenKey::of_type(PRE_TICKET_TYPE, &key.kid, secret()?);
             let ticket = TokenKey::new(&key.kid, secret()?);
-            Ok(TicketKey { ticket, lobby, pre_ticket, networks: NetworkKey::of(key), accounts: AccountKey::of(key) })
+            let mut deployment = hex(&Mac::labeled(&key.secret, "deployment").of(&[]));
+            deployment.truncate(DEPLOYMENT_LEN);
+            let (networks, accounts) = (NetworkKey::of(key), AccountKey::of(key));
+            Ok(TicketKey { ticket, lobby, pre_ticket, networks, accounts, deployment })
         });
         Ok(Self { keys: keys.collect::<Result<_, _>>()?, challenges })
     }
@@ -349,6 +358,11 @@ impl TicketSigner {
     #[must_use]
     pub fn prefix_digest(&self, kind: PrefixKind, queue: &QueueId, epoch: u64, prefix: &str) -> Option<PrefixDigest> {
         Some(self.keys.first()?.networks.digest(kind, queue, epoch, prefix))
+    }
+
+    /// For each key 16 hexadecimal digits that are the same in all processes with this key, and say nothing about it.
+    pub fn deployment_digits(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| key.deployment.as_str())
     }
 
     /// Verifies a ticket for this queue.

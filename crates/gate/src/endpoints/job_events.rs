@@ -28,11 +28,12 @@ use crate::cors::CorsOrigin;
 use crate::error::GateError;
 use crate::followers::{Seen, is_final};
 use crate::forms::form_as_json;
+use crate::permits::Permit;
 use crate::request::RequestInfo;
 use crate::respond::finish;
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, StreamPermit, set_event_stream_headers};
+use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, set_event_stream_headers};
 
 /// A function ends its response after the first events; a client comes back after this number of milliseconds.
 const RETRY_OF_FUNCTIONS: u64 = 2_000;
@@ -124,7 +125,7 @@ struct JobStream {
     last_progress: u64,
     last_state: Option<JobState>,
     is_over: bool,
-    _permit: Option<StreamPermit>,
+    _permit: Option<Permit>,
 }
 
 /// Something new about a job.
@@ -261,11 +262,17 @@ mod tests {
         Detail, JobQueueSettings, JobResponse, NewJob, Outcome as JobOutcome, Payload, Settlement,
     };
     use vestibule_core::settings::{JobQueueChange, JobQueuePlan};
+    use vestibule_runtime::{ConnectionCounts, CountLimits};
     use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
     use super::*;
     use crate::followers::Followers;
-    use crate::streams::{StreamLimits, Streams};
+    use crate::streams::Streams;
+
+    /// Streams of which one may be open.
+    fn one_stream() -> Streams {
+        Streams::new(Arc::new(ConnectionCounts::new(CountLimits { streams: 1, ..CountLimits::default() })), 1)
+    }
 
     /// The events of a new job, as `seen` brings them, and the only permit of `streams`.
     async fn events_of_new_job(streams: &Streams, seen: Option<watch::Receiver<Seen>>) -> JobStream {
@@ -300,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn last_event_has_the_response() {
-        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let streams = one_stream();
         let mut stream = events_of_new_job(&streams, None).await;
         let (backend, settings) = (stream.job_queues.backend().clone(), stream.job_queue.settings.clone());
         let received = backend.receive(&settings, 1).await.unwrap();
@@ -318,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn progress_stays_as_it_was_written() {
-        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let streams = one_stream();
         let mut stream = events_of_new_job(&streams, None).await;
         let (backend, settings) = (stream.job_queues.backend().clone(), stream.job_queue.settings.clone());
         let lease = backend.receive(&settings, 1).await.unwrap().jobs[0].lease;
@@ -337,7 +344,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn job_whose_turn_comes_nearer_does_not_delay_comments() {
-        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let streams = one_stream();
         let mut stream = events_of_new_job(&streams, None).await;
         let backend = stream.job_queues.backend().clone();
         let read = backend.get(&stream.job_queue.settings, &[stream.job], Detail::Status).await.unwrap();
@@ -361,7 +368,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn stream_of_an_endless_job_ends_and_gives_back_its_permit() {
-        let streams = Streams::new(StreamLimits { total: 1, per_network: 1 });
+        let streams = one_stream();
         // The job stays as it is.
         let (_seen, receiver) = watch::channel(Seen::NotYet);
         let mut stream = events_of_new_job(&streams, Some(receiver)).await;
@@ -370,8 +377,8 @@ mod tests {
             assert!(events.is_empty());
         }
         assert_eq!(began.elapsed().as_secs(), LIFETIME_MAX.as_secs());
-        assert_eq!(streams.counts().open(), 1);
+        assert_eq!(streams.counts().streams.open(), 1);
         drop(stream);
-        assert_eq!(streams.counts().open(), 0);
+        assert_eq!(streams.counts().streams.open(), 0);
     }
 }

@@ -24,11 +24,12 @@ use vestibule_themes::WaitText;
 use super::EndpointRequest;
 use crate::answer::{Answer, Reply};
 use crate::lobby::add_number;
+use crate::permits::Permit;
 use crate::request::Credential;
 use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
 use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
-use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, StreamPermit, set_event_stream_headers};
+use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, set_event_stream_headers};
 use crate::visit::{shown_estimate, store_failed, visit};
 use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
@@ -158,7 +159,7 @@ struct VisitorStream {
     sent_at: Instant,
     is_over: bool,
     draining: watch::Receiver<bool>,
-    _permit: StreamPermit,
+    _permit: Permit,
 }
 
 impl VisitorStream {
@@ -291,14 +292,15 @@ mod tests {
     use vestibule_core::store::VisitStore as _;
     use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SaleKeys, TicketSigner};
     use vestibule_proxy::{Proxy, ProxyLimits};
-    use vestibule_runtime::Directory;
+    use vestibule_runtime::{ConnectionCounts, CountLimits, Directory};
     use vestibule_store_memory::MemoryStore;
     use vestibule_themes::Themes;
 
     use super::*;
     use crate::client_rules::ClientRules;
+    use crate::permits::Permits;
     use crate::state::GateParts;
-    use crate::streams::{StreamLimits, Streams};
+    use crate::streams::Streams;
 
     /// A gate whose store's clock stands still, and the body of a stream of a visitor who waits.
     async fn open_stream(settings: serde_json::Value) -> (Gate, axum::body::BodyDataStream) {
@@ -325,7 +327,11 @@ mod tests {
             clients: ClientRules::default(),
             proxy: Proxy::new(ProxyLimits::default()).unwrap(),
             job_queues: None,
-            streams: Streams::new(StreamLimits { total: 10, per_network: 10 }),
+            streams: Streams::new(
+                Arc::new(ConnectionCounts::new(CountLimits { streams: 10, ..CountLimits::default() })),
+                10,
+            ),
+            tunnels: Permits::none(),
             stream_url: None,
         });
         let answer = store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
@@ -361,13 +367,13 @@ mod tests {
         let (gate, mut stream) = open_stream(json!({})).await;
         stream.next().await.unwrap().unwrap();
         sleep(Duration::from_secs(3)).await;
-        assert_eq!((gate.streams.counts().open(), gate.streams.counts().updates()), (1, 1));
+        assert_eq!((gate.streams.counts().streams.open(), gate.streams.counts().updates.get()), (1, 1));
         gate.streams.drain();
         let drained_at = Instant::now();
         let last = stream.next().await.unwrap().unwrap();
         assert!(last.starts_with(b"retry: ") && last.ends_with(b"\n\n"));
         assert!(stream.next().await.is_none() && drained_at.elapsed() < Duration::from_millis(1));
-        assert_eq!(gate.streams.counts().open(), 0);
+        assert_eq!(gate.streams.counts().streams.open(), 0);
     }
 
     #[test]

@@ -165,7 +165,8 @@ impl KeySets {
         }
         if sets.len() >= ADDRESSES_MAX
             && !sets.contains_key(address)
-            && let Some(oldest) = sets.iter().max_by_key(|(_, entry)| entry.unused_for()).map(|(oldest, _)| oldest.clone())
+            && let Some(oldest) =
+                sets.iter().max_by_key(|(_, entry)| entry.unused_for()).map(|(oldest, _)| oldest.clone())
         {
             sets.remove(&oldest);
         }

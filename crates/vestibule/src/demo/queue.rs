@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::fields::joined;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, TicketSigner};
-use vestibule_gate::{ClientRules, Gate, GateParts, Proxy, ProxyLimits, Streams};
+use vestibule_gate::{ClientRules, Gate, GateParts, Permits, Proxy, ProxyLimits, Streams};
 use vestibule_runtime::{Directory, JobQueues, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
@@ -71,6 +71,7 @@ pub(super) fn gate(parts: Parts) -> anyhow::Result<Gate> {
         admin_url: None,
         job_queues: Some(jobs),
         streams: Streams::off(),
+        tunnels: Permits::none(),
         stream_url: None,
     }))
 }

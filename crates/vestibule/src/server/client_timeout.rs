@@ -57,16 +57,21 @@ fn too_slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the client was too slow")
 }
 
-/// A client's connection, which fails if the client does not receive the response.
+/// A client's connection, which fails if the client does not send the head of a request in time, or does not receive the response.
 pub(super) struct ClientStream<S> {
     stream: S,
     connection: Connection,
     timeout: StallTimeout,
+    head_timeout: Duration,
+    /// Runs from the start of the connection, and from the first byte of each further request, to the end of its head. With the number
+    /// of requests before it.
+    head_timer: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream<S> {
-    pub(super) fn new(stream: S, connection: Connection, timeout: Duration) -> Self {
-        Self { stream, connection, timeout: StallTimeout::new(timeout) }
+    pub(super) fn new(stream: S, connection: Connection, timeout: Duration, head_timeout: Duration) -> Self {
+        let head_timer = Some((0, Box::pin(sleep(head_timeout))));
+        Self { stream, connection, timeout: StallTimeout::new(timeout), head_timeout, head_timer }
     }
 
     fn poll_sent(
@@ -91,7 +96,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let (requests, is_in_request) = self.connection.requests();
+        if self.head_timer.as_ref().is_some_and(|(before, _)| *before != requests) {
+            self.head_timer = None;
+        }
+        if let Poll::Ready(outcome) = Pin::new(&mut self.stream).poll_read(context, buffer) {
+            if !is_in_request && self.head_timer.is_none() {
+                self.head_timer = Some((requests, Box::pin(sleep(self.head_timeout))));
+            }
+            return Poll::Ready(outcome);
+        }
+        if let Some((_, timer)) = &mut self.head_timer {
+            ready!(timer.as_mut().poll(context));
+            return Poll::Ready(Err(too_slow()));
+        }
+        Poll::Pending
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
-use vestibule_runtime::client_network;
+use vestibule_runtime::{ConnectionCounts, client_network};
 
 /// How long a client must have stalled within a request before its connection may be closed for another.
 const BLOCKED_AFTER: Duration = Duration::from_secs(1);
@@ -42,8 +42,8 @@ pub(super) struct Connections {
     limits: ConnectionLimits,
     began: Instant,
     open: Mutex<Open>,
-    /// Connections that still have a descriptor, including those that are closing.
-    alive: AtomicUsize,
+    /// Includes connections that are closing, which still have a descriptor.
+    counts: Arc<ConnectionCounts>,
     ended: Notify,
 }
 
@@ -58,6 +58,8 @@ struct Open {
 struct State {
     network: Option<IpAddr>,
     task: OnceLock<AbortHandle>,
+    /// Requests so far.
+    requests: AtomicU64,
     /// Whether a request is in progress.
     is_busy: AtomicBool,
     /// Since when the connection waits for its client, in microseconds since the listener started; or [`NOT_WAITING`].
@@ -67,19 +69,13 @@ struct State {
 const NOT_WAITING: u64 = u64::MAX;
 
 impl Connections {
-    pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        Arc::new(Self {
-            limits,
-            began: Instant::now(),
-            open: Mutex::default(),
-            alive: AtomicUsize::new(0),
-            ended: Notify::new(),
-        })
+    pub(super) fn new(limits: ConnectionLimits, counts: Arc<ConnectionCounts>) -> Arc<Self> {
+        Arc::new(Self { limits, began: Instant::now(), open: Mutex::default(), counts, ended: Notify::new() })
     }
 
     /// Waits until closing connections have released their descriptors.
     pub(super) async fn closed(&self) {
-        while self.alive.load(Ordering::Relaxed) > self.limits.total {
+        while self.counts.connections.open() > self.limits.total {
             if timeout(CLOSE_TIMEOUT, self.ended.notified()).await.is_err() {
                 return;
             }
@@ -92,10 +88,10 @@ impl Connections {
         let mut open = self.lock();
         let count = network.and_then(|network| open.of_network.get(&network)).copied().unwrap_or_default();
         let is_network_full = self.limits.per_network.is_some_and(|limit| count >= limit);
-        if is_network_full && !self.make_room(&mut open, network) {
-            return None;
-        }
-        if open.connections.len() >= self.limits.total && !self.make_room(&mut open, None) {
+        let is_refused = is_network_full && !self.make_room(&mut open, network)
+            || open.connections.len() >= self.limits.total && !self.make_room(&mut open, None);
+        if is_refused {
+            self.counts.refused.increment();
             return None;
         }
         let id = open.next_id;
@@ -103,6 +99,7 @@ impl Connections {
         let state = Arc::new(State {
             network,
             task: OnceLock::new(),
+            requests: AtomicU64::new(0),
             is_busy: AtomicBool::new(false),
             waits_since: AtomicU64::new(self.now()),
         });
@@ -110,7 +107,7 @@ impl Connections {
         if let Some(network) = network {
             *open.of_network.entry(network).or_default() += 1;
         }
-        self.alive.fetch_add(1, Ordering::Relaxed);
+        self.counts.connections.opened();
         Some(Connection(Arc::new(Counted { id, state, all: self.clone() })))
     }
 
@@ -136,6 +133,7 @@ impl Connections {
         for (_, id) in candidates.into_iter().take(count) {
             if let Some(task) = open.remove(id).and_then(|state| state.task.get().cloned()) {
                 task.abort();
+                self.counts.displaced.increment();
             }
         }
         true
@@ -192,8 +190,15 @@ impl Connection {
         let _ = self.0.state.task.set(task);
     }
 
+    /// The number of requests so far, and whether the last one is in progress.
+    pub(super) fn requests(&self) -> (u64, bool) {
+        let State { requests, is_busy, .. } = &*self.0.state;
+        (requests.load(Ordering::Relaxed), is_busy.load(Ordering::Relaxed))
+    }
+
     /// Marks the start of a request, which ends when the returned value is dropped.
     pub(super) fn begin_request(&self) -> ActiveRequest {
+        self.0.state.requests.fetch_add(1, Ordering::Relaxed);
         self.0.state.is_busy.store(true, Ordering::Relaxed);
         self.0.state.waits_since.store(NOT_WAITING, Ordering::Relaxed);
         ActiveRequest(self.clone())
@@ -216,7 +221,7 @@ impl Connection {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.all.lock().remove(self.id);
-        self.all.alive.fetch_sub(1, Ordering::Relaxed);
+        self.all.counts.connections.ended();
         self.all.ended.notify_one();
     }
 }
@@ -236,6 +241,7 @@ impl Drop for ActiveRequest {
 mod tests {
     use tokio::task::JoinHandle;
     use tokio::time::advance;
+    use vestibule_runtime::CountLimits;
 
     use super::*;
 
@@ -258,7 +264,8 @@ mod tests {
     }
 
     fn limits(total: usize, per_network: usize) -> Arc<Connections> {
-        Connections::new(ConnectionLimits { total, per_network: Some(per_network) })
+        let counts = Arc::new(ConnectionCounts::new(CountLimits::default()));
+        Connections::new(ConnectionLimits { total, per_network: Some(per_network) }, counts)
     }
 
     async fn connect(connections: &Arc<Connections>, peer: &str) -> Option<Client> {

@@ -19,7 +19,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 
 /// `N` random bytes in hexadecimal digits: a name, not a secret.
 pub(crate) fn random_hex<const N: usize>() -> String {
-    hex(&random::<N>())
+    hex(random::<N>())
 }
 
 /// Random bytes for a salt.
@@ -34,7 +34,7 @@ pub(crate) fn new_secret() -> String {
 
 /// The SHA-256 of a text in hexadecimal digits. For secrets of 256 random bits, never for passwords.
 pub(crate) fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
+    hex(Sha256::digest(text))
 }
 
 /// Whether a secret has this hash, compared in constant time.

@@ -14,7 +14,7 @@ use std::fmt;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::hex::Hex32;
+use crate::hex32::Hex32;
 use crate::{Micros, SessionId, Timestamp};
 
 /// A number is shown with six digits.

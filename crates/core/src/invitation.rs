@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::draw::{hmac, verify_start};
-use crate::hex::Hex32;
+use crate::hex32::Hex32;
 use crate::settings::{InvitationBatch, Settings};
 use crate::support_code::{self, GROUP};
 use crate::{MICROS_PER_SECOND, Micros, SaleKeys, SessionId};

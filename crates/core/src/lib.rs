@@ -32,7 +32,7 @@ mod counters;
 mod difficulty;
 mod draw;
 pub mod fields;
-mod hex;
+mod hex32;
 mod id;
 pub mod identity;
 mod invitation;
@@ -59,7 +59,8 @@ pub use difficulty::{
 };
 pub use draw::{Draw, DrawNumber, DrawTerms};
 pub use fields::FieldError;
-pub use hex::{Hex32, NotHex32, hex};
+pub use hex::encode as hex;
+pub use hex32::{Hex32, NotHex32};
 pub use id::{BatchId, EventId, ID_MAX, IdError, QueueId, ScheduleId, SessionId, TenantId, ThemeId};
 pub use invitation::{BatchKey, Invitation, InvitationCode, NotAnInvitation};
 pub use join_counters::{CELL_MAX, COUNTERS, JOIN_WINDOW, JOIN_WINDOWS, join_window};

@@ -9,6 +9,7 @@
 //! signature = HMAC-SHA-256(S1, parameters as compact JSON with sorted keys)
 //! ```
 
+use hex::FromHex;
 use pbkdf2::pbkdf2_hmac;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
@@ -116,9 +117,9 @@ impl Challenge {
 
     fn solve_from(&self, first: u64) -> Option<Solution> {
         let ChallengeParameters { nonce, salt, key_prefix, data, .. } = &self.parameters;
-        let (nonce, salt) = (unhex_bytes(nonce)?, unhex_bytes(salt)?);
+        let (nonce, salt) = (hex::decode(nonce).ok()?, hex::decode(salt).ok()?);
         (first..=data.max_counter).find_map(|counter| {
-            let derived_key = hex(&derive(&nonce, &salt, u32::try_from(counter).ok()?));
+            let derived_key = hex::encode(derive(&nonce, &salt, u32::try_from(counter).ok()?));
             derived_key.starts_with(key_prefix).then_some(Solution { counter, derived_key })
         })
     }
@@ -184,7 +185,7 @@ struct ChallengeKey {
 impl ChallengeKey {
     fn new(secret: &[u8]) -> Self {
         // Secrets of ALTCHA are text.
-        let text_key = |label: &str| Mac::new(hex(&Mac::new(secret).of(&[label.as_bytes()])).as_bytes());
+        let text_key = |label: &str| Mac::new(hex::encode(Mac::new(secret).of(&[label.as_bytes()])).as_bytes());
         Self {
             signature: text_key(SIGNATURE_LABEL),
             key: text_key(KEY_LABEL),
@@ -238,12 +239,12 @@ impl ChallengeSigner {
             },
             expires_at: MINUTE * (minute + VALID_MINUTES),
             key_length: KEY_LEN as u32,
-            key_prefix: hex(&derived[..BLOCK_LEN]),
-            key_signature: hex(&key.key.of(&[&derived])),
-            nonce: hex(&nonce),
-            salt: hex(&salt),
+            key_prefix: hex::encode(&derived[..BLOCK_LEN]),
+            key_signature: hex::encode(key.key.of(&[&derived])),
+            nonce: hex::encode(nonce),
+            salt: hex::encode(salt),
         };
-        let signature = hex(&key.signature.of(&[&serde_json::to_vec(&parameters).ok()?]));
+        let signature = hex::encode(key.signature.of(&[&serde_json::to_vec(&parameters).ok()?]));
         Some(Challenge { parameters, signature })
     }
 
@@ -287,34 +288,10 @@ fn derive(nonce: &[u8], salt: &[u8], counter: u32) -> [u8; KEY_LEN] {
     key
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0'))
-        .collect()
-}
-
-/// The bytes of a nonce or salt.
-fn unhex_bytes(text: &str) -> Option<Vec<u8>> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
-}
-
-/// The bytes of lower-case hexadecimal digits, so that a proof has one spelling.
+/// The bytes of lowercase hexadecimal digits, so that a proof has one spelling.
 fn unhex(text: &str) -> Option<[u8; MAC_LEN]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; MAC_LEN];
-    if text.len() != 2 * MAC_LEN {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
+    let is_lowercase = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_lowercase.then(|| FromHex::from_hex(text).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -390,7 +367,7 @@ mod tests {
         for (name, value) in published {
             map.insert(name.to_owned(), json!(value)).unwrap();
         }
-        let signature = hex(&Mac::new(b"signature.secret").of(&[&serde_json::to_vec(&map).unwrap()]));
+        let signature = hex::encode(Mac::new(b"signature.secret").of(&[&serde_json::to_vec(&map).unwrap()]));
         assert_eq!(signature, "a10045ef3381d5516e0c3fd6bf0b90e02fab68d576ffe9e0e1c2d1cd1e404f2a");
     }
 
@@ -458,7 +435,7 @@ mod tests {
             &|it| it.solution.derived_key.make_ascii_uppercase(),
             &|it| it.solution.derived_key.truncate(32),
             &|it| it.solution.derived_key.replace_range(63.., "x"),
-            &|it| it.solution.derived_key = hex(&[7; KEY_LEN]),
+            &|it| it.solution.derived_key = hex::encode([7; KEY_LEN]),
         ];
         for (index, change) in wrong.into_iter().enumerate() {
             assert_eq!(changed(change), Err(InvalidProof::Solution), "change {index}");
@@ -469,7 +446,7 @@ mod tests {
     fn signature_of_the_other_secret_is_rejected() {
         let mut proof = proof();
         let message = serde_json::to_vec(&proof.challenge.parameters).unwrap();
-        proof.challenge.signature = hex(&signer(1).keys[0].key.of(&[&message]));
+        proof.challenge.signature = hex::encode(signer(1).keys[0].key.of(&[&message]));
         assert_eq!(verify(&proof), Err(InvalidProof::Signature));
     }
 

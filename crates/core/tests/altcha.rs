@@ -1,7 +1,6 @@
 //! Libraries for ALTCHA v2 solve and verify challenges of Vestibule, and Vestibule verifies theirs.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
-#![expect(clippy::format_collect, reason = "short")]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ fn workspace(path: &str) -> PathBuf {
 fn secret(label: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(&KEY).unwrap();
     mac.update(label.as_bytes());
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    vestibule_core::hex(mac.finalize().into_bytes())
 }
 
 /// What the library says about a challenge.

@@ -112,7 +112,7 @@ fn shortened(name: String) -> String {
     if name.len() <= NAME_MAX {
         return name;
     }
-    hex(&Sha256::digest(name))
+    hex(Sha256::digest(name))
 }
 
 /// A message that SQS has delivered.

@@ -39,7 +39,7 @@ pub(crate) fn content_hash(bytes: &[u8]) -> String {
 
 /// The content's SHA-256, in hex.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex(Sha256::digest(bytes))
 }
 
 /// Whether a decoded path stays inside its folder: relative, no `.`, `..` or hidden part, and no character that a system

@@ -1,7 +1,5 @@
 //! The audit log in the API.
 
-use std::fmt::Write as _;
-
 use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -185,10 +183,7 @@ async fn operator_cannot_displace_events_of_others(backoffice: Backoffice) {
 
 /// SHA-256 in hexadecimal digits, as in the keys of counters.
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(text))
 }
 
 async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {

@@ -32,8 +32,7 @@ fn proving() -> Value {
 }
 
 fn bytes(digits: &Value) -> Vec<u8> {
-    let digits = digits.as_str().unwrap();
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+    hex::decode(digits.as_str().unwrap()).unwrap()
 }
 
 /// Solves a challenge.
@@ -46,7 +45,7 @@ fn proof_of(challenge: &Value) -> Value {
         let mut key = [0; 32];
         pbkdf2::pbkdf2_hmac::<Sha256>(&[&nonce[..], &counter.to_be_bytes()].concat(), &salt, 1000, &mut key);
         if key.starts_with(&prefix) {
-            let derived_key = key.map(|byte| format!("{byte:02x}")).concat();
+            let derived_key = hex::encode(key);
             return json!({ "challenge": challenge, "solution": { "counter": counter, "derivedKey": derived_key } });
         }
     }

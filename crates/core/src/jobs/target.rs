@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 use crate::Message;
 use crate::fields::FieldWording as W;
 use crate::fields::{Field, ObjectReader, Omissible, Reader};
-use crate::hex::hex;
 use crate::settings::url_kind;
 
 /// How a written signing secret begins, as Standard Webhooks says.
@@ -76,7 +75,7 @@ pub struct SigningSecret(Vec<u8>);
 
 /// Tells contents apart without revealing them.
 pub(super) fn fingerprint(content: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(content)[..FINGERPRINT_BYTES]))
+    format!("sha256:{}", hex::encode(&Sha256::digest(content)[..FINGERPRINT_BYTES]))
 }
 
 impl SigningSecret {

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::fields::{Bounded, FieldWording as W};
-use crate::hex::Hex32;
+use crate::hex32::Hex32;
 use crate::time::{Micros, Timestamp};
 
 /// A public relay of drand, operated by the League of Entropy.
@@ -84,11 +84,8 @@ crate::text_kind! {
 
 /// The bytes of a signature, if the text is one.
 fn signature_bytes(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    let fits = !digits.is_empty() && digits.len().is_multiple_of(2) && digits.len() <= 2 * SIGNATURE_MAX;
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let is_hex = fits && digits.iter().all(u8::is_ascii_hexdigit);
-    is_hex.then(|| digits.chunks(2).map(byte).collect()).flatten()
+    let fits = !text.is_empty() && text.len() <= 2 * SIGNATURE_MAX;
+    fits.then(|| hex::decode(text).ok()).flatten()
 }
 
 /// The randomness of a round: SHA-256 of its signature. `None` if the text is not a signature in hexadecimal digits.

@@ -4,7 +4,6 @@ use super::Settings;
 use super::event::{Event, EventOrder, Events, SALT_MAX};
 use crate::draw::{commitment_of, hmac};
 use crate::fields::FieldWording as W;
-use crate::hex::hex;
 use crate::line::LineRules;
 use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
 
@@ -65,7 +64,7 @@ impl SaltPolicy {
 
 /// [`ADDED_SALT_LEN`] random hexadecimal digits.
 fn random_digits() -> String {
-    let mut digits = hex(SessionId::random().as_bytes());
+    let mut digits = hex::encode(SessionId::random().as_bytes());
     digits.truncate(ADDED_SALT_LEN);
     digits
 }

@@ -25,7 +25,7 @@ pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -
 /// The deduplication ID of an `Idempotency-Key`: the key, or its hash if it is too long or has characters that no ID has.
 fn id_of_key(key: &[u8]) -> Option<DeduplicationId> {
     let valid = std::str::from_utf8(key).ok().and_then(|key| key.parse().ok());
-    valid.or_else(|| format!("key-sha256-{}", hex(&Sha256::digest(key))).parse().ok())
+    valid.or_else(|| format!("key-sha256-{}", hex(Sha256::digest(key))).parse().ok())
 }
 
 fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> String {
@@ -37,7 +37,7 @@ fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> Strin
         .chain_update([0])
         .chain_update(content)
         .finalize();
-    format!("sha256-{}", hex(&digest))
+    format!("sha256-{}", hex(digest))
 }
 
 /// The content as it is compared. The boundary between the parts of a form differs each time that a browser sends it, so its

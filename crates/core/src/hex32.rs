@@ -1,22 +1,12 @@
-//! Bytes as hexadecimal digits.
+//! 32 bytes as hexadecimal digits.
 
 use std::fmt;
-use std::fmt::Write as _;
 use std::str::FromStr;
 
+use hex::FromHex as _;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::FieldWording as W;
-
-/// Bytes as lowercase hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
-}
 
 /// 32 bytes, written as 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +22,7 @@ crate::text_field! { Hex32: W::Hex32, { "pattern": "^[0-9a-fA-F]{64}$" }; }
 
 impl fmt::Display for Hex32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -46,16 +36,7 @@ impl FromStr for Hex32 {
     type Err = NotHex32;
 
     fn from_str(text: &str) -> Result<Self, NotHex32> {
-        let digits = text.as_bytes();
-        let mut bytes = [0; 32];
-        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(NotHex32);
-        }
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| NotHex32)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotHex32)?;
-        }
-        Ok(Self(bytes))
+        <[u8; 32]>::from_hex(text).map(Self).map_err(|_| NotHex32)
     }
 }
 

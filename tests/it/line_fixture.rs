@@ -294,7 +294,7 @@ impl LineFixture<'_> {
     /// The ticket that the gate sets for the session of a code of this batch, if a visitor with an account uses it.
     pub(crate) fn account_ticket_in_batch(&self, answer: &VisitAnswer, batch: Option<u16>) -> Ticket {
         let place = answer.place.unwrap();
-        let code = String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
+        let code = "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
         let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownEstimate::default());
         let signer = &self.stores.signer;

@@ -4,13 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use hex::FromHex as _;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::fields::FieldWording as W;
 
 /// 32 bytes, written as 64 lowercase hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct Hex32(pub [u8; 32]);
 
 /// The error for a text that is not 64 hexadecimal digits.
@@ -37,20 +36,6 @@ impl FromStr for Hex32 {
 
     fn from_str(text: &str) -> Result<Self, NotHex32> {
         <[u8; 32]>::from_hex(text).map(Self).map_err(|_| NotHex32)
-    }
-}
-
-impl TryFrom<String> for Hex32 {
-    type Error = NotHex32;
-
-    fn try_from(text: String) -> Result<Self, NotHex32> {
-        text.parse()
-    }
-}
-
-impl From<Hex32> for String {
-    fn from(value: Hex32) -> Self {
-        value.to_string()
     }
 }
 

@@ -35,8 +35,7 @@ fn is_id(text: &str) -> bool {
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $is_valid:path, $error:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr)]
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
@@ -52,20 +51,6 @@ macro_rules! text_id {
 
             fn from_str(text: &str) -> Result<Self, $error> {
                 if $is_valid(text) { Ok(Self(text.into())) } else { Err($error) }
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = $error;
-
-            fn try_from(text: String) -> Result<Self, $error> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.as_str().to_owned()
             }
         }
 

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use vestibule_core::Micros;
 
 use crate::asset::{content_hash, sha256_hex};
@@ -28,8 +29,7 @@ const TIME_DIGITS: usize = 16;
 const HASH_DIGITS: usize = 8;
 
 /// A version's ID: creation time and content hash. Sorts by time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct VersionId(String);
 
 /// Not the ID of a version.
@@ -81,20 +81,6 @@ impl FromStr for VersionId {
         let is_time = time.len() == TIME_DIGITS && time.bytes().all(|b| b.is_ascii_digit());
         let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if is_time && is_hash { Ok(Self(text.to_owned())) } else { Err(VersionIdError) }
-    }
-}
-
-impl TryFrom<String> for VersionId {
-    type Error = VersionIdError;
-
-    fn try_from(text: String) -> Result<Self, VersionIdError> {
-        text.parse()
-    }
-}
-
-impl From<VersionId> for String {
-    fn from(id: VersionId) -> Self {
-        id.0
     }
 }
 

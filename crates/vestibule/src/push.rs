@@ -72,7 +72,7 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     }
     let mut request = ApiRequest::new(Method::POST, &path);
     request.headers.push((header::CONTENT_TYPE, content_type));
-    let more = [("idempotency-key", deduplication_id.map(String::from)), ("vestibule-user-id", user_id)];
+    let more = [("idempotency-key", deduplication_id.map(|id| id.to_string())), ("vestibule-user-id", user_id)];
     let more = more.into_iter().filter_map(|(name, value)| Some((HeaderName::from_static(name), value?)));
     request.headers.extend(more);
     request.body = payload;

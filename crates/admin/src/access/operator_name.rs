@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::codes::{Code, NAME_FORMAT};
 
@@ -11,8 +11,7 @@ use crate::codes::{Code, NAME_FORMAT};
 const NAME_MAX: usize = 63;
 
 /// The name that an operator signs in with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr)]
 pub(crate) struct OperatorName(String);
 
 impl OperatorName {
@@ -31,20 +30,6 @@ impl FromStr for OperatorName {
         let begins = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
         let fits = begins && text.len() <= NAME_MAX && text.bytes().all(plain);
         if fits { Ok(Self(text.to_owned())) } else { Err(NAME_FORMAT) }
-    }
-}
-
-impl TryFrom<String> for OperatorName {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<OperatorName> for String {
-    fn from(name: OperatorName) -> Self {
-        name.0
     }
 }
 

@@ -9,10 +9,11 @@ pub use key_set::{InvalidKeySet, KEYS_MAX, KeySet};
 pub use verify::{IdentityError, IdentityToken, LEEWAY, TOKEN_MAX};
 
 use std::fmt;
+use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest as _, Sha256};
 
 use crate::time::Micros;
@@ -44,8 +45,7 @@ impl Account {
 
 /// What a pass says of the account: the first 16 bytes of SHA-256(issuer, 0x00, account), in base64url. A site computes the same for
 /// the user who is signed in, and compares.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct AccountCode([u8; CODE_LEN]);
 
 /// The error for a text that is not an [`AccountCode`].
@@ -53,18 +53,12 @@ pub struct AccountCode([u8; CODE_LEN]);
 #[error("the code of an account is 16 bytes in base64url")]
 pub struct NotAnAccountCode;
 
-impl TryFrom<String> for AccountCode {
-    type Error = NotAnAccountCode;
+impl FromStr for AccountCode {
+    type Err = NotAnAccountCode;
 
-    fn try_from(text: String) -> Result<Self, NotAnAccountCode> {
+    fn from_str(text: &str) -> Result<Self, NotAnAccountCode> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| NotAnAccountCode)?;
         bytes.try_into().map(Self).map_err(|_| NotAnAccountCode)
-    }
-}
-
-impl From<AccountCode> for String {
-    fn from(code: AccountCode) -> Self {
-        code.to_string()
     }
 }
 
@@ -96,7 +90,7 @@ mod code_tests {
         };
         // printf 'https://www.example.com\0user-1' | sha256sum | xxd -r -p | head -c 16 | basenc --base64url
         assert_eq!(account.code().to_string(), "64588pHZiP_8WWnErylZ5g");
-        assert_eq!(AccountCode::try_from(account.code().to_string()), Ok(account.code()));
-        assert!(AccountCode::try_from("CODE".to_owned()).is_err());
+        assert_eq!(account.code().to_string().parse(), Ok(account.code()));
+        assert!("CODE".parse::<AccountCode>().is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest as _, Sha256};
 
 use crate::SessionId;
@@ -69,8 +69,7 @@ impl JobQueueId {
 }
 
 /// One job: 14 random bytes, or a hash of its deduplication ID. Written as 23 digits of Crockford's base 32.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct JobId([u8; JobId::SIZE]);
 
 impl JobId {
@@ -119,20 +118,6 @@ impl FromStr for JobId {
         let number = support_code::read(text, Self::LENGTH).ok_or(JobIdError)?;
         let id = number.to_be_bytes().last_chunk().copied().map(Self).ok_or(JobIdError)?;
         if id.to_string() == text { Ok(id) } else { Err(JobIdError) }
-    }
-}
-
-impl TryFrom<String> for JobId {
-    type Error = JobIdError;
-
-    fn try_from(text: String) -> Result<Self, JobIdError> {
-        text.parse()
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.to_string()
     }
 }
 

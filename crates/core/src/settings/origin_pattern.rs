@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use ipnet::IpNet;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use super::host::is_subdomain_of;
 use super::origin::{InvalidOrigin, Origin};
@@ -14,8 +14,7 @@ use crate::fields::FieldWording as W;
 
 /// An allowed origin: `https://www.example.com`, `https://*.example.com` for every subdomain, or `http://10.20.0.0/16` for every
 /// address of a network.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub enum OriginPattern {
     /// Exactly this origin.
     Exact(Origin),
@@ -58,20 +57,6 @@ fn network(text: &str) -> Option<Result<OriginPattern, InvalidOrigin>> {
     // Bits after the prefix are a mistake: the network would be larger than what was written.
     let network = network.ok().filter(|network| network.trunc() == *network).ok_or(InvalidOrigin);
     Some(network.and_then(|network| Ok(OriginPattern::Network(origin?, network))))
-}
-
-impl TryFrom<String> for OriginPattern {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<OriginPattern> for String {
-    fn from(pattern: OriginPattern) -> Self {
-        pattern.to_string()
-    }
 }
 
 impl fmt::Display for OriginPattern {

@@ -61,7 +61,7 @@ impl Tickets {
         let shown =
             ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
         let is_account = ACCOUNTS.map(session).any(|account| account == place.session);
-        let code = || String::from("AAAAAAAAAAAAAAAAAAAAAA").try_into().unwrap();
+        let code = || "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = is_account.then(|| TicketAccount { fingerprint: 7, code: code() });
         let origin = TicketOrigin { account, ..TicketOrigin::default() };
         let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, shown, origin).unwrap();

@@ -107,7 +107,7 @@ impl From<LeasedJob> for ReceivedJob {
         Self {
             job_id: job.lease.job.to_string(),
             receipt_handle: ReceiptHandle(job.lease).to_string(),
-            group_id: job.group.map(String::from),
+            group_id: job.group.map(|group| group.to_string()),
             sequence_number: job.sequence,
             receive_count: job.lease.receive_count,
             enqueued_at: job.enqueued_at.seconds(),

@@ -231,7 +231,7 @@ impl Job {
             job_id: view.id.to_string(),
             job_queue: job_queue.to_string(),
             state: view.state,
-            group_id: view.group.map(String::from),
+            group_id: view.group.map(|group| group.to_string()),
             sequence_number: view.sequence,
             receive_count: view.receive_count,
             failed_attempts: view.failed_attempts,

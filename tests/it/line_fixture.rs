@@ -154,10 +154,10 @@ impl StoreFixture {
         self.signer.verify(queue, signed.as_bytes()).unwrap()
     }
 
-    /// The pre-ticket of a first visit, as a gate reads it in a request from this network.
-    pub(crate) fn pre_ticket(&self, queue: &QueueId, visit: &FirstVisit<'_>, network: Option<&str>) -> PreTicket {
-        let token = self.signer.sign_first_visit(queue, visit).unwrap();
-        self.signer.verify_pre_ticket(queue, token.as_bytes(), network).unwrap()
+    /// The pre-ticket of a first visit from a network, as a gate reads it in a request from another.
+    pub(crate) fn pre_ticket(&self, queue: &QueueId, visit: &FirstVisit, networks: [Option<&str>; 2]) -> PreTicket {
+        let token = self.signer.sign_first_visit(queue, visit, networks[0]).unwrap();
+        self.signer.verify_pre_ticket(queue, token.as_bytes(), networks[1]).unwrap()
     }
 
     /// A new queue with a random id and these settings over the ordinary ones.
@@ -274,11 +274,8 @@ impl LineFixture<'_> {
 
     /// The pre-ticket that a gate signs for a first visit now, brought from the same network.
     pub(crate) fn first_visit(&self) -> PreTicket {
-        self.stores.pre_ticket(
-            &self.queue,
-            &FirstVisit { epoch: 1, session: SessionId::random(), at: self.now(), network: None, preserved: false },
-            None,
-        )
+        let visit = FirstVisit::new(1, SessionId::random(), self.now());
+        self.stores.pre_ticket(&self.queue, &visit, [None; 2])
     }
 
     /// A visit of a visitor whose account has this session, with a ticket or none.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 use vestibule_core::line::{ProofCounts, VisitAnswer, delay_of};
 use vestibule_core::settings::Settings;
-use vestibule_core::{JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId};
+use vestibule_core::{FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId};
 
 /// For how long after an answer of the store newcomers get pre-tickets without asking the store, in microseconds.
 const REQUIRED_FOR: u64 = MICROS_PER_SECOND;
@@ -88,29 +88,16 @@ impl PreTickets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PreTicketOffer {
     /// That of a first visit.
-    First {
-        epoch: u64,
-        session: SessionId,
-        at: Micros,
-        /// Whether the visitor was turned away.
-        preserved: bool,
-        /// The difficulty of the proof of work that is required.
-        difficulty: Option<u32>,
-    },
+    First(FirstVisit),
     /// One that the visitor has, with changes.
     Again(PreTicket),
 }
 
 impl PreTicketOffer {
-    /// That of a first visit, whose arrival is not preserved, and which requires no proof of work.
-    pub(crate) const fn first(epoch: u64, session: SessionId, at: Micros) -> Self {
-        Self::First { epoch, session, at, preserved: false, difficulty: None }
-    }
-
     /// What the newcomer has to do who gets this pre-ticket and has to prove work.
     pub(crate) fn prove(&self, settings: &Settings, now: Micros) -> Option<JoinStep> {
         let (first_visit, required, left) = match self {
-            Self::First { at, difficulty, .. } => (*at, (*difficulty)?, u64::from((*difficulty)?)),
+            Self::First(visit) => (visit.at, visit.difficulty?, visit.difficulty?.into()),
             Self::Again(pre_ticket) => (pre_ticket.first_visit(), pre_ticket.difficulty()?, pre_ticket.work_left()),
         };
         let delay = delay_of(required.into());
@@ -131,6 +118,7 @@ impl PreTicketOffer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use vestibule_core::SessionId;
     use vestibule_core::line::{Line, Visit};
 
     use super::*;

@@ -443,11 +443,11 @@ mod tests {
                 expires_at: now.add_seconds(60),
                 confirmed: true,
             };
-            let first = FirstVisit { epoch: 1, session: sessions[2], at: now, network: None, preserved: false };
+            let first = FirstVisit::new(1, sessions[2], now);
             let tokens = [
                 signer.sign(id, 1, now, &place, None),
                 signer.sign_lobby(id, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap()),
-                signer.sign_first_visit(id, &first),
+                signer.sign_first_visit(id, &first, None),
             ];
             Self { sessions, tokens: tokens.map(Option::unwrap) }
         }

@@ -21,12 +21,8 @@ const RETURN_MAX: u64 = DELAY_MAX / 2 * 3;
 
 /// The pre-ticket after this answer to a newcomer: one is required, the line is full, or a limit or missing proof kept them out.
 pub(crate) fn offer_after(settings: &Settings, visit: &Visit, answer: &VisitAnswer) -> Option<PreTicketOffer> {
-    let first = |session, preserved| PreTicketOffer::First {
-        epoch: answer.epoch,
-        session,
-        at: answer.now,
-        preserved,
-        difficulty: None,
+    let first = |session, preserved| {
+        PreTicketOffer::First(FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) })
     };
     // Who is invited, or comes from the lobby, keeps the ticket or the code that names the session.
     if visit.head_start.is_some() && answer.kind != VisitKind::NeedsPreTicket {
@@ -103,8 +99,8 @@ fn challenged(
     // An account has spent a pre-ticket whose proof does not count.
     let sent = sent.filter(|sent| sent.proven().is_none_or(|proven| proven < difficulty));
     let Some(sent) = sent else {
-        let (epoch, session, at) = (answer.epoch, own?, answer.now);
-        return Some(PreTicketOffer::First { epoch, session, at, preserved: false, difficulty: Some(difficulty) });
+        let first = FirstVisit::new(answer.epoch, own?, answer.now);
+        return Some(PreTicketOffer::First(FirstVisit { difficulty: Some(difficulty), ..first }));
     };
     let kept = if sent.proven().is_some() { keep_proof(settings, answer.now, sent) } else { sent };
     Some(PreTicketOffer::Again(kept.requiring(difficulty)))
@@ -120,9 +116,8 @@ pub(crate) fn offer_without_answer(
 ) -> Option<PreTicketOffer> {
     let session = session.filter(|_| gate.clock.has_synced())?;
     let now = gate.clock.now();
-    let first =
-        PreTicketOffer::First { epoch: settings.line.epoch, session, at: now, preserved: true, difficulty: None };
-    turned_away(settings, now, sent, first)
+    let first = FirstVisit { preserved: true, ..FirstVisit::new(settings.line.epoch, session, now) };
+    turned_away(settings, now, sent, PreTicketOffer::First(first))
 }
 
 /// The answer to a newcomer without an account for whom the line is full: a pre-ticket keeps the first visit.
@@ -134,7 +129,8 @@ pub(crate) fn turned_away_when_full(gate: &Gate, found: VisitResult, sent: Optio
 /// The answer to a newcomer who needs a pre-ticket, if the store said so within the last second: then it is not asked.
 pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     let found = not_joined_without_store(gate, queue)?;
-    let offer = PreTicketOffer::first(queue.settings.line.epoch, SessionId::random(), found.now);
+    let first = FirstVisit::new(queue.settings.line.epoch, SessionId::random(), found.now);
+    let offer = PreTicketOffer::First(first);
     let (poll_after, join) = (JoinStep::REDEEM_AFTER, Some(JoinStep::redeem()));
     let visitor_status = VisitorStatus { poll_after, join, ..found.visitor_status };
     Some(VisitResult { visitor_status, pre_ticket: Some(offer), outcome: Outcome::PreTicket, ..found })
@@ -167,10 +163,9 @@ pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -
     let network = info.network();
     let network = network.as_deref();
     let token = match visit.pre_ticket.as_ref()? {
-        PreTicketOffer::First { epoch, session, at, preserved, difficulty } => {
+        PreTicketOffer::First(first) => {
             gate.pre_tickets.add_issued(&settings.id, 1);
-            let first = FirstVisit { epoch: *epoch, session: *session, at: *at, network, preserved: *preserved };
-            gate.tickets.sign_challenged_visit(&settings.id, &first, *difficulty)
+            gate.tickets.sign_first_visit(&settings.id, first, network)
         }
         PreTicketOffer::Again(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
     };
@@ -200,8 +195,8 @@ mod tests {
         let visit = Visit::joining(SessionId::random());
         let answer = VisitAnswer { kind: VisitKind::Full, ..line.visit(NOW, &Visit::default()) };
         let session = visit.join.unwrap();
-        let first = PreTicketOffer::First { epoch: 1, session, at: NOW, preserved: true, difficulty: None };
-        assert_eq!(offer_after(&settings, &visit, &answer), Some(first));
+        let first = FirstVisit { preserved: true, ..FirstVisit::new(1, session, NOW) };
+        assert_eq!(offer_after(&settings, &visit, &answer), Some(PreTicketOffer::First(first)));
         let mut never = settings;
         never.line.protection.pre_ticket_from = None;
         assert_eq!(offer_after(&never, &visit, &answer), None, "the queue uses no pre-tickets");

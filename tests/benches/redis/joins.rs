@@ -69,8 +69,8 @@ impl StoreFixture {
     fn joining(&self, queue: &QueueId, number: u32, redeems: bool) -> Visit {
         let session = SessionId::random();
         let visit = if redeems {
-            let first = FirstVisit { epoch: 1, session, at: SystemClock::new().now(), network: None, preserved: false };
-            let token = self.signer.sign_first_visit(queue, &first).unwrap();
+            let first = FirstVisit::new(1, session, SystemClock::new().now());
+            let token = self.signer.sign_first_visit(queue, &first, None).unwrap();
             Visit::redeeming(self.signer.verify_pre_ticket(queue, token.as_bytes(), None).unwrap())
         } else {
             Visit::joining(session)

@@ -32,8 +32,8 @@ async fn visit(fixture: &LineFixture<'_>, ticket: Ticket) -> VisitAnswer {
 }
 
 fn preserved(fixture: &LineFixture<'_>, at: Micros) -> PreTicket {
-    let visit = FirstVisit { epoch: 1, session: SessionId::random(), at, network: None, preserved: true };
-    fixture.stores.pre_ticket(&fixture.queue, &visit, None)
+    let visit = FirstVisit { preserved: true, ..FirstVisit::new(1, SessionId::random(), at) };
+    fixture.stores.pre_ticket(&fixture.queue, &visit, [None; 2])
 }
 
 async fn redeem(fixture: &LineFixture<'_>, pre_ticket: PreTicket, account: SessionId) -> VisitAnswer {

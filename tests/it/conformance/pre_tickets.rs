@@ -26,12 +26,12 @@ async fn newcomer(fixture: &LineFixture<'_>) -> VisitAnswer {
 }
 
 /// A first visit now, with these changes.
-fn first_visit<'a>(fixture: &LineFixture<'_>) -> FirstVisit<'a> {
-    FirstVisit { epoch: 1, session: SessionId::random(), at: fixture.now(), network: Some(NETWORK), preserved: false }
+fn first_visit(fixture: &LineFixture<'_>) -> FirstVisit {
+    FirstVisit::new(1, SessionId::random(), fixture.now())
 }
 
-fn signed(fixture: &LineFixture<'_>, visit: &FirstVisit<'_>) -> PreTicket {
-    fixture.stores.pre_ticket(&fixture.queue, visit, Some(NETWORK))
+fn signed(fixture: &LineFixture<'_>, visit: &FirstVisit) -> PreTicket {
+    fixture.stores.pre_ticket(&fixture.queue, visit, [Some(NETWORK); 2])
 }
 
 /// The arrival of a session that has just joined by its pre-ticket.
@@ -115,10 +115,10 @@ pub(super) async fn rule_23_preserved_first_visit_counts_for_hold_ttl(stores: &S
 
 pub(super) async fn rule_23_first_visit_counts_from_its_network_only(stores: &StoreFixture) {
     let fixture = stores.open(always(json!({ "quota": 0 }))).await;
-    let visit = first_visit(&fixture);
-    let elsewhere = fixture.stores.pre_ticket(&fixture.queue, &visit, Some("198.51.100.0/24"));
+    let (visit, networks) = (first_visit(&fixture), [Some(NETWORK), Some("198.51.100.0/24")]);
+    let elsewhere = fixture.stores.pre_ticket(&fixture.queue, &visit, networks);
     let kept = FirstVisit { preserved: true, ..first_visit(&fixture) };
-    let kept_elsewhere = fixture.stores.pre_ticket(&fixture.queue, &kept, Some("198.51.100.0/24"));
+    let kept_elsewhere = fixture.stores.pre_ticket(&fixture.queue, &kept, networks);
     fixture.advance_seconds(1);
     assert_eq!(arrival(&fixture.redeem(elsewhere).await), fixture.now());
     assert_eq!(arrival(&fixture.redeem(kept_elsewhere).await), kept.at, "a preserved arrival counts anywhere");

@@ -233,8 +233,8 @@ impl JoinSequence<'_> {
         let preserved = matches!(answer.kind, VisitKind::Full | VisitKind::Rejected(_));
         let pre_ticket = visit.redeem.or_else(|| {
             let session = visit.join?;
-            let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: None, preserved };
-            Some(self.reference.stores.pre_ticket(&self.reference.queue, &visit, None))
+            let visit = FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) };
+            Some(self.reference.stores.pre_ticket(&self.reference.queue, &visit, [None; 2]))
         });
         let pre_ticket = match answer.kind {
             VisitKind::NeedsProof(difficulty) => {

@@ -161,9 +161,10 @@ impl Run {
         let Some(session) = visit.join.filter(|_| is_first && visit.redeem.is_none()) else { return };
         let [choice, ..] = *session.as_bytes();
         let preserved = answer.kind == VisitKind::Full || choice % 4 == 0;
-        let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: Some(NETWORK), preserved };
+        let visit = FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) };
         let brought_from = if choice % 5 == 0 { OTHER_NETWORK } else { NETWORK };
-        self.visitors.keep_pre_ticket(self.reference.pre_ticket(&self.queue, &visit, Some(brought_from)));
+        let networks = [Some(NETWORK), Some(brought_from)];
+        self.visitors.keep_pre_ticket(self.reference.pre_ticket(&self.queue, &visit, networks));
     }
 
     /// The state after a step, which must be the same in every store. Active sessions are looked up

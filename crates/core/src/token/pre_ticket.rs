@@ -50,17 +50,25 @@ const fn is_zero(flag: &u8) -> bool {
 
 /// A first visit that joins nobody, to be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FirstVisit<'a> {
+pub struct FirstVisit {
     /// The epoch of the queue.
     pub epoch: u64,
     /// The session that will join.
     pub session: SessionId,
     /// When it was, by the store's clock.
     pub at: Micros,
-    /// The network of the visitor, such as `203.0.113.0/24`; `None` if the address is not usable.
-    pub network: Option<&'a str>,
     /// Whether the visitor was turned away, so that the arrival is preserved for `hold_ttl`.
     pub preserved: bool,
+    /// The difficulty of the proof of work that is required.
+    pub difficulty: Option<u32>,
+}
+
+impl FirstVisit {
+    /// One whose arrival is not preserved, and which requires no proof of work.
+    #[must_use]
+    pub const fn new(epoch: u64, session: SessionId, at: Micros) -> Self {
+        Self { epoch, session, at, preserved: false, difficulty: None }
+    }
 }
 
 /// Whether a token, which is not verified, says that it is a pre-ticket: for programs that act as visitors.
@@ -76,33 +84,20 @@ pub fn is_pre_ticket(token: &str) -> bool {
 }
 
 impl TicketSigner {
-    /// Signs the pre-ticket of a first visit.
+    /// Signs the pre-ticket of a first visit from a network, such as `203.0.113.0/24`; `None` if its address is not usable.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
-    pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit<'_>) -> Option<String> {
-        self.sign_challenged_visit(queue, visit, None)
-    }
-
-    /// Signs the pre-ticket of a first visit that has to prove work of this difficulty.
-    ///
-    /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
-    pub fn sign_challenged_visit(
-        &self,
-        queue: &QueueId,
-        visit: &FirstVisit<'_>,
-        difficulty: Option<u32>,
-    ) -> Option<String> {
+    pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit, network: Option<&str>) -> Option<String> {
         let key = self.keys.first()?;
         let claims = Claims {
             q: queue.clone(),
             e: visit.epoch,
             s: visit.session,
             v: visit.at,
-            c: visit.network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
+            c: network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
             k: visit.preserved.into(),
-            d: difficulty,
+            d: visit.difficulty,
             p: None,
             t: None,
             x: None,
@@ -183,14 +178,9 @@ mod tests {
         TicketSigner::new(&KeyList::of_bytes(kid, [byte; 32])).unwrap()
     }
 
-    fn visit() -> FirstVisit<'static> {
-        FirstVisit {
-            epoch: 1,
-            session: "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap(),
-            at: Micros(1_795_340_941_123_456),
-            network: Some(NETWORK),
-            preserved: false,
-        }
+    fn visit() -> FirstVisit {
+        let session = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap();
+        FirstVisit::new(1, session, Micros(1_795_340_941_123_456))
     }
 
     fn part(token: &str, index: usize) -> Value {
@@ -200,7 +190,7 @@ mod tests {
     #[test]
     fn pre_ticket_has_the_documented_claims() {
         let signer = signer("k1", 1);
-        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(part(&token, 0), json!({ "typ": "pre-ticket+jwt", "alg": "HS256", "kid": "k1" }));
         let claims = json!({
             "q": "tour", "e": 1, "s": "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7", "v": 1_795_340_941_123_456_u64, "c": 672_172_536,
@@ -212,14 +202,14 @@ mod tests {
     #[test]
     fn pre_ticket_round_trips() {
         let signer = signer("k1", 1);
-        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         let read = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap();
         assert_eq!((read.epoch(), read.session(), read.first_visit()), (1, visit().session, visit().at));
         assert!(read.is_of_same_network() && !read.is_preserved());
         assert_eq!((read.difficulty(), read.proven(), read.challenge_ends_at()), (None, None, None));
         let elsewhere = |network| signer.verify_pre_ticket(&queue(), token.as_bytes(), network).unwrap();
         assert!(!elsewhere(Some("198.51.100.0/24")).is_of_same_network() && !elsewhere(None).is_of_same_network());
-        let anywhere = signer.sign_first_visit(&queue(), &FirstVisit { network: None, ..visit() }).unwrap();
+        let anywhere = signer.sign_first_visit(&queue(), &visit(), None).unwrap();
         let read = signer.verify_pre_ticket(&queue(), anywhere.as_bytes(), Some(NETWORK)).unwrap();
         assert!(read.is_of_same_network(), "the network of the first visit is not known");
     }
@@ -246,7 +236,7 @@ mod tests {
     #[test]
     fn proofs_add_up_once() {
         let signer = signer("k1", 1);
-        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         let first = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap().requiring(3);
         assert_eq!(first.work_left(), 3);
         let (at, later) = (visit().at, visit().at.add_seconds(60));
@@ -261,7 +251,7 @@ mod tests {
     #[test]
     fn work_is_spent_after_hold_ttl() {
         let signer = signer("k1", 1);
-        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         let first = signer.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap().requiring(3);
         let after = |seconds| visit().at.add_seconds(seconds);
         assert_eq!(first.without_spent_work(after(9000), 600), first, "nothing is proven");
@@ -281,7 +271,7 @@ mod tests {
     #[test]
     fn pre_tickets_are_no_tickets() {
         let signer = signer("k1", 1);
-        let token = signer.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
         assert_eq!(signer.verify_lobby(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
         let place = SessionState {
@@ -300,11 +290,11 @@ mod tests {
     #[test]
     fn forged_pre_tickets_are_rejected() {
         let signed = signer("k1", 1);
-        let token = signed.sign_first_visit(&queue(), &visit()).unwrap();
+        let token = signed.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         let verify = |token: &str| signed.verify_pre_ticket(&queue(), token.as_bytes(), Some(NETWORK)).unwrap_err();
-        let other_key = signer("k1", 2).sign_first_visit(&queue(), &visit()).unwrap();
+        let other_key = signer("k1", 2).sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(verify(&other_key), TicketError::BadSignature);
-        let other_queue = signed.sign_first_visit(&"other".parse().unwrap(), &visit()).unwrap();
+        let other_queue = signed.sign_first_visit(&"other".parse().unwrap(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(verify(&other_queue), TicketError::WrongQueue);
         assert_eq!(verify(&token[..token.len() - 5]), TicketError::BadSignature);
         assert_eq!(verify(&"a".repeat(5000)), TicketError::TooLong);

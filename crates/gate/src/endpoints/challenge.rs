@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use vestibule_core::line::RejectionReason;
-use vestibule_core::{ChallengeTerms, ClientNetworks, JoinStep, PreTicket, SessionId, VisitorState};
+use vestibule_core::{ChallengeTerms, ClientNetworks, FirstVisit, JoinStep, PreTicket, SessionId, VisitorState};
 use vestibule_runtime::Outcome;
 
 use super::EndpointRequest;
@@ -80,7 +80,7 @@ pub(super) fn without_pre_ticket(gate: &Gate, request: &EndpointRequest, credent
     let is_newcomer = !matches!(credential, Credential::Ticket(_) | Credential::Lobby(_));
     let gets_one = is_newcomer && gate.clock.has_synced() && !info.is_prefetch() && !info.is_embedded_elsewhere();
     let epoch = request.queue.settings.line.epoch;
-    let first = || PreTicketOffer::first(epoch, SessionId::random(), gate.clock.now());
+    let first = || PreTicketOffer::First(FirstVisit::new(epoch, SessionId::random(), gate.clock.now()));
     let visit = not_visited(gate, request.queue.clone(), Outcome::NotJoined);
     let visit = VisitResult { pre_ticket: gets_one.then(first), ..visit };
     Answer::new(visit, Reply::Error(GateError::PreTicketRequired))

@@ -70,8 +70,8 @@ impl Tickets {
 
     /// The pre-ticket of a first visit at this time that a gate would issue.
     pub(crate) fn first_visit(&self, answer: &VisitAnswer, session: SessionId, preserved: bool) -> PreTicket {
-        let visit = FirstVisit { epoch: answer.epoch, session, at: answer.now, network: None, preserved };
-        let token = self.0.sign_first_visit(&queue(), &visit).unwrap();
+        let visit = FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) };
+        let token = self.0.sign_first_visit(&queue(), &visit, None).unwrap();
         self.0.verify_pre_ticket(&queue(), token.as_bytes(), None).unwrap()
     }
 }

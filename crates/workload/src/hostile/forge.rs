@@ -39,7 +39,8 @@ fn encoded(json: &str) -> String {
 fn signed_with_another_key(queue: &QueueId) -> Option<String> {
     let signer = TicketSigner::new(&KeyList::of_bytes("forged", [1; 32])).ok()?;
     let session = SessionId::from_bytes([1; 14]);
-    signer.sign_first_visit(queue, &FirstVisit { epoch: 1, session, at: Micros(1), network: None, preserved: true })
+    let visit = FirstVisit { preserved: true, ..FirstVisit::new(1, session, Micros(1)) };
+    signer.sign_first_visit(queue, &visit, None)
 }
 
 #[cfg(test)]
@@ -52,9 +53,8 @@ mod tests {
     fn no_forgery_is_accepted_as_a_token() {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap();
         let queue: QueueId = "tour".parse().unwrap();
-        let visit =
-            FirstVisit { epoch: 1, session: SessionId::random(), at: Micros(5), network: None, preserved: false };
-        let token = signer.sign_first_visit(&queue, &visit).unwrap();
+        let visit = FirstVisit::new(1, SessionId::random(), Micros(5));
+        let token = signer.sign_first_visit(&queue, &visit, None).unwrap();
         let genuine = CookieJar::of(format!("other=1; vestibule_tour={token}").into_bytes());
         let mut different = HashSet::new();
         for number in 0..FORGERIES {

@@ -55,8 +55,8 @@ impl<'a> Newcomers<'a> {
     /// A newcomer who was asked for a proof of work long ago, and has none.
     async fn join_late(&self) -> VisitAnswer {
         let at = Micros(SystemClock::new().now().0 - DELAY * 1_000_000);
-        let first = FirstVisit { epoch: 1, session: SessionId::random(), at, network: None, preserved: false };
-        let token = self.signer.sign_first_visit(&self.queue, &first).unwrap();
+        let first = FirstVisit::new(1, SessionId::random(), at);
+        let token = self.signer.sign_first_visit(&self.queue, &first, None).unwrap();
         let pre_ticket = self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), None).unwrap();
         self.visit(Visit::redeeming(pre_ticket.requiring(1))).await
     }

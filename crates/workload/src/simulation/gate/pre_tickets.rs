@@ -75,8 +75,8 @@ impl VirtualGate {
         self.last_first_visit = instant(now).max(Micros(self.last_first_visit.0 + 1));
         let network = self.network_of(number);
         let network = network.as_deref();
-        let visit = FirstVisit { epoch, session, at: self.last_first_visit, network, preserved };
-        let token = self.signer.sign_first_visit(&self.queue, &visit);
+        let visit = FirstVisit { preserved, ..FirstVisit::new(epoch, session, self.last_first_visit) };
+        let token = self.signer.sign_first_visit(&self.queue, &visit, network);
         let verify = |token: String| self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), network).ok();
         let verified = token.and_then(verify);
         self.sessions[number as usize].pre_ticket = verified;

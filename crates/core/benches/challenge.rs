@@ -15,7 +15,8 @@ const COST: u32 = 1000;
 fn challenges(criterion: &mut Criterion) {
     let signer = ChallengeSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap();
     let queue: QueueId = "bench".parse().unwrap();
-    let terms = |session| ChallengeTerms { queue: &queue, epoch: 1, session, difficulty: 1, base: 0, effort: 100 };
+    let terms =
+        |session| ChallengeTerms { queue: queue.clone(), epoch: 1, session, difficulty: 1, base: 0, effort: 100 };
     let session = SessionId::random();
     let challenge = signer.challenge(&terms(session), NOW).unwrap();
     let proof = Proof { solution: challenge.solve().unwrap(), challenge };

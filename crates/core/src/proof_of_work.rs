@@ -36,10 +36,10 @@ const KEY_LABEL: &str = "vestibule challenge key 1";
 const BLOCK_LABEL: &str = "vestibule challenge 1";
 
 /// Which session has to prove how much.
-#[derive(Debug, Clone, Copy)]
-pub struct ChallengeTerms<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ChallengeTerms {
     /// The queue.
-    pub queue: &'a QueueId,
+    pub queue: QueueId,
     /// Its epoch.
     pub epoch: u64,
     /// The session of the pre-ticket.
@@ -193,7 +193,7 @@ impl ChallengeKey {
         }
     }
 
-    fn block(&self, name: &str, terms: &ChallengeTerms<'_>, minute: u64) -> [u8; MAC_LEN] {
+    fn block(&self, name: &str, terms: &ChallengeTerms, minute: u64) -> [u8; MAC_LEN] {
         let (queue, session) = (terms.queue.to_string(), terms.session.to_string());
         let (epoch, minute) = (terms.epoch.to_be_bytes(), minute.to_be_bytes());
         let (difficulty, base) = ((terms.difficulty as u32).to_be_bytes(), (terms.base as u32).to_be_bytes());
@@ -217,7 +217,7 @@ impl ChallengeSigner {
     ///
     /// Returns `None` if the parameters can't be written as JSON, which does not happen.
     #[must_use]
-    pub fn challenge(&self, terms: &ChallengeTerms<'_>, now: Micros) -> Option<Challenge> {
+    pub fn challenge(&self, terms: &ChallengeTerms, now: Micros) -> Option<Challenge> {
         let key = self.keys.first()?;
         let minute = now.0 / MICROS_PER_SECOND / MINUTE;
         let first = |block: [u8; MAC_LEN]| block.first_chunk::<BLOCK_LEN>().copied();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn challenge(session: SessionId, difficulty: u64) -> Challenge {
-        let terms = ChallengeTerms { queue: &queue(), epoch: 1, session, difficulty, base: 0, effort: 2_500 };
+        let terms = ChallengeTerms { queue: queue(), epoch: 1, session, difficulty, base: 0, effort: 2_500 };
         signer(1).challenge(&terms, NOW).unwrap()
     }
 
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn challenge_is_the_same_for_a_minute() {
         let terms =
-            ChallengeTerms { queue: &queue(), epoch: 1, session: session(), difficulty: 1, base: 0, effort: 2_500 };
+            ChallengeTerms { queue: queue(), epoch: 1, session: session(), difficulty: 1, base: 0, effort: 2_500 };
         let at = |seconds| signer(1).challenge(&terms, NOW.add_seconds(seconds)).unwrap();
         assert_eq!(at(0), at(30));
         assert_ne!(at(0), at(60));
@@ -460,9 +460,8 @@ mod tests {
 
     #[test]
     fn proof_of_more_work_is_another_puzzle() {
-        let queue = queue();
         let terms =
-            |base| ChallengeTerms { queue: &queue, epoch: 1, session: session(), difficulty: 1, base, effort: 10 };
+            |base| ChallengeTerms { queue: queue(), epoch: 1, session: session(), difficulty: 1, base, effort: 10 };
         let [first, second] = [0, 1].map(|base| signer(1).challenge(&terms(base), NOW).unwrap());
         assert_ne!(first.parameters.nonce, second.parameters.nonce);
         let solution = second.solve().unwrap();
@@ -478,7 +477,7 @@ mod tests {
         let counters: Vec<u64> = (0..8)
             .map(|number| {
                 let terms = ChallengeTerms {
-                    queue: &queue(),
+                    queue: queue(),
                     epoch: 1,
                     session: SessionId::from_bytes([number; SessionId::SIZE]),
                     difficulty: 2,

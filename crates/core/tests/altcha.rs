@@ -10,7 +10,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use vestibule_core::{
-    ChallengeSigner, ChallengeTerms, Clock as _, InvalidProof, KeyList, Micros, Proof, Proven, SessionId, SystemClock,
+    ChallengeSigner, ChallengeTerms, Clock as _, InvalidProof, KeyList, Micros, Proof, Proven, QueueId, SessionId,
+    SystemClock,
 };
 
 const KEY: [u8; 32] = [7; 32];
@@ -46,8 +47,8 @@ fn ask(program: &Path, script: &str, challenge: &Value) -> Value {
 fn agrees(program: &Path, script: &str) {
     let signer = ChallengeSigner::new(&KeyList::of_bytes("k1", KEY)).unwrap();
     let (queue, session, now) =
-        ("tour".parse().unwrap(), SessionId::from_bytes([3; SessionId::SIZE]), SystemClock::new().now());
-    let terms = ChallengeTerms { queue: &queue, epoch: 1, session, difficulty: 2, base: 1, effort: EFFORT };
+        ("tour".parse::<QueueId>().unwrap(), SessionId::from_bytes([3; SessionId::SIZE]), SystemClock::new().now());
+    let terms = ChallengeTerms { queue: queue.clone(), epoch: 1, session, difficulty: 2, base: 1, effort: EFFORT };
     let challenge = serde_json::to_value(signer.challenge(&terms, now).unwrap()).unwrap();
     let answer = ask(program, script, &challenge);
     assert_eq!(answer["verified"], true, "{answer}");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
-use vestibule_core::{Challenge, ChallengeSigner, ChallengeTerms, MICROS_PER_SECOND, Micros, QueueId, SessionId};
+use vestibule_core::{Challenge, ChallengeSigner, ChallengeTerms, MICROS_PER_SECOND, Micros};
 use vestibule_freeze::FreezeAwareInstant;
 
 /// Maximum number of challenges that a process makes per second.
@@ -28,21 +28,10 @@ const INVALID_WINDOW: Duration = Duration::from_secs(MINUTE);
 /// Maximum number of addresses whose invalid proofs are counted.
 const ADDRESSES_MAX: usize = 8192;
 
-/// All that a challenge depends on.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct ChallengeKey {
-    queue: QueueId,
-    epoch: u64,
-    session: SessionId,
-    difficulty: u64,
-    base: u64,
-    effort: u64,
-    minute: u64,
-}
-
 /// The challenges of this process.
 pub(crate) struct Challenges {
-    kept: Cache<ChallengeKey, Challenge>,
+    /// By terms and minute.
+    kept: Cache<(ChallengeTerms, u64), Challenge>,
     budget: Mutex<Budget>,
     invalid: Mutex<HashMap<IpNet, InvalidProofs>>,
     hasher: RandomState,
@@ -64,19 +53,11 @@ impl Challenges {
     pub(crate) fn challenge(
         &self,
         signer: &ChallengeSigner,
-        terms: &ChallengeTerms<'_>,
+        terms: ChallengeTerms,
         now: Micros,
         network: Option<IpNet>,
     ) -> Option<Challenge> {
-        let key = ChallengeKey {
-            queue: terms.queue.clone(),
-            epoch: terms.epoch,
-            session: terms.session,
-            difficulty: terms.difficulty,
-            base: terms.base,
-            effort: terms.effort,
-            minute: now.0 / MICROS_PER_SECOND / MINUTE,
-        };
+        let key = (terms, now.0 / MICROS_PER_SECOND / MINUTE);
         if let Some(kept) = self.kept.get(&key) {
             return Some(kept);
         }
@@ -84,7 +65,7 @@ impl Challenges {
         if !self.budget.lock().take(bucket) {
             return None;
         }
-        let challenge = signer.challenge(terms, now)?;
+        let challenge = signer.challenge(&key.0, now)?;
         self.kept.insert(key, challenge.clone());
         Some(challenge)
     }

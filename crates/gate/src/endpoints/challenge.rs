@@ -42,7 +42,7 @@ fn answer(gate: &Gate, request: &EndpointRequest, pre_ticket: PreTicket) -> Answ
         return Answer::new(visit, Reply::Error(GateError::NothingToProve));
     }
     let terms = ChallengeTerms {
-        queue: &settings.id,
+        queue: settings.id.clone(),
         epoch: settings.line.epoch,
         session: pre_ticket.session(),
         difficulty,
@@ -50,7 +50,7 @@ fn answer(gate: &Gate, request: &EndpointRequest, pre_ticket: PreTicket) -> Answ
         effort: settings.line.protection.proof_of_work.effort,
     };
     let network = request.info.origin.address.and_then(ClientNetworks::of).map(|networks| networks.network);
-    let Some(challenge) = gate.challenges.challenge(gate.tickets.challenges(), &terms, now, network) else {
+    let Some(challenge) = gate.challenges.challenge(gate.tickets.challenges(), terms, now, network) else {
         return too_many(visit);
     };
     // Rule W6: the first challenge that is issued while the first visit counts keeps the arrival, if a proof was required. Its end is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
-use vestibule_core::line::{ProofCounts, VisitAnswer, delay_of};
+use vestibule_core::line::{VisitAnswer, delay_of};
 use vestibule_core::settings::Settings;
 use vestibule_core::{FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, PreTicket, QueueId};
 
@@ -25,11 +25,6 @@ struct Known {
     required_until: AtomicU64,
     waiting: AtomicU64,
     active: AtomicU64,
-    /// Pre-tickets that were issued since the last visit.
-    issued: AtomicU64,
-    /// Proofs of work that were accepted, and those that were not, since the last visit.
-    valid_proofs: AtomicU64,
-    invalid_proofs: AtomicU64,
 }
 
 impl PreTickets {
@@ -57,30 +52,6 @@ impl PreTickets {
         // After a step back of the clock, the store is asked.
         let is_required = now.0 < until && until <= now.0 + REQUIRED_FOR;
         is_required.then(|| (known.waiting.load(Ordering::Relaxed), known.active.load(Ordering::Relaxed)))
-    }
-
-    /// Number of pre-tickets that were issued since the last visit, for the next one.
-    pub(crate) fn take_issued(&self, queue: &QueueId) -> u64 {
-        self.of(queue).issued.swap(0, Ordering::Relaxed)
-    }
-
-    /// Counts pre-tickets: one that was issued, or those of a visit that failed.
-    pub(crate) fn add_issued(&self, queue: &QueueId, count: u64) {
-        self.of(queue).issued.fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// Numbers of proofs of work that were verified since the last visit, for the next one.
-    pub(crate) fn take_proofs(&self, queue: &QueueId) -> ProofCounts {
-        let known = self.of(queue);
-        let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
-        ProofCounts { valid: take(&known.valid_proofs), invalid: take(&known.invalid_proofs) }
-    }
-
-    /// Counts proofs of work: one that was verified, or those of a visit that failed.
-    pub(crate) fn add_proofs(&self, queue: &QueueId, counts: ProofCounts) {
-        let known = self.of(queue);
-        known.valid_proofs.fetch_add(counts.valid, Ordering::Relaxed);
-        known.invalid_proofs.fetch_add(counts.invalid, Ordering::Relaxed);
     }
 }
 
@@ -144,14 +115,5 @@ mod tests {
         assert_eq!([required(0), required(999_999), required(1_000_000)], [Some((0, 1)), Some((0, 1)), None]);
         let before = Micros(NOW.0 - 1);
         assert_eq!(pre_tickets.required(&settings.id, before), None, "the clock stepped back");
-    }
-
-    #[test]
-    fn issued_pre_tickets_are_counted_once() {
-        let (pre_tickets, queue) = (PreTickets::default(), settings().id);
-        for _ in 0..3 {
-            pre_tickets.add_issued(&queue, 1);
-        }
-        assert_eq!([pre_tickets.take_issued(&queue), pre_tickets.take_issued(&queue)], [3, 0]);
     }
 }

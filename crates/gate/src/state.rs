@@ -15,6 +15,7 @@ use vestibule_themes::Themes;
 use crate::admin_url::AdminUrl;
 use crate::challenge::Challenges;
 use crate::client_rules::ClientRules;
+use crate::counts::CountsByQueue;
 use crate::followers::Followers;
 use crate::identity::IdentityCheck;
 use crate::last_answers::LastAnswers;
@@ -96,6 +97,7 @@ pub struct GateState {
     pub(crate) line_documents: LineDocuments,
     pub(crate) last_answers: LastAnswers,
     pub(crate) pre_tickets: PreTickets,
+    pub(crate) counts: CountsByQueue,
     pub(crate) identities: IdentityCheck,
     pub(crate) challenges: Challenges,
     pub(crate) first_pages: PageCache,
@@ -133,6 +135,7 @@ impl Gate {
             line_documents: LineDocuments::default(),
             last_answers: LastAnswers::default(),
             pre_tickets: PreTickets::default(),
+            counts: CountsByQueue::default(),
             identities: IdentityCheck::default(),
             challenges: Challenges::default(),
             first_pages: PageCache::default(),

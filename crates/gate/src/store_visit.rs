@@ -9,7 +9,7 @@ use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, ProofCounts
 use vestibule_core::{SessionId, StoreError, Ticket};
 use vestibule_runtime::Queue;
 
-use crate::identity::{VerifiedAccount, take_counts};
+use crate::identity::VerifiedAccount;
 use crate::pre_tickets::PreTicketOffer;
 use crate::state::Gate;
 use crate::two_step::offer_after;
@@ -43,20 +43,18 @@ pub(crate) async fn visit_store(
     let join = intent.new_session(ticket);
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
     let (invited, account) = (intent.invited(), intent.account());
-    let pre_tickets_issued = gate.pre_tickets.take_issued(id);
-    let identities = take_counts(gate, id);
-    let proofs = gate.pre_tickets.take_proofs(id);
+    let counts = gate.counts.take(id);
     let visit = Visit {
         ticket: ticket.cloned(),
         join,
         head_start: invited.map(|invited| invited.head_start),
         read_only: intent == VisitIntent::Read,
         account: intent.account().map(|account| account.session),
-        identities,
+        identities: counts.identities,
         client,
         redeem: intent.pre_ticket(),
-        pre_tickets_issued,
-        proofs,
+        pre_tickets_issued: counts.pre_tickets_issued,
+        proofs: counts.proofs,
         witness,
     };
     let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(..));
@@ -66,9 +64,7 @@ pub(crate) async fn visit_store(
     } else {
         gate.witnesses.failed(id);
         // If the store has counted them after all, they are counted twice.
-        gate.pre_tickets.add_issued(id, pre_tickets_issued);
-        gate.identities.counts.put_back(id, identities);
-        gate.pre_tickets.add_proofs(id, proofs);
+        gate.counts.add(id, counts);
     }
     let (answer, lobby_entry) = answer?;
     gate.clock.observe(answer.now);

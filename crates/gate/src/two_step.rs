@@ -9,6 +9,7 @@ use vestibule_core::{
 };
 use vestibule_runtime::{Outcome, Queue};
 
+use crate::counts::VisitCounts;
 use crate::pre_tickets::PreTicketOffer;
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -164,7 +165,7 @@ pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -
     let network = network.as_deref();
     let token = match visit.pre_ticket.as_ref()? {
         PreTicketOffer::First(first) => {
-            gate.pre_tickets.add_issued(&settings.id, 1);
+            gate.counts.add(&settings.id, VisitCounts::pre_ticket());
             gate.tickets.sign_first_visit(&settings.id, first, network)
         }
         PreTicketOffer::Again(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),

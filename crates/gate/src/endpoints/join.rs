@@ -7,7 +7,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
-use vestibule_core::line::ProofCounts;
 use vestibule_core::{ClientNetworks, JoinStep, PreTicket, Proof};
 use vestibule_runtime::Outcome;
 
@@ -15,6 +14,7 @@ use super::EndpointRequest;
 use super::challenge::without_pre_ticket;
 use crate::answer::{Answer, Reply};
 use crate::client::join_client;
+use crate::counts::VisitCounts;
 use crate::error::GateError;
 use crate::request::Credential;
 use crate::respond::{finish, respond};
@@ -85,9 +85,7 @@ async fn prove(
         let sum = pre_ticket.proving(proven.base, proven.difficulty, now);
         sum.ok_or_else(|| "the challenge adds to a proof that this pre-ticket does not have".to_owned())
     });
-    let counts =
-        if proven.is_ok() { ProofCounts { valid: 1, invalid: 0 } } else { ProofCounts { valid: 0, invalid: 1 } };
-    gate.pre_tickets.add_proofs(queue, counts);
+    gate.counts.add(queue, VisitCounts::proof(proven.is_ok()));
     proven.map_err(|reason| {
         let address = request.info.origin.address.and_then(ClientNetworks::of).map(|networks| networks.address);
         // Others behind the address have valid ones.

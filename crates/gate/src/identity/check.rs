@@ -9,7 +9,6 @@ use vestibule_core::{Micros, QueueId, SessionId, TokenDigest};
 use vestibule_freeze::{FreezeAwareInstant, LogRateLimiter};
 
 use super::key_sets::KeySets;
-use crate::counts::IdentityCounts;
 
 /// Maximum number of verified tokens that are remembered.
 const VERIFIED_KEPT: usize = 10_000;
@@ -33,7 +32,6 @@ pub(super) struct VerifiedToken {
 pub(crate) struct IdentityCheck {
     pub(crate) keys: KeySets,
     pub(super) verified: Cache<TokenKey, VerifiedToken>,
-    pub(crate) counts: IdentityCounts,
     pub(super) unknown_key_ids: LogRateLimiter,
 }
 
@@ -42,7 +40,6 @@ impl Default for IdentityCheck {
         Self {
             keys: KeySets::default(),
             verified: Cache::new(VERIFIED_KEPT),
-            counts: IdentityCounts::default(),
             unknown_key_ids: LogRateLimiter::every(UNKNOWN_KEY_LINES_EVERY),
         }
     }

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 use vestibule_core::identity::{Account, AccountCode, IdentityError, IdentityToken, KeySet, LEEWAY};
-use vestibule_core::line::Identities;
 use vestibule_core::settings::{Identity, IdentityKind, IdentitySource};
-use vestibule_core::{Micros, QueueId, SessionId, Ticket, TicketAccount, TokenDigest};
+use vestibule_core::{Micros, SessionId, Ticket, TicketAccount, TokenDigest};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_runtime::Queue;
 
 use self::check::VerifiedToken;
+use crate::counts::VisitCounts;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
 
@@ -160,7 +160,7 @@ async fn verify(
         Err(Unavailable) => return Identified::Unavailable,
     };
     if is_new {
-        check.counts.add(id, result.is_ok());
+        gate.counts.add(id, VisitCounts::identity(result.is_ok()));
     }
     match result {
         Ok((sessions, code)) => {
@@ -258,9 +258,4 @@ fn key_address(identity: &Identity, token: &IdentityToken<'_>) -> Option<String>
             Some(format!("{}/{kid}", address.trim_end_matches('/')))
         }
     }
-}
-
-/// Numbers of tokens for the next visit of a queue.
-pub(crate) fn take_counts(gate: &Gate, queue: &QueueId) -> Identities {
-    gate.identities.counts.take(queue)
 }

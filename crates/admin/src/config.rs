@@ -1,15 +1,16 @@
 //! What the backoffice's function reads from its environment. The stand-alone program has a flag for most of these.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use tracing::{info, warn};
 use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{SaleKeys, StoreError};
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
-    parsed, sale_keys_from_env, trusted_headers_from_env, variable,
+    Directory, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records, parsed,
+    sale_keys_from_env, trusted_headers_from_env, variable,
 };
-use vestibule_themes::{ThemesConfig, ThemesConfigError};
+use vestibule_themes::ThemesConfig;
 
 use crate::access::RequireTotp;
 use crate::bootstrap::{NewOperator, bootstrap};
@@ -52,26 +53,12 @@ pub struct AdminConfig {
     pub jobs: Option<JobsConfig>,
 }
 
-/// Why a backoffice does not start. Never repeats a secret.
-#[derive(Debug, thiserror::Error)]
-pub enum AdminConfigError {
-    /// A variable is missing or invalid.
-    #[error(transparent)]
-    Variable(#[from] EnvError),
-    /// The address of the store is invalid.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The themes cannot be opened.
-    #[error(transparent)]
-    Themes(#[from] ThemesConfigError),
-}
-
 impl AdminConfig {
     /// Reads the variables.
     ///
     /// # Errors
     /// A variable is missing or invalid. The message names it and contains no secret.
-    pub fn from_env() -> Result<Self, AdminConfigError> {
+    pub fn from_env() -> Result<Self, Box<dyn Error + Send + Sync>> {
         let proxies = number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?;
         Ok(Self {
             store: StoreConfig::from_env()?,
@@ -92,7 +79,7 @@ impl AdminConfig {
     ///
     /// # Errors
     /// The address of the store or of the themes is invalid.
-    pub async fn open(self) -> Result<AdminParts, AdminConfigError> {
+    pub async fn open(self) -> Result<AdminParts, Box<dyn Error + Send + Sync>> {
         let stores = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
         let jobs = self.jobs.map(|jobs| jobs.open(&self.store, &stores)).transpose()?;
         let (store, records) = stores;

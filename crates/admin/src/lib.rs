@@ -59,7 +59,7 @@ pub use access::RequireTotp;
 pub use api::settings::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 pub use audit::{Via, audit_job_queues, audit_queue, audit_tenant};
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
-pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
+pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig};
 pub use dashboard::has_dashboard;
 pub use oidc::{ProviderConfig, ProviderTexts};
 pub use openapi::openapi_json;

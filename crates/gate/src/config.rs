@@ -1,15 +1,16 @@
 //! The environment of the gate's function. The stand-alone program has a flag for each variable.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, SaleKeys, TicketSigner};
-use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
+use vestibule_proxy::{Proxy, ProxyLimits};
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, JobsConfig, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records,
     parse_keys, parsed, required, sale_keys_from_env, trusted_headers_from_env, variable,
 };
-use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
+use vestibule_themes::{THEMES_RECHECK, ThemesConfig};
 
 use crate::STREAM_PATH;
 use crate::admin_url::AdminUrl;
@@ -62,32 +63,12 @@ pub struct GateConfig {
     pub jobs: Option<JobsConfig>,
 }
 
-/// Why a gate cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum GateConfigError {
-    /// A variable is missing or invalid.
-    #[error(transparent)]
-    Variable(#[from] EnvError),
-    /// The value of a variable cannot be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The themes cannot be opened.
-    #[error(transparent)]
-    Themes(#[from] ThemesConfigError),
-    /// The keys are invalid.
-    #[error("{0}: {1}")]
-    Keys(&'static str, vestibule_core::KeyError),
-    /// No certificate authority can be trusted, so no origin could be verified.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-}
-
 impl GateConfig {
     /// Reads the variables.
     ///
     /// # Errors
     /// A variable is missing or invalid. The message names the variable and contains no secret.
-    pub fn from_env() -> Result<Self, GateConfigError> {
+    pub fn from_env() -> Result<Self, Box<dyn Error + Send + Sync>> {
         let defaults = ProxyLimits::default();
         let seconds = |name, range, default: Duration| number(name, range, default.as_secs()).map(Duration::from_secs);
         Ok(Self {
@@ -114,9 +95,10 @@ impl GateConfig {
     ///
     /// # Errors
     /// The store address, a key, the themes or a list of networks is invalid.
-    pub async fn open(self) -> Result<Gate, GateConfigError> {
+    pub async fn open(self) -> Result<Gate, Box<dyn Error + Send + Sync>> {
         let invalid = |error: NetworkListsError| EnvError::new(NETWORKS, error.to_string());
         self.clients.networks.load_at_start().await.map_err(invalid)?;
+        let unusable = |variable| move |reason| ConfigError::Keys { variable, reason };
         let stores = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
         let job_queues = self.jobs.map(|jobs| jobs.open(&self.store, &stores)).transpose()?;
         let (store, _) = stores;
@@ -125,8 +107,8 @@ impl GateConfig {
             directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
             store,
             themes: self.themes.open(THEMES)?,
-            tickets: TicketSigner::new(&self.ticket_keys).map_err(|error| GateConfigError::Keys(TICKET_KEYS, error))?,
-            passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
+            tickets: TicketSigner::new(&self.ticket_keys).map_err(unusable(TICKET_KEYS))?,
+            passes: PassSigner::new(&self.pass_keys).map_err(unusable(PASS_KEYS))?,
             store_timeout: self.store.timeout,
             trusted_proxies: self.trusted_proxies,
             clients: self.clients,
@@ -168,7 +150,7 @@ fn themes_from_env() -> Result<ThemesConfig, EnvError> {
     Ok(ThemesConfig { address: variable(THEMES), recheck: seconds.map(Duration::from_secs) })
 }
 
-fn keys(name: &'static str, of: &str) -> Result<KeyList, GateConfigError> {
+fn keys(name: &'static str, of: &str) -> Result<KeyList, Box<dyn Error + Send + Sync>> {
     let text =
         required(name, &format!("keys as kid:base64,kid:base64, each the {of}; the first signs, all are valid"))?;
     Ok(parse_keys(name, &text)?)

@@ -65,7 +65,7 @@ mod witness;
 
 pub use admin_url::{AdminUrl, InvalidAdminUrl};
 pub use client_rules::ClientRules;
-pub use config::{GateConfig, GateConfigError};
+pub use config::GateConfig;
 pub use network_lists::{NetworkLists, NetworkListsError, Networks};
 pub use permits::Permits;
 pub use state::{Gate, GateParts};

@@ -15,7 +15,7 @@ use vestibule_core::{
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{BalancerOptions, FakeTime, GateOptions, GateUnderTest, Origin, Redis, TestResponse, Visitor};
-use vestibule_themes::{Language, PageView};
+use vestibule_themes::PageView;
 
 /// Longer than a busy machine takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -314,20 +314,8 @@ pub(crate) fn visitor_status() -> VisitorStatus {
 /// The page that this visitor status is shown on.
 pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
     PageView {
-        visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
-        color: None,
-        logo: None,
-        language: Language::English,
-        nonce: "n0nce",
-        asset_base: "/_vestibule/theme/acme-tour/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
-        kept_seconds: None,
-        stream_url: None,
-        invitation: None,
-        code_wrong: false,
-        code_fields: &[],
+        ..PageView::new(visitor_status, "n0nce", "/_vestibule/theme/acme-tour/")
     }
 }

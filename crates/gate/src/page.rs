@@ -186,14 +186,11 @@ fn view<'a>(
 ) -> PageView<'a> {
     let Queue { settings, tenant, .. } = &*result.queue;
     PageView {
-        visitor_status,
         queue_name: &parts.queue_name,
         brand_name: &parts.brand_name,
         color: tenant.as_ref().and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
         logo: parts.logo.as_deref(),
         language: info.languages().page,
-        nonce,
-        asset_base: &parts.asset_base,
         refresh_seconds: match &visitor_status.join {
             Some(JoinStep::Redeem { retry_after }) => *retry_after,
             Some(JoinStep::Prove { delayed_after, .. }) => *delayed_after,
@@ -202,11 +199,7 @@ fn view<'a>(
             }
         },
         hold_seconds: settings.line.hold_ttl,
-        kept_seconds: None,
-        stream_url: None,
-        invitation: None,
-        code_wrong: false,
-        code_fields: &[],
+        ..PageView::new(visitor_status, nonce, &parts.asset_base)
     }
 }
 

@@ -50,20 +50,10 @@ fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> 
 
 fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
     PageView {
-        visitor_status,
         queue_name: "Northern Lights – World Tour 2027",
         brand_name: "Acme Live",
         color: std::env::var("COLOR").ok().and_then(|color| color.parse().ok()),
-        logo: None,
         language,
-        nonce: "sample",
-        asset_base: "/_vestibule/theme/acme-tour/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
-        kept_seconds: None,
-        stream_url: None,
-        invitation: None,
-        code_wrong: false,
-        code_fields: &[],
+        ..PageView::new(visitor_status, "sample", "/_vestibule/theme/acme-tour/")
     }
 }

@@ -16,21 +16,11 @@
 //! # };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
-//!     visitor_status: &visitor_status,
 //!     queue_name: "Acme world tour",
 //!     brand_name: "Acme",
 //!     color: "#c2185b".parse().ok(),
-//!     logo: None,
 //!     language: RequestLanguages::of(None, Some("cy, en;q=0.8")).page,
-//!     nonce: "r4nd0m",
-//!     asset_base: "/_vestibule/theme/acme-tour/",
-//!     refresh_seconds: 20,
-//!     hold_seconds: 600,
-//!     kept_seconds: None,
-//!     stream_url: None,
-//!     invitation: None,
-//!     code_wrong: false,
-//!     code_fields: &[],
+//!     ..PageView::new(&visitor_status, "r4nd0m", "/_vestibule/theme/acme-tour/")
 //! }).await;
 //! assert!(page.contains(r#"<html lang="cy""#) && page.contains(">42<"));
 //! # Ok(())

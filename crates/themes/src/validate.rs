@@ -123,20 +123,10 @@ fn samples() -> Option<Vec<VisitorStatus>> {
 
 fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
     PageView {
-        visitor_status,
         queue_name: "Sample",
         brand_name: "Sample",
-        color: None,
-        logo: None,
         language,
-        nonce: "sample",
-        asset_base: "/_vestibule/theme/sample/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
         kept_seconds: visitor_status.session.map(|_| 600),
-        stream_url: None,
-        invitation: None,
-        code_wrong: false,
-        code_fields: &[],
+        ..PageView::new(visitor_status, "sample", "/_vestibule/theme/sample/")
     }
 }

@@ -44,6 +44,30 @@ pub struct PageView<'a> {
     pub code_fields: &'a [(String, String)],
 }
 
+impl<'a> PageView<'a> {
+    /// The view of a queue without a name, color or logo, in English; it reloads every 20 seconds, and `hold_ttl` is 10 minutes.
+    #[must_use]
+    pub const fn new(visitor_status: &'a VisitorStatus, nonce: &'a str, asset_base: &'a str) -> Self {
+        Self {
+            visitor_status,
+            queue_name: "",
+            brand_name: "",
+            color: None,
+            logo: None,
+            language: Language::English,
+            nonce,
+            asset_base,
+            refresh_seconds: 20,
+            hold_seconds: 600,
+            kept_seconds: None,
+            stream_url: None,
+            invitation: None,
+            code_wrong: false,
+            code_fields: &[],
+        }
+    }
+}
+
 impl PageView<'_> {
     /// The brand's name, else the queue's name, else its ID.
     pub(crate) fn brand(&self) -> &str {

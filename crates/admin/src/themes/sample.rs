@@ -60,21 +60,12 @@ impl<'a> Sample<'a> {
         let visitor_status = visitor_status(page)?;
         let tenant = self.theme.tenant.as_ref();
         let view = PageView {
-            visitor_status: &visitor_status,
             queue_name: &self.queue_name,
             brand_name: tenant.map_or("", |tenant| &tenant.name),
             color: tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
             logo: self.logo.as_deref(),
             language: page.language,
-            nonce: &self.nonce,
-            asset_base: &self.asset_base,
-            refresh_seconds: 20,
-            hold_seconds: 600,
-            kept_seconds: None,
-            stream_url: None,
-            invitation: None,
-            code_wrong: false,
-            code_fields: &[],
+            ..PageView::new(&visitor_status, &self.nonce, &self.asset_base)
         };
         Ok(match draft {
             Some(draft) => draft.page(&view).await,

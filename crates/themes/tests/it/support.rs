@@ -3,7 +3,7 @@
 use vestibule_core::line::Phase;
 use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, VisitorState, VisitorStatus, WaitSeconds};
-use vestibule_themes::{Language, PageView};
+use vestibule_themes::PageView;
 
 pub(crate) const STATES: [VisitorState; 8] = [
     VisitorState::Waiting,
@@ -51,20 +51,10 @@ pub(crate) fn of_event(state: VisitorState, order: EventOrder, starts_in: f64) -
 
 pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
     PageView {
-        visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
         color: "#c2185b".parse().ok(),
         logo: Some("/_vestibule/theme/acme-tour/logo.svg"),
-        language: Language::English,
-        nonce: "n0nce",
-        asset_base: "/_vestibule/theme/acme-tour/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
-        kept_seconds: None,
-        stream_url: None,
-        invitation: None,
-        code_wrong: false,
-        code_fields: &[],
+        ..PageView::new(visitor_status, "n0nce", "/_vestibule/theme/acme-tour/")
     }
 }

@@ -291,7 +291,8 @@ async fn streams_apply_store_failure() {
         let mut stream = failing.waiting[0].event_stream(&path).await.unwrap();
         stream.event().await.unwrap();
         failing.fail(Failure::Stopped).await;
-        assert_eq!(stream.event().await.unwrap()["state"], state);
+        let status = stream.event().await.unwrap();
+        assert_eq!((&status["state"], status["enter_url"].is_string()), (&json!(state), state == "admitted"));
         assert_eq!(stream.next().await, None);
     }
 }

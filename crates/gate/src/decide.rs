@@ -153,10 +153,10 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
     let client = join_client(gate, info, &queue.settings);
     let request = VisitorRequest { info, client, is_endpoint: false };
     if info.is_navigation()
-        && let Some(result) = visit_by_code(gate, &request, &queue, &info.path_and_query()).await
+        && let Some(result) = visit_by_code(gate, &request, &queue).await
     {
         return result;
     }
     let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
-    visit_as(gate, queue, credential, identified, intent, &request, Some(info.path_and_query())).await
+    visit_as(gate, queue, credential, identified, intent, &request).await
 }

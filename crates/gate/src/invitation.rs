@@ -41,7 +41,6 @@ pub(crate) async fn present(
     mut credential: Credential,
     presented: &PresentedCode,
     request: &VisitorRequest<'_>,
-    enter_url: Option<String>,
 ) -> CodeUse {
     let client = request.client;
     let Some(code) = presented.code().filter(|code| gate.sale_keys.made(&queue.settings, code)) else {
@@ -49,7 +48,7 @@ pub(crate) async fn present(
     };
     let identified = identify(gate, request.info, queue, &mut credential, request.is_endpoint).await;
     let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
-    let before = visit(gate, queue.clone(), credential, VisitIntent::Renew, client, enter_url.clone()).await;
+    let before = visit(gate, queue.clone(), credential, VisitIntent::Renew, client).await;
     match before.outcome {
         Outcome::Unavailable => return CodeUse::Unavailable,
         _ if before.passes => return CodeUse::Used(before),
@@ -77,7 +76,7 @@ pub(crate) async fn present(
         Ok(false) => {}
         Err(_) => return CodeUse::Unavailable,
     }
-    let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, enter_url, &deadline).await;
+    let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
         leave(gate, &before, &deadline).await;
         return CodeUse::Used(joined);
@@ -165,7 +164,7 @@ pub(crate) async fn answer_link(
     let credential = info.credential(queue, &gate.tickets, gate.clock.now());
     let client = join_client(gate, info, &queue.settings);
     let request = VisitorRequest { info, client, is_endpoint: false };
-    let used = present(gate, queue, credential, presented, &request, Some(info.path_and_query())).await;
+    let used = present(gate, queue, credential, presented, &request).await;
     // A path that begins with two slashes would be another host.
     let address = format!("{}://{}{}", info.scheme(), info.authority, info.path_and_query());
     match used {
@@ -188,12 +187,11 @@ pub(crate) async fn visit_by_code(
     gate: &Gate,
     request: &VisitorRequest<'_>,
     queue: &Arc<Queue>,
-    enter_url: &str,
 ) -> Option<VisitResult> {
     let info = request.info;
     let presented = info.presented.as_ref()?;
     let credential = info.credential(queue, &gate.tickets, gate.clock.now());
-    match present(gate, queue, credential, presented, request, Some(enter_url.to_owned())).await {
+    match present(gate, queue, credential, presented, request).await {
         CodeUse::Used(visit) | CodeUse::NotNow(visit) => Some(visit),
         CodeUse::Wrong | CodeUse::Unavailable => None,
     }

@@ -61,7 +61,6 @@ pub(crate) async fn visit(
     credential: Credential,
     intent: VisitIntent,
     client: JoinClient,
-    enter_url: Option<String>,
 ) -> VisitResult {
     let deadline = StoreDeadline::of(gate);
     match credential {
@@ -69,18 +68,21 @@ pub(crate) async fn visit(
             let answer = if intent.is_join() { answer_without_store(gate, &queue) } else { None };
             match answer {
                 Some(answer) => answer,
-                None => visit_line(gate, queue, None, intent, client, enter_url, &deadline).await,
+                None => visit_line(gate, queue, None, intent, client, &deadline).await,
             }
         }
         Credential::PreTicket(pre_ticket) => {
-            visit_line(gate, queue, None, intent.redeeming(pre_ticket), client, enter_url, &deadline).await
+            visit_line(gate, queue, None, intent.redeeming(pre_ticket), client, &deadline).await
         }
-        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, enter_url, &deadline).await,
+        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, &deadline).await,
         // Boxed, because it is rare, and larger than all others.
-        Credential::Lobby(ticket) => {
-            Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, enter_url, &deadline)).await
-        }
+        Credential::Lobby(ticket) => Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, &deadline)).await,
     }
+}
+
+/// Renews the session of a visitor; joins nobody.
+pub(crate) async fn renew(gate: &Gate, queue: Arc<Queue>, credential: Credential) -> VisitResult {
+    visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default()).await
 }
 
 /// A request that may be a visit, for queues that know accounts.
@@ -99,7 +101,6 @@ pub(crate) async fn visit_as(
     identified: Identified,
     intent: VisitIntent,
     request: &VisitorRequest<'_>,
-    enter_url: Option<String>,
 ) -> VisitResult {
     let client = request.client;
     let identity = queue.settings.line.protection.identity.as_ref();
@@ -111,11 +112,11 @@ pub(crate) async fn visit_as(
                 VisitIntent::Renew => VisitIntent::RenewAccount(account),
                 other => other,
             };
-            visit(gate, queue, credential, intent, client, enter_url).await
+            visit(gate, queue, credential, intent, client).await
         }
         Identified::AsBefore => {
             let ticket = credential.ticket().cloned();
-            let found = visit(gate, queue, credential, VisitIntent::Renew, client, enter_url.clone()).await;
+            let found = visit(gate, queue, credential, VisitIntent::Renew, client).await;
             if intent != VisitIntent::Join || found.outcome != Outcome::NotJoined {
                 return found;
             }
@@ -126,11 +127,11 @@ pub(crate) async fn visit_as(
                 return found;
             }
             let credential = ticket.map_or(Credential::None, Credential::Ticket);
-            Box::pin(visit_as(gate, queue, credential, identified, intent, request, enter_url)).await
+            Box::pin(visit_as(gate, queue, credential, identified, intent, request)).await
         }
         Identified::Nobody | Identified::Unavailable => {
             let Some(identity) = required else {
-                return visit(gate, queue, credential, intent, client, enter_url).await;
+                return visit(gate, queue, credential, intent, client).await;
             };
             let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
             let lobby = if let Credential::Lobby(ticket) = &credential { Some(ticket.clone()) } else { None };
@@ -139,7 +140,7 @@ pub(crate) async fn visit_as(
             let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
             let found = match known {
                 Some(known) => known,
-                None => visit(gate, queue, credential, VisitIntent::Renew, client, enter_url.clone()).await,
+                None => visit(gate, queue, credential, VisitIntent::Renew, client).await,
             };
             // An operator opened the line before the draw.
             let is_open = found.outcome == Outcome::Lobby && found.queue.settings.line.mode == Mode::Open;
@@ -150,7 +151,7 @@ pub(crate) async fn visit_as(
                     return VisitResult { pre_ticket: None, ..asked };
                 };
                 let (queue, intent) = (found.queue.clone(), VisitIntent::JoinAccount(account));
-                return visit(gate, queue, Credential::Lobby(ticket), intent, client, enter_url).await;
+                return visit(gate, queue, Credential::Lobby(ticket), intent, client).await;
             }
             match found.outcome {
                 Outcome::NotJoined => {}
@@ -185,7 +186,6 @@ async fn visit_from_lobby(
     ticket: &LobbyTicket,
     intent: VisitIntent,
     client: JoinClient,
-    enter_url: Option<String>,
     deadline: &StoreDeadline,
 ) -> VisitResult {
     let mut now = gate.clock.now();
@@ -199,12 +199,10 @@ async fn visit_from_lobby(
         }
     }
     match lobby::value_of(gate, &queue.settings, ticket, now) {
-        LobbyTicketValue::Void => visit_line(gate, queue, None, intent, client, enter_url, deadline).await,
-        LobbyTicketValue::Drawn(drawn) => {
-            visit_line(gate, queue, Some(*drawn), intent, client, enter_url, deadline).await
-        }
+        LobbyTicketValue::Void => visit_line(gate, queue, None, intent, client, deadline).await,
+        LobbyTicketValue::Drawn(drawn) => visit_line(gate, queue, Some(*drawn), intent, client, deadline).await,
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown if mode == Mode::Bypass => {
-            visit_line(gate, queue, None, VisitIntent::Renew, client, enter_url, deadline).await
+            visit_line(gate, queue, None, VisitIntent::Renew, client, deadline).await
         }
         // The operator opened the line before the draw.
         LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.is_join() => {
@@ -214,7 +212,7 @@ async fn visit_from_lobby(
             let own = account.filter(|_| batch.is_none()).map(|account| account.session);
             let session = own.unwrap_or_else(|| ticket.session());
             let intent = VisitIntent::JoinAs(InvitedSession { session, batch, head_start }, account);
-            visit_line(gate, queue, None, intent, client, enter_url, deadline).await
+            visit_line(gate, queue, None, intent, client, deadline).await
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
     }
@@ -233,13 +231,12 @@ pub(crate) async fn visit_line(
     ticket: Option<Ticket>,
     intent: VisitIntent,
     client: JoinClient,
-    enter_url: Option<String>,
     deadline: &StoreDeadline,
 ) -> VisitResult {
     let answer = visit_store(gate, &queue, ticket.as_ref(), intent, client, deadline).await;
     let store_time = Some(deadline.elapsed());
     let result = match answer {
-        Ok(found) => from_store_answer(gate, found, ticket.as_ref(), enter_url),
+        Ok(found) => from_store_answer(gate, found, ticket.as_ref()),
         Err(error) => {
             log_store_failure(gate, &queue, &error);
             let result = store_failed(gate, &queue, ticket.as_ref());
@@ -257,12 +254,7 @@ fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {
     gate.warn_store_failure(&queue.settings.id, error, "store call failed; applying store_failure");
 }
 
-fn from_store_answer(
-    gate: &Gate,
-    found: StoreAnswer,
-    ticket: Option<&Ticket>,
-    enter_url: Option<String>,
-) -> VisitResult {
+fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -> VisitResult {
     let StoreAnswer { queue, answer, lobby_entry, invited, account, offer } = found;
     let answer = &answer;
     let invited =
@@ -270,7 +262,7 @@ fn from_store_answer(
     let lobby_entry = lobby_entry.map(|entry| entry.in_batch(invited(Some(entry.session()))));
     // An account that joins again has nothing of what its void ticket says.
     let shown_before = ticket.filter(|_| answer.kind != VisitKind::Joined);
-    let (mut status, wait) = visitor_status(&queue.settings, answer, shown_before, enter_url);
+    let (mut status, wait) = visitor_status(&queue.settings, answer, shown_before);
     // The session of a visitor who signed in ended in favor of that of the account.
     let is_handed_over = account.is_some() && matches!(answer.kind, VisitKind::Renewed | VisitKind::Restored);
     status.reason = end_reason(&queue.settings, answer, ticket).filter(|_| !is_handed_over);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::line::RejectionReason;
-use vestibule_core::{JoinStep, Micros, SessionId, VisitorStatus};
+use vestibule_core::{JoinStep, Micros, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
@@ -59,6 +59,13 @@ impl VisitResult {
             by_mode: false,
             store_time: None,
         }
+    }
+
+    /// Adds where the visitor goes, if admitted.
+    pub(crate) fn with_enter_url(mut self, enter_url: String) -> Self {
+        let is_admitted = self.visitor_status.state == VisitorState::Admitted;
+        self.visitor_status.enter_url = is_admitted.then_some(enter_url);
+        self
     }
 
     /// The decision for log and metrics.

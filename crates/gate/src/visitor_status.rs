@@ -46,12 +46,11 @@ fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>
     expected.after(before_ms, passed, known_for)
 }
 
-/// The visitor status after an answer of the store, and the wait that it shows. `enter_url` is for admitted visitors.
+/// The visitor status after an answer of the store, and the wait that it shows.
 pub(crate) fn visitor_status(
     settings: &Settings,
     answer: &VisitAnswer,
     ticket: Option<&Ticket>,
-    enter_url: Option<String>,
 ) -> (VisitorStatus, Option<WaitRange>) {
     let position = shown_position(answer, ticket);
     let place = answer.place.as_ref();
@@ -126,7 +125,7 @@ pub(crate) fn visitor_status(
         joined_at: place.filter(|_| !is_drawn).map(|place| place.arrival.seconds()),
         expires_in: left,
         poll_after: ask_after,
-        enter_url: enter_url.filter(|_| state == VisitorState::Admitted),
+        enter_url: None,
         revision: Some(answer.revision),
         message: None,
         event,
@@ -207,7 +206,7 @@ mod tests {
     #[test]
     fn the_shown_position_never_rises() {
         let shown = |ticket: Option<&Ticket>| {
-            let (visitor_status, wait) = visitor_status(&settings(), &answer(600), ticket, None);
+            let (visitor_status, wait) = visitor_status(&settings(), &answer(600), ticket);
             let seconds = visitor_status.wait_seconds.unwrap();
             assert_eq!(wait.unwrap().seconds(), seconds, "the ticket keeps what is shown");
             (visitor_status.position.unwrap(), seconds.p50)
@@ -239,7 +238,7 @@ mod tests {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
             answer.pace = Pace { since, window: since, current: admissions, previous: 0, ..answer.pace };
-            visitor_status(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
+            visitor_status(&settings(), &answer, ticket).0.wait_seconds.unwrap().p50
         };
         let after_three = shown(3, Some(&before));
         assert!(after_three.abs_diff(897) < 250, "{after_three}");
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn fast_lines_are_polled_often() {
         let ask_after = |ticket: Option<&Ticket>| {
-            let (visitor_status, _) = visitor_status(&settings(), &answer(60), ticket, None);
+            let (visitor_status, _) = visitor_status(&settings(), &answer(60), ticket);
             (visitor_status.wait_seconds.unwrap().p50, visitor_status.poll_after)
         };
         let (known, soon) = ask_after(None);
@@ -271,7 +270,7 @@ mod tests {
             let polls: Vec<u64> = (0..200)
                 .map(|micros| {
                     answer.now = Micros(NOW.0 + micros);
-                    visitor_status(&settings(), &answer, None, None).0.poll_after
+                    visitor_status(&settings(), &answer, None).0.poll_after
                 })
                 .collect();
             (*polls.iter().min().unwrap(), *polls.iter().max().unwrap())
@@ -281,7 +280,7 @@ mod tests {
         assert!((28..=32).contains(&longest), "{longest}");
         let mut about_to_expire = answer(3600);
         about_to_expire.place = about_to_expire.place.map(|it| SessionState { expires_at: NOW.add_seconds(30), ..it });
-        let asks_after = visitor_status(&settings(), &about_to_expire, None, None).0.poll_after;
+        let asks_after = visitor_status(&settings(), &about_to_expire, None).0.poll_after;
         assert!(asks_after <= 20, "{asks_after}");
     }
 
@@ -292,7 +291,7 @@ mod tests {
             ShownEstimate { position: Some(590), wait_ms: Some(600_000), presumed: false, census: None },
         );
         let mut answer = answer(4);
-        let shown = |answer: &VisitAnswer, ticket| visitor_status(&settings(), answer, ticket, None).0.position;
+        let shown = |answer: &VisitAnswer, ticket| visitor_status(&settings(), answer, ticket).0.position;
         answer.restoring = true;
         assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), (Some(590), None));
         answer.restoring = false;
@@ -304,7 +303,7 @@ mod tests {
         let asks_after = |confirmed| {
             let mut answer = answer(900);
             answer.place = answer.place.map(|place| SessionState { confirmed, ..place });
-            visitor_status(&settings(), &answer, None, None).0.poll_after
+            visitor_status(&settings(), &answer, None).0.poll_after
         };
         assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);
     }

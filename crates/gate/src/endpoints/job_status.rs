@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobState, JobView};
-use vestibule_core::line::JoinClient;
 use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
 use vestibule_themes::JobNews;
 
@@ -25,8 +24,7 @@ use crate::page::JOB_POLL_SECONDS;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
-use crate::visit::visit;
-use crate::visit_intent::VisitIntent;
+use crate::visit::renew;
 
 /// A job that a visitor may follow.
 pub(super) struct VisibleJob {
@@ -52,7 +50,7 @@ pub(crate) async fn job_status(
         let news = news_of(&found.job_queue, found.view);
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
-        let visit = visit(&gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+        let visit = renew(&gate, found.queue, credential).await;
         let reply = Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(id), url: None, retry_after: None });
         return respond(&gate, &info, Answer::new(visit, reply)).await;
     }

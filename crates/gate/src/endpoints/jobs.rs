@@ -14,7 +14,6 @@ use vestibule_core::Ticket;
 use vestibule_core::jobs::{
     Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload,
 };
-use vestibule_core::line::JoinClient;
 use vestibule_runtime::{
     CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
 };
@@ -27,8 +26,7 @@ use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
-use crate::visit::visit;
-use crate::visit_intent::VisitIntent;
+use crate::visit::renew;
 use crate::visit_result::VisitResult;
 
 /// The content type of a payload that was a form.
@@ -143,7 +141,7 @@ async fn visit_as_producer(
         };
         let credential = Credential::Ticket(ticket.clone());
         // It joins nobody.
-        let visit = visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+        let visit = renew(gate, queue, credential).await;
         // In bypass mode nothing is stored, and so no session is known.
         if visit.visitor_status.session != Some(ticket.session()) && !visit.by_mode {
             continue;

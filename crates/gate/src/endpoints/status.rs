@@ -24,14 +24,15 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let client = join_client(&gate, info, &request.queue.settings);
     let visitor = VisitorRequest { info, client, is_endpoint: true };
     let invited = match intent {
-        VisitIntent::Join => visit_by_code(&gate, &visitor, &request.queue, &enter_url).await,
+        VisitIntent::Join => visit_by_code(&gate, &visitor, &request.queue).await,
         _ => None,
     };
     let visit = if let Some(visit) = invited {
         visit
     } else {
-        visit_as(&gate, request.queue, credential, identified, intent, &visitor, Some(enter_url)).await
+        visit_as(&gate, request.queue, credential, identified, intent, &visitor).await
     };
+    let visit = visit.with_enter_url(enter_url);
     let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);
     let status = if is_rejected { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
     let answer = Answer::new(visit, Reply::Status(status)).with_cors(request.cors_origin);

@@ -30,7 +30,7 @@ use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
 use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
 use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, set_event_stream_headers};
-use crate::visit::{shown_estimate, store_failed, visit};
+use crate::visit::{renew, shown_estimate, store_failed};
 use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
 use crate::visitor_status::visitor_status;
@@ -52,15 +52,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
         let decision = decision(Outcome::Endpoint, &queue, None, None);
         return finish(StatusCode::NO_CONTENT.into_response(), Some(cors_origin), decision);
     };
-    let visit = visit(
-        &gate,
-        queue,
-        Credential::Ticket(ticket.clone()),
-        VisitIntent::Renew,
-        JoinClient::default(),
-        Some(enter_url.clone()),
-    )
-    .await;
+    let visit = renew(&gate, queue, Credential::Ticket(ticket.clone())).await.with_enter_url(enter_url.clone());
     if !is_told(&visit) {
         let answer = Answer::new(visit, Reply::Empty(StatusCode::NO_CONTENT)).with_cors(cors_origin);
         return respond(&gate, &info, answer).await;
@@ -220,8 +212,7 @@ impl VisitorStream {
                     self.is_over = true;
                     return None;
                 }
-                let enter_url = Some(self.enter_url.clone());
-                let (mut status, wait) = visitor_status(&queue.settings, &answer, ticket, enter_url);
+                let (mut status, wait) = visitor_status(&queue.settings, &answer, ticket);
                 add_number(gate, &queue.settings, answer.now, ticket, &mut status);
                 self.queue = queue;
                 (status, Some((answer, wait)))
@@ -232,6 +223,7 @@ impl VisitorStream {
             }
         };
         let passes = status.state == VisitorState::Admitted;
+        status.enter_url = passes.then(|| self.enter_url.clone());
         let languages = || self.languages.iter().map(String::as_str).collect();
         complete_status(&mut status, &self.queue.settings, passes, self.host.as_deref(), languages);
         let shown = Shown::of(&status);

@@ -15,7 +15,6 @@ use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use tokio::time::{Duration, timeout};
 use vestibule_core::jobs::{JobId, JobQueueId, PAYLOAD_MAX};
-use vestibule_core::line::JoinClient;
 use vestibule_core::settings::{Hold, OnFailure, hold_of};
 use vestibule_proxy::asks_for_upgrade;
 
@@ -31,8 +30,7 @@ use crate::handover::hand_over;
 use crate::request::{Credential, RequestInfo};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::visit::visit;
-use crate::visit_intent::VisitIntent;
+use crate::visit::renew;
 use crate::visit_result::VisitResult;
 
 /// Maximum time for the body of an order.
@@ -140,7 +138,7 @@ async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<A
     let (ticket, found) = find_order(gate, info, id).await?;
     // Each load is a visit, so the session stays active. It joins nobody: the order is of this session, even if it has ended.
     let credential = Credential::Ticket(ticket);
-    let visit = visit(gate, found.queue, credential, VisitIntent::Renew, JoinClient::default(), None).await;
+    let visit = renew(gate, found.queue, credential).await;
     let answer = OrderAnswer { order: found.order, outcome: found.outcome, is_submission: false };
     Some(answer_order(info, visit, answer).await.in_place_of_site(info))
 }

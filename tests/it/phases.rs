@@ -144,16 +144,16 @@ async fn schedule_is_removed_with_the_mode() {
         settings_of(&random_queue_id(), &json!({ "mode": "scheduled", "events": [event("sale", 0, 60, 120)] }));
     stores.store.put_settings(&settings, PutMode::Always).await.unwrap();
     let script = |field: &str| format!("return tostring(redis.call('HEXISTS', KEYS[1], '{field}'))");
-    let stored = |id: &QueueId| ["schedule", "events"].map(|field| stores.redis_script(&script(field), id));
-    assert_eq!(stored(&settings.id), ["1", "1"]);
+    let fields_of = |id: &QueueId| ["schedule", "events"].map(|field| stores.redis_script(&script(field), id));
+    assert_eq!(fields_of(&settings.id), ["1", "1"]);
     // An end in the lobby lasts as long as an event says, in any mode.
     let mut open = settings;
     open.line.mode = Mode::Open;
     stores.store.put_settings(&open, PutMode::Always).await.unwrap();
-    assert_eq!(stored(&open.id), ["0", "1"]);
+    assert_eq!(fields_of(&open.id), ["0", "1"]);
     open.line.events = [].into_iter().collect();
     stores.store.put_settings(&open, PutMode::Always).await.unwrap();
-    assert_eq!(stored(&open.id), ["0", "0"]);
+    assert_eq!(fields_of(&open.id), ["0", "0"]);
 }
 
 /// Visits to a lobby while the memory of Redis is observed, and what may change meanwhile for other reasons.

@@ -12,7 +12,7 @@ use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
 use super::keys::{KeyError, KeyList};
 use super::mac::Mac;
 use super::network::{NetworkKey, PrefixDigest, PrefixKind};
-use crate::hex::hex;
+use crate::hex;
 use crate::identity::AccountCode;
 use crate::line::{Census, LobbyEntry, SessionState, Ticket, TicketAccount};
 use crate::time::Micros;

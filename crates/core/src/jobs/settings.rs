@@ -416,6 +416,18 @@ mod tests {
     }
 
     #[test]
+    fn backoff_doubles_up_to_its_maximum() {
+        let settings = JobQueueSettings::from_json(&draft(&json!({ "min_backoff": 5, "max_backoff": 60 }))).unwrap();
+        let milliseconds = |attempt| [0, 255].map(|spread| settings.backoff(attempt, spread) / 1_000);
+        assert_eq!(milliseconds(1), [4_000, 6_000]);
+        assert_eq!(milliseconds(2), [8_000, 12_000]);
+        assert_eq!(milliseconds(4), [32_000, 48_000]);
+        for attempt in [5, 6, 64, 65, 100, u64::MAX] {
+            assert_eq!(milliseconds(attempt), [48_000, 72_000], "{attempt}");
+        }
+    }
+
+    #[test]
     fn stored_backoffs_stay_in_order() {
         let stored = draft(&json!({ "min_backoff": 60, "max_backoff": 5, "from_a_later_version": 1 }));
         let settings = JobQueueSettings::from_stored(&stored).unwrap();

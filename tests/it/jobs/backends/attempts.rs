@@ -76,16 +76,18 @@ pub(super) async fn j09_repeated_settlement_is_answered_again(fixture: &JobsFixt
 
 pub(super) async fn j09_extension_keeps_the_lease(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({}));
-    queue.enqueue(job(1, None)).await;
-    let lease = queue.start_one().await;
+    queue.enqueue_numbers(1..=2, None).await;
+    let leases = queue.start().await.1;
     for _ in 0..5 {
         queue.advance_seconds(29);
-        assert_eq!(queue.extend(&[lease]).await, [true]);
+        assert_eq!(queue.extend(&leases).await, [true, true]);
     }
     queue.step_back_seconds(20);
-    assert_eq!(queue.extend(&[lease]).await, [true], "an extension never shortens a lease");
+    assert_eq!(queue.extend(&leases).await, [true, true], "an extension never shortens a lease");
     queue.advance_micros(50_000_000 - 1);
-    assert_eq!(queue.acknowledge(lease).await, Settled::Now(JobState::Completed));
+    assert_eq!(queue.acknowledge(leases[0]).await, Settled::Now(JobState::Completed));
+    queue.advance_micros(1);
+    assert_eq!(queue.acknowledge(leases[1]).await, Settled::NotLeased, "30 seconds after the last extension");
     assert_eq!(queue.view(1).await.unwrap().attempts[0].started_at, START);
 }
 

@@ -25,13 +25,6 @@ impl MemoryJobs {
         Self { clock: Box::new(clock), job_queues: Mutex::default() }
     }
 
-    /// The number of jobs that are not finished, and would be lost if the process ended now.
-    #[must_use]
-    pub fn unfinished(&self) -> usize {
-        let job_queues: Vec<_> = self.job_queues.lock().values().cloned().collect();
-        job_queues.iter().map(|jobs| jobs.lock().unfinished()).sum()
-    }
-
     fn job_queue(&self, id: &JobQueueId) -> Arc<Mutex<JobQueue>> {
         let mut job_queues = self.job_queues.lock();
         if let Some(jobs) = job_queues.get(id) {
@@ -121,55 +114,5 @@ impl JobBackend for MemoryJobs {
 
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         Ok(self.job_queue(&settings.id).lock().stats(self.clock.now(), settings))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use vestibule_core::ManualClock;
-    use vestibule_core::fields::Object as _;
-    use vestibule_core::jobs::{JobState, Outcome, Payload};
-
-    use super::*;
-
-    fn settings(id: &str) -> JobQueueSettings {
-        let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
-        let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs", "secret": secret });
-        JobQueueSettings::from_json(&json!({ "id": id, "tenant": "acme", "target": target })).unwrap()
-    }
-
-    fn job() -> NewJob {
-        let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
-        NewJob::new(JobId::random(), payload)
-    }
-
-    #[tokio::test]
-    async fn job_queues_are_separate_and_share_the_clock() {
-        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
-        let backend = MemoryJobs::new(Arc::clone(&clock));
-        let (emails, imports) = (settings("emails"), settings("imports"));
-        let (first, second) = (job(), job());
-        let id = first.id;
-        backend.enqueue(&emails, vec![first]).await.unwrap();
-        backend.enqueue(&imports, vec![second]).await.unwrap();
-        assert_eq!(backend.unfinished(), 2);
-        let received = backend.receive(&emails, 10).await.unwrap();
-        assert_eq!(received.jobs.len(), 1);
-        let lease = received.jobs[0].lease;
-        clock.advance(29_000_000);
-        assert_eq!(backend.extend(&emails, &[Extension::of(lease)]).await.unwrap(), [true]);
-        clock.advance(29_000_000);
-        let settlement = Settlement { lease, outcome: Outcome::Acknowledged(None) };
-        let state_in = async |settings| {
-            let views = backend.get(settings, &[id], Detail::Status).await.unwrap();
-            views[0].as_ref().map(|view| view.state)
-        };
-        let settled = backend.settle(&emails, vec![settlement]).await.unwrap();
-        assert_eq!(settled, [Settled::Now(JobState::Completed)]);
-        assert_eq!(state_in(&emails).await, Some(JobState::Completed));
-        assert_eq!(state_in(&imports).await, None);
-        assert_eq!(backend.stats(&imports).await.unwrap().waiting, 1);
-        assert_eq!(backend.unfinished(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::line::{SessionLocation, Visit, VisitKind};
+use vestibule_core::line::{Visit, VisitKind};
 use vestibule_core::settings::Tenant;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 use vestibule_core::{LastPurge, Micros, PutMode, PutOutcome, StoreError};
@@ -11,33 +11,6 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
 use super::tools::{Clocked, START, Tickets, joining, queue, session, settings};
-
-#[tokio::test]
-async fn first_visitor_is_admitted_and_others_wait_in_order() {
-    let room = Clocked::with(&json!({ "quota": 1 })).await;
-    let first = room.visit(joining(1)).await.place.unwrap();
-    assert_eq!((first.admitted_at, first.position), (Some(START), 0));
-    for position in 1..=3 {
-        let place = room.visit(joining(10 - position)).await.place.unwrap();
-        assert_eq!((place.admitted_at, place.position), (None, u64::from(position)));
-    }
-    assert_eq!(room.store.release(&queue(), 2).await.unwrap(), 2);
-    let found = room.store.find(&queue(), session(7)).await.unwrap().unwrap();
-    assert!(matches!(found.state, SessionLocation::Waiting { position: 1, .. }), "{found:?}");
-}
-
-#[tokio::test]
-async fn ticket_restores_the_original_position() {
-    let (room, tickets) = (Clocked::with(&json!({ "quota": 0 })).await, Tickets::new());
-    let first = tickets.of(&room.visit(joining(1)).await);
-    room.visit(joining(2)).await;
-    let early = tickets.of(&room.visit(Visit::keeping(first)).await);
-    room.pass_seconds(61);
-    assert_eq!(room.visit(joining(3)).await.waiting, 1, "the first two have expired");
-    let back = room.visit(Visit::keeping(early)).await;
-    assert_eq!(back.kind, VisitKind::Restored);
-    assert_eq!(back.place.unwrap().position, 1, "ahead of who came while they were away");
-}
 
 #[tokio::test]
 async fn lost_queue_is_restored_and_returners_come_first() {

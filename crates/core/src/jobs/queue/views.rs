@@ -93,12 +93,6 @@ impl JobQueue {
         Some(BlockedGroup { job, age: now.since(since) / MICROS_PER_SECOND })
     }
 
-    /// The number of jobs that are not finished.
-    #[must_use]
-    pub fn unfinished(&self) -> usize {
-        self.unfinished.len()
-    }
-
     /// The statistics.
     pub fn stats(&mut self, now: Micros, settings: &JobQueueSettings) -> JobStats {
         self.reap(now, settings);

@@ -47,3 +47,17 @@ test('empty fields are not sent, and an invalid list is shown at its field', asy
   const field = document.getElementById(getElement<HTMLLabelElement>('label', 'Lists of networks').htmlFor)
   expect(field?.getAttribute('aria-invalid')).toBe('true')
 })
+
+test('a queue of another tenant is named once', async () => {
+  const reason = { code: 'rule_queued', params: { rule: 1 } }
+  await tester({
+    ...RESULT,
+    evaluated: [
+      { message: { code: 'foreign_queue' }, reason: 'a queue of another tenant' },
+      { queue: 'acme-tour', host: '*', message: reason, reason: 'Rule 1 matched; the request is queued.', rule: 0 },
+    ],
+  })
+  await run({})
+  const steps = [...document.querySelectorAll('ol.results li')].map((step) => step.textContent?.trim().replace(/\s+/g, ' '))
+  expect(steps).toEqual(['A queue of another tenant.', 'acme-tour (*): Rule 1 matched; the request is queued.'])
+})

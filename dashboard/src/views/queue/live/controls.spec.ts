@@ -114,6 +114,17 @@ test('controls that block visitors or exceed the quota are dangerous', () => {
   expect(isDangerous({ kind: 'release', count: 10 }, line({ active: 100 }))).toBe(false)
 })
 
+test('German effects agree with the number of visitors', () => {
+  locale.value = 'de'
+  const first = (mode: 'closed' | 'draining' | 'bypass', changes: Partial<Line>) => effects({ kind: 'mode', mode }, line(changes))[0]
+  expect(first('closed', { waiting: 1 })).toMatch(/auch für 1 wartenden Besucher\.$/)
+  expect(first('closed', { waiting: 0 })).toMatch(/auch für 0 wartende Besucher\.$/)
+  expect(first('draining', { waiting: 1 })).toContain('1 wartender Besucher wird eingelassen')
+  expect(first('draining', { waiting: 36 })).toContain('36 wartende Besucher werden eingelassen')
+  expect(first('bypass', { waiting: 1 })).toContain('auch 1 wartender Besucher.')
+  expect(first('bypass', { waiting: 36 })).toContain('auch 36 wartende Besucher.')
+})
+
 test('the button names the change in every language', () => {
   expect(controlTexts({ kind: 'release', count: 200 }).action).toBe('Admit 200 visitors')
   expect(controlTexts({ kind: 'rate', rate: null }).action).toBe('Remove limit')

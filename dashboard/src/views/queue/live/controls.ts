@@ -89,7 +89,7 @@ function modeEffects(mode: Mode, line: Line): string[] {
     case 'closed':
       return [t('live.effects.closes', waiting, line.waiting), remaining]
     case 'bypass':
-      return [t('live.effects.bypasses', waiting)]
+      return [t('live.effects.bypasses', waiting, line.waiting)]
     case 'scheduled':
       return [t('live.effects.follows'), ...(line.idleMode ? modeEffects(line.idleMode, line) : [remaining])]
     case 'draining':
@@ -107,7 +107,7 @@ function lobbyEffects(mode: Mode, { event }: Line): string[] {
 function openEffect(line: Line): string {
   if (line.quota === 0) return t('live.whatIf.nobody')
   if (line.waiting === 0) return t('live.effects.opensEmpty')
-  if (line.active > line.quota) return t('live.effects.startsOverQuota', { active: visitors(line.active), over: count(line.active - line.quota) }, line.active)
+  if (line.active > line.quota) return t('live.effects.startsOverQuota', { active: visitors(line.active), over: count(line.active - line.quota) })
   const next = admitted(line, line.quota)
   if (next === 0) return t('live.effects.startsFull')
   if (line.rate !== null) return t('live.effects.admitsOverTime', { visitors: visitors(next), rate: count(line.rate) })
@@ -116,7 +116,7 @@ function openEffect(line: Line): string {
 
 function quotaEffects(quota: number, line: Line): string[] {
   if (quota === 0) return [t('live.effects.stops'), t('live.effects.activeContinue', { count: count(line.active) }, line.active)]
-  if (line.active > quota) return [t('live.effects.overQuota', { active: visitors(line.active), over: count(line.active - quota) }, line.active)]
+  if (line.active > quota) return [t('live.effects.overQuota', { active: visitors(line.active), over: count(line.active - quota) })]
   if (quota < line.quota) return [t('live.effects.lessRoom', { visitors: visitors(quota - line.active) })]
   const next = admitted(line, quota)
   if (next === 0) return [t('live.effects.room', { visitors: visitors(quota - line.active) })]

@@ -35,6 +35,12 @@ test('every message of the API is translated with its parameters', () => {
   expect(Object.keys(en.api).filter((code) => !(code in english))).toEqual([])
 })
 
+// Several are joined with a space.
+test('consequences that an operator confirms are sentences', () => {
+  const texts = [...Object.entries(english), ...Object.entries(source('de').api as Record<string, string>)]
+  expect(texts.filter(([code, text]) => code.startsWith('will_') && !text.endsWith('.'))).toEqual([])
+})
+
 test.each(['en', 'de'] as const)('every state of a preview has a name (%s)', (name) => {
   const { ThemeDraft: draft } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
   const states = draft.properties.states.items.enum as string[]

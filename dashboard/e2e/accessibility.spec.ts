@@ -68,6 +68,20 @@ test('dialogs and menus are accessible by keyboard', async ({ page, backoffice }
   await check(page, 'the differences')
 })
 
+test('a closed form returns the focus to the button that opened it', async ({ page, backoffice }) => {
+  await seed(backoffice)
+  await signIn(page, backoffice)
+  const button = (name: string) => page.getByRole('button', { name, exact: true }).first()
+  for (const [path, opener] of [['/tenants', 'Create a tenant'], ['/themes', 'Create a theme'], ['/job-queues/updates.fifo', 'Send a test job']] as const) {
+    await page.goto(backoffice.url + path)
+    await button(opener).press('Enter')
+    await expect(page.getByRole('dialog')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toBeHidden()
+    await expect(button(opener)).toBeFocused()
+  }
+})
+
 test('a phone shows all stats and scrolls the tabs', async ({ page, backoffice }) => {
   await seed(backoffice)
   await page.setViewportSize({ width: 360, height: 740 })

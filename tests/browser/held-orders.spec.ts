@@ -111,7 +111,7 @@ test('the pages of an order are accessible and in the visitor’s language', asy
   await expect(page.getByText('Don’t submit it again. Contact Acme and quote this code:')).toBeVisible()
   await expectAccessible(page, 'the outcome is unknown')
   for (const [locale, heading] of [
-    ['de', 'Wir wissen nicht, ob Ihre Bestellung aufgegeben wurde'],
+    ['de', 'Wir wissen nicht, ob Ihre Bestellung eingegangen ist'],
     ['fr', 'Nous ne savons pas si votre commande a été passée'],
     ['es', 'No sabemos si su pedido se ha realizado'],
     ['ar', 'لا نعرف ما إذا كان طلبك قد قُدِّم'],

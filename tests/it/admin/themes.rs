@@ -232,12 +232,12 @@ async fn preview_counts_down_to_an_event() {
     let at = "starts_at=2027-03-04T10%3A00%3A00Z";
     let page =
         studio.operator.get(&format!("{LIVE}/preview?state=paused&event=Spring%20sale&{at}&starts_in=5460")).await;
-    for words in ["Spring sale starts at 2027-03-04 10:00 UTC", "about 1 h 31 min"] {
+    for words in ["Start of Spring sale: 2027-03-04 10:00 UTC", "about 1 h 31 min"] {
         assert!(page.text().contains(words), "{words}: {}", page.text());
     }
     let waiting = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale&{at}")).await;
     assert!(
-        waiting.text().contains("in line") && !waiting.text().contains("Spring sale starts"),
+        waiting.text().contains("in line") && !waiting.text().contains("Start of Spring sale"),
         "the event has started"
     );
     let without_time = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale")).await;

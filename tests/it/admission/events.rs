@@ -51,7 +51,7 @@ async fn lobby_page_counts_down_to_the_start(setup: StoreSetup) {
     let page = visitor.navigate("/").await;
     let starts = settings["events"][0]["starts_at"].as_str().unwrap().replace('T', " ");
     let heading = heading(&page);
-    assert!(heading.starts_with(&format!("Spring &lt;sale&gt; starts at {}", &starts[..16])), "{heading}");
+    assert!(heading.starts_with(&format!("Start of Spring &lt;sale&gt;: {}", &starts[..16])), "{heading}");
     assert!(heading.ends_with(" UTC"), "{heading}");
     assert!(page.text().contains("about 5 minutes"), "{}", page.text());
     let status = visitor.fetch(&fixture.own("status")).await.json();
@@ -73,7 +73,7 @@ async fn closed_page_shows_the_next_start(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, settings).await;
     let mut visitor = fixture.visitor();
     let page = visitor.navigate("/").await;
-    assert!(heading(&page).starts_with("Spring &lt;sale&gt; starts at "), "{}", page.text());
+    assert!(heading(&page).starts_with("Start of Spring &lt;sale&gt;: "), "{}", page.text());
     let status = visitor.fetch(&fixture.own("status")).await.json();
     assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("closed"), &json!("idle")));
     assert_eq!(fixture.counts().await, (0, 0));
@@ -148,5 +148,5 @@ async fn first_request_after_the_opening_sees_the_lobby(setup: StoreSetup) {
     assert!(fixture.visitor().navigate("/shop").await.text().contains("origin /shop"));
     fixture.advance_seconds(30);
     let answer = fixture.visitor().navigate("/shop").await;
-    assert!(heading(&answer).starts_with("Spring &lt;sale&gt; starts at "), "{}", answer.text());
+    assert!(heading(&answer).starts_with("Start of Spring &lt;sale&gt;: "), "{}", answer.text());
 }

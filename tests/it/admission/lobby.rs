@@ -67,7 +67,7 @@ async fn lobby_visitors_join_in_the_order_of_the_draw(setup: StoreSetup) {
     for _ in 0..3 {
         let mut visitor = fixture.visitor();
         let page = visitor.navigate("/").await;
-        assert!(page.text().contains(" starts at "), "{}", page.text());
+        assert!(page.text().contains(">Start of "), "{}", page.text());
         // The event may be postponed to a day after its lobby opened, and the page does not ask for another cookie.
         let cookie = page
             .headers
@@ -329,7 +329,7 @@ async fn lobby_is_shown_while_the_store_is_down(setup: StoreSetup) {
     fixture.setup.own().kill();
     let status = visitor.fetch(&fixture.own("status")).await.json();
     assert_eq!((&status["state"], &status["session"]), (&json!("lobby"), &session), "{status}");
-    assert!(visitor.navigate("/").await.text().contains(" starts at "));
+    assert!(visitor.navigate("/").await.text().contains(">Start of "));
     let mut newcomer = fixture.visitor();
     newcomer.navigate("/").await;
     assert_eq!(newcomer.fetch(&fixture.own("status")).await.json()["state"], "unavailable");

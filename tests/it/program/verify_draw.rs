@@ -42,7 +42,7 @@ impl PublishedDraw {
         let gate = RunningGate::with(&event).await;
         let mut visitors: Vec<_> = (0..VISITORS).map(|_| gate.visitor()).collect();
         for visitor in &mut visitors {
-            assert!(visitor.navigate("/").await.text().contains("starts at"));
+            assert!(visitor.navigate("/").await.text().contains(">Start of "));
         }
         let before = gate.visitor().fetch(LINE).await.json();
         assert_eq!(before["event"]["lobby_tickets"], VISITORS, "{before}");

@@ -21,7 +21,7 @@ test('the page shows offline and resumes at its position', async ({ serve, page,
 
   await context.setOffline(true)
   await expect(page.getByText('You’re offline.').first()).toBeVisible()
-  await expect(page.getByRole('status')).toHaveText('You’re offline. We keep trying. Your position is kept for 10 minutes.')
+  await expect(page.getByRole('status')).toHaveText(/^You’re offline\. We keep trying\. We keep your position until \d+:\d\d\.$/)
   await expect(part(page, 'auto-update')).toHaveText(/^Last updated \d+:\d\d$/)
   await expect(part(page, 'position')).toHaveText('1')
 
@@ -31,6 +31,17 @@ test('the page shows offline and resumes at its position', async ({ serve, page,
   expect(await younger?.status()).toMatchObject({ position: 2 })
   await active.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('the position is promised only as long as it is kept', async ({ serve, page, context }) => {
+  await page.addInitScript('Math.random = () => 1')
+  const gate = await serve(queue({ waiting_ttl: 3, claim_ttl: 3, hold_ttl: 6 }))
+  await activeVisitor(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await context.setOffline(true)
+  await expect(part(page, 'offline-notice')).toHaveText(/ We keep your position until \d+:\d\d\.$/)
+  await expect(part(page, 'offline-notice')).toHaveText('You’re offline. We keep trying.', { timeout: 20_000 })
 })
 
 test('a page whose script does not load reloads and keeps its position', async ({ serve, page, context }) => {

@@ -156,6 +156,16 @@ test('a chosen language keeps fragment and position', async ({ serve, page }) =>
   expect(beacons).toEqual([])
 })
 
+test('a language chosen on a first visit keeps the address', async ({ serve, page }) => {
+  const gate = await serve(queue({ quota: 0, protection: { pre_ticket_from: 0 } }))
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await page.getByLabel('Language').selectOption('Deutsch')
+  await page.getByRole('button', { name: 'Change' }).click()
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de')
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
+})
+
 for (const locale of ['ar', 'ja']) {
   test(`pages are accessible: ${locale}`, async ({ serve, browser }) => {
     const gate = await serve(queue({ quota: 0, message: { default: 'Sold out.' } }))

@@ -12,6 +12,7 @@ test('a first visit joins without a reload', async ({ serve, page }) => {
   await page.goto(gate.at('shop.localhost', '/a?b=1'))
   await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible({ timeout: 3000 })
   await expect(part(page, 'position')).toHaveText('1')
+  await expect(page.getByRole('status')).toHaveText(/^You’re in line\. .* Your position: 1\./)
   await expect(part(page, 'support-code')).toHaveText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/)
   await expect(part(page, 'hold')).toBeVisible()
   await expect(part(page, 'leave')).toBeVisible()
@@ -29,8 +30,27 @@ test('the styles of a first page apply', async ({ serve, page }) => {
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(page.getByRole('heading', { name: 'One moment' })).toBeVisible()
   await expect(page.getByText('We’re reserving your place in line.')).toBeVisible()
+  // Nobody keeps a position that there is not.
+  await expect(page.getByRole('status')).toHaveText('You’re offline. We keep trying.')
   expect(await page.locator('main').evaluate((main) => getComputedStyle(main).borderRadius)).not.toBe('0px')
   expect(errors.filter((error) => error.includes('Content Security Policy'))).toEqual([])
+})
+
+test('the reason for starting again is shown after joining', async ({ serve, page }) => {
+  const gate = await serve(always())
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('1')
+  page.on('dialog', (dialog) => dialog.accept())
+  await part(page, 'leave').click()
+  await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
+  const status = '**/_vestibule/status?*'
+  await page.route(status, (route) => route.abort())
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(page.getByRole('heading', { name: 'One moment' })).toBeVisible()
+  await expect(part(page, 'reason')).toBeHidden()
+  await page.unroute(status)
+  await expect(part(page, 'position')).toHaveText('1', { timeout: 10_000 })
+  await expect(part(page, 'reason')).toHaveText('Your previous session has ended, so you joined the line again at the end.')
 })
 
 test('filtered cookies are explained and join nobody', async ({ serve, page }) => {

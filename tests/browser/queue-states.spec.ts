@@ -62,7 +62,11 @@ test('a closed and reopened queue keeps the position', async ({
   const [younger] = await addVisitors(gate, 1)
   await gate.reload(queue({ ...quick, mode: 'closed' }))
   await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible()
-  await expect(page.getByText(/^We keep your position until \d+:\d\d\.$/)).toBeVisible()
+  const kept = /^We keep your position until \d+:\d\d\.$/
+  await expect(part(page, 'position-kept')).toHaveText(kept)
+  // Each poll renews the ticket.
+  await part(page, 'position-kept').evaluate((element) => (element.textContent = ''))
+  await expect(part(page, 'position-kept')).toHaveText(kept)
   await gate.reload(queue(quick))
   await expect(part(page, 'position')).toHaveText('1')
   await expect.poll(async () => (await younger?.status())?.waiting).toBe(2)

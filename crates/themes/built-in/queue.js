@@ -268,12 +268,12 @@
     write('wait', wait);
     show('wait-row', !!wait);
     entitle(inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading);
-    // The draw ends with a position, which is what its visitors wait for.
+    // The draw ends with a position, which is what its visitors wait for, and so does a join.
     const words = [], changed = state !== shownState;
     if (changed) words.push(`${heading}. ${lead}`);
     if (number && event.number !== spokenNumber) words.push(`${number}.`);
     if (inLine && shownPosition !== spokenPosition
-      && (changed ? shownState === 'lobby' : Date.now() - spokenAt > ANNOUNCE_MS)) {
+      && (changed ? !shownState || shownState === 'lobby' : Date.now() - spokenAt > ANNOUNCE_MS)) {
       spokenPosition = shownPosition;
       words.push(`${texts.position_label}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
     }
@@ -413,10 +413,11 @@
   });
   showNotify();
 
-  // Another language is another page at the same address. The fragment stays.
+  // Another language is another page at the same address, which the page of a first visit does not have. The fragment stays.
   all('language').forEach((el) => {
     el.onsubmit = () => {
       el.action = el.action.split('#')[0] + location.hash;
+      el.elements.return.value = location.pathname + location.search;
       leaving = true;
     };
   });
@@ -462,6 +463,8 @@
   const adopt = ({ session, support_code: code }) => {
     page.session = session;
     page.status_url += `&session=${session}`;
+    shownState = null;
+    show('reason', true);
     write('support-code', code ?? '');
     show('support', !!code);
     if (firstVisits > 1) blocked(false);
@@ -542,13 +545,19 @@
     actions.challenge();
   };
 
+  const keptUntil = (at) => fill(texts.position_kept_until, { time: clock(at) });
+  const showKept = (seconds) => write('position-kept', keptUntil(Date.now() + seconds * 1000));
   // These states have pages without a position.
   const isApart = (state) => ['closed', 'full', 'invitation_required'].includes(state);
   const settle = (status) => {
     const { state, session } = status;
     write('message', status.message ?? '');
     if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
-    if (isApart(state)) return void renderEvent(status);
+    if (isApart(state)) {
+      // This poll renewed the ticket.
+      if (session) showKept(page.hold_seconds);
+      return void renderEvent(status);
+    }
     if (redeems(status) && !page.session) return comeBack(status);
     if (proves(status) && !page.session) return prove(status);
     stopSolving();
@@ -560,9 +569,16 @@
   };
 
   let failures = 0, busy = false, polledAt = 0, updatedAt = page.state === 'unavailable' ? 0 : Date.now();
+  // When the ticket was signed that holds the position: updates of a stream do not renew it.
+  let visitedAt = updatedAt;
   const updates = all('auto-update')[0]?.textContent ?? '';
   const offline = (on, stale = on) => {
-    if (on && !failures) announce(all('offline')[0]?.textContent.trim() ?? '');
+    if (on) {
+      const kept = visitedAt + page.hold_seconds * 1000, holds = page.session && !isInLobby(counted ?? page) && kept > Date.now();
+      const text = texts.offline_notice + (holds ? ` ${keptUntil(kept)}` : '');
+      write('offline-notice', text);
+      if (!failures) announce(text);
+    }
     show('offline', on && !!page.session);
     root.toggleAttribute('data-offline', stale);
     write('auto-update', stale && updatedAt ? fill(texts.last_updated, { time: clock(updatedAt) }) : updates);
@@ -589,6 +605,7 @@
   const ask = async () => {
     const { response, body } = await load(page.status_url, { credentials: 'same-origin', cache: 'no-store' });
     const status = body.state in texts.heading ? body : null;
+    if (status && status.state !== 'unavailable') visitedAt = Date.now();
     return { status, delay: Math.max(status ? status.poll_after || 1 : 0, retryAfter(response)) };
   };
 
@@ -670,7 +687,10 @@
     heard = false;
     source = new EventSource(page.stream_url);
     after('silent', SILENT_MS);
-    source.onopen = () => after('silent', SILENT_MS);
+    source.onopen = () => {
+      visitedAt = Date.now();
+      after('silent', SILENT_MS);
+    };
     source.addEventListener('status', ({ data }) => {
       const status = JSON.parse(data);
       heard = true;
@@ -731,7 +751,7 @@
   // The away beacon of the page before this one may arrive after this page was served, so renew the presence soon.
   const returned = store.get('left');
   store.drop('left');
-  if (page.kept_seconds) write('position-kept', fill(texts.position_kept_until, { time: clock(Date.now() + page.kept_seconds * 1000) }));
+  if (page.kept_seconds) showKept(page.kept_seconds);
   if (page.state === 'admitted') enter(page);
   else {
     if (page.position) renderPlace(page);

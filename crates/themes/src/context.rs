@@ -85,7 +85,7 @@ pub(crate) struct Context {
     job: Option<Job>,
     reason: Option<&'static str>,
     message: Option<String>,
-    offline_notice: String,
+    offline_notice: &'static str,
     no_script_notice: String,
     needs_cookies: bool,
     enter_url: String,
@@ -141,7 +141,7 @@ impl Context {
             position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),
             message: visitor_status.message.clone(),
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
-            offline_notice: notes.offline,
+            offline_notice: &texts.offline_notice,
             no_script_notice: texts.no_script_notice.count(language, view.refresh_seconds),
             needs_cookies: visitor_status.redeems(),
             enter_url: view.enter_url().to_owned(),
@@ -278,7 +278,7 @@ impl Context {
             job: None,
             reason: None,
             message: None,
-            offline_notice: String::new(),
+            offline_notice: "",
             no_script_notice: String::new(),
             needs_cookies: false,
             enter_url: String::new(),
@@ -373,7 +373,6 @@ fn is_drawn(visitor_status: &VisitorStatus) -> bool {
 /// What a visitor should know while waiting. The page's script writes the same when the state changes.
 struct Notes {
     hold: String,
-    offline: String,
     reload: &'static str,
     order: &'static str,
 }
@@ -384,10 +383,9 @@ impl Notes {
         let order = if is_drawn(view.visitor_status) { &texts.draw.fair } else { &texts.order_notice };
         let [in_line, in_lobby] = hold_notices(view);
         if is_in_lobby(view.visitor_status) {
-            return Self { hold: in_lobby, offline: texts.draw.offline.clone(), reload: &texts.draw.reload, order };
+            return Self { hold: in_lobby, reload: &texts.draw.reload, order };
         }
-        let offline = texts.offline_notice.count(view.language, minutes(view.hold_seconds));
-        Self { hold: in_line, offline, reload: &texts.reload_notice, order }
+        Self { hold: in_line, reload: &texts.reload_notice, order }
     }
 }
 

@@ -89,6 +89,8 @@ struct Data<'a> {
     /// Seconds until the session expires without another visit; `None` in the lobby.
     expires_in: Option<u64>,
     kept_seconds: Option<u64>,
+    /// How long an absent visitor's position is kept, in seconds.
+    hold_seconds: u64,
     /// Seconds after which the page reloads if its script does not run.
     refresh_seconds: u64,
     /// [`NEXT_WITHIN`].
@@ -126,6 +128,7 @@ struct DataTexts<'a> {
     notify_unsupported: &'a str,
     last_updated: &'a str,
     position_kept_until: &'a str,
+    offline_notice: &'a str,
 }
 
 /// The data block and the script tags.
@@ -186,6 +189,7 @@ impl<'a> Data<'a> {
             join_url: format!("{BASE_PATH}/join?queue={queue}"),
             expires_in: *expires_in,
             kept_seconds: view.kept_seconds,
+            hold_seconds: view.hold_seconds,
             refresh_seconds: if view.asks_for_code() { CODE_REFRESH } else { view.refresh_seconds },
             next: NEXT_WITHIN,
             brand: view.brand(),
@@ -217,6 +221,7 @@ impl<'a> Data<'a> {
                 notify_unsupported: &texts.notify_unsupported,
                 last_updated: &texts.last_updated,
                 position_kept_until: &texts.position_kept_until,
+                offline_notice: &texts.offline_notice,
             },
         }
     }

@@ -161,8 +161,6 @@ pub(crate) struct DrawTexts {
     admitting: String,
     /// The visitor's number.
     pub(crate) number: String,
-    /// The notice for a visitor of the lobby who is offline.
-    pub(crate) offline: String,
     /// The note about reloading in the lobby.
     pub(crate) reload: String,
     /// The note about the order.
@@ -244,7 +242,8 @@ pub(crate) struct Texts {
     pub(crate) notify: String,
     pub(crate) notify_on: String,
     pub(crate) notify_unsupported: String,
-    pub(crate) offline_notice: Plural,
+    /// The script adds until when the position is kept.
+    pub(crate) offline_notice: String,
     pub(crate) pre_ticket: String,
     /// While the browser solves the challenge of a newcomer.
     pub(crate) prove: String,

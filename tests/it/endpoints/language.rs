@@ -8,6 +8,7 @@ use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in
 direct_and_lambda! {
     a_chosen_language_is_kept_and_keeps_the_position,
     an_invalid_language_or_address_is_refused,
+    a_choice_without_an_address_returns_to_the_referring_page,
     the_origin_does_not_see_the_chosen_language,
 }
 
@@ -54,6 +55,22 @@ async fn an_invalid_language_or_address_is_refused(setup: StoreSetup) {
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{query}");
         assert_eq!(refused.json()["code"], "invalid_query", "{query}");
         assert!(refused.header("location").is_none() && set_cookie(&refused, COOKIE).is_none(), "{query}");
+    }
+}
+
+/// The page of a first visit is the same for all addresses.
+async fn a_choice_without_an_address_returns_to_the_referring_page(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
+    let host = &fixture.host;
+    for (referer, location) in [
+        (format!("http://{host}/a?b=1&c=%20"), "/a?b=1&c=%20"),
+        ("https://evil.example/a".to_owned(), "/"),
+        ("about:blank".to_owned(), "/"),
+        (format!("http://{host}//evil.example"), "/"),
+    ] {
+        let mut visitor = fixture.visitor().with_header("referer", &referer);
+        let chosen = visitor.navigate("/_vestibule/language?language=de&return=").await;
+        assert_eq!((chosen.status, chosen.header("location")), (StatusCode::SEE_OTHER, Some(location)), "{referer}");
     }
     let plain = fixture.visitor().navigate("/_vestibule/language?language=de").await;
     assert_eq!(plain.header("location"), Some("/"));

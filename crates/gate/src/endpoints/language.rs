@@ -2,8 +2,9 @@
 //! returns to that page. It works without JavaScript.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, Uri, header};
 use serde::Deserialize;
+use vestibule_core::settings::normalize_host;
 use vestibule_themes::Language;
 
 use super::QueryParams;
@@ -19,7 +20,7 @@ const KEPT_SECONDS: u64 = 30 * 86_400;
 pub(crate) struct LanguageParams {
     /// Code of a language of the queue page.
     language: String,
-    /// Path and query of the page; `/` if empty.
+    /// Path and query of the page; if empty, those of the `Referer`, or else `/`.
     #[serde(default, rename = "return")]
     return_to: String,
 }
@@ -29,7 +30,10 @@ pub(crate) async fn language(
     QueryParams(params): QueryParams<LanguageParams>,
 ) -> Result<Response, GateError> {
     let language = Language::from_code(&params.language).ok_or(GateError::InvalidQuery)?;
-    let location = own_path(&params.return_to).ok_or(GateError::InvalidQuery)?;
+    let location = match params.return_to.as_str() {
+        "" => referring_page(&info).unwrap_or(HeaderValue::from_static("/")),
+        path => own_path(path).ok_or(GateError::InvalidQuery)?,
+    };
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
     set_private_cache(headers);
@@ -38,10 +42,17 @@ pub(crate) async fn language(
     Ok(response)
 }
 
+/// Path and query of the page of this host that sent the request. The page of a first visit is the same for all addresses, so
+/// without JavaScript only the browser knows its own.
+fn referring_page(info: &RequestInfo) -> Option<HeaderValue> {
+    let referer: Uri = info.header(header::REFERER)?.parse().ok()?;
+    let is_own = normalize_host(referer.authority()?.as_str()) == info.host;
+    referer.path_and_query().filter(|_| is_own).and_then(|page| own_path(page.as_str()))
+}
+
 /// A path of this host, and nothing that a browser takes for another one: browsers read `\\` as `/`, and ignore tabs and
 /// line breaks.
 fn own_path(path: &str) -> Option<HeaderValue> {
-    let path = if path.is_empty() { "/" } else { path };
     let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic());
     let is_own = path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/\\");
     HeaderValue::from_str(path).ok().filter(|_| is_plain && is_own)
@@ -53,10 +64,11 @@ mod tests {
 
     #[test]
     fn only_paths_of_this_host_are_returned_to() {
-        for (given, location) in [("", "/"), ("/", "/"), ("/a%20b?c=//d&e=\\", "/a%20b?c=//d&e=\\")] {
-            assert_eq!(own_path(given).unwrap(), location, "{given}");
+        for given in ["/", "/a%20b?c=//d&e=\\"] {
+            assert_eq!(own_path(given).unwrap(), given);
         }
-        let others = ["a", "//x", "/\\x", "https://x", "/\t/x", "\t//x", "/\n/x", " /", "/ü", "\\\\x", "javascript:x"];
+        let others =
+            ["", "a", "//x", "/\\x", "https://x", "/\t/x", "\t//x", "/\n/x", " /", "/ü", "\\\\x", "javascript:x"];
         for other in others {
             assert_eq!(own_path(other), None, "{other}");
         }

@@ -145,7 +145,7 @@ fn lobby_visitor_of_a_paused_queue_has_no_position() {
     let status = VisitorStatus { position: None, ..visitor_status(VisitorState::Paused) };
     let html = page(&view(&status));
     assert!(html.contains(">Admissions are paused. This page updates when they resume.</p>"), "{html}");
-    assert!(html.contains("to stay in the draw.</li>") && html.contains("<p>You’re offline. We keep trying.</p>"));
+    assert!(html.contains("to stay in the draw.</li>"));
     let in_line = VisitorStatus { expires_in: Some(60), ..status };
     assert!(page(&view(&in_line)).contains("You keep your position. This page updates when admissions resume.</p>"));
 }
@@ -355,6 +355,10 @@ fn closed_page_shows_the_hold_time() {
 }
 
 #[test]
+        let shown = "data-vestibule=\"reason\">";
+        assert!(page(&view(&visitor_status)).contains(shown), "{reason:?}");
+        let newcomer = VisitorStatus { session: None, support_code: None, position: None, ..visitor_status };
+        assert!(!page(&view(&newcomer)).contains(shown), "{reason:?}: nobody has joined");
 fn too_large_response_names_the_limit() {
     for language in Language::ALL {
         let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce");

@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use vestibule_core::jobs::{ENQUEUES_WINDOW, JobId};
 use vestibule_runtime::{JobRequestError, Problem};
+use vestibule_themes::ErrorPage;
 
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -241,6 +242,16 @@ impl GateError {
     /// The status of the response.
     pub(crate) fn status(&self) -> StatusCode {
         self.table().0
+    }
+
+    /// The page for a visitor whose browser shows the response.
+    pub(crate) const fn page(&self) -> ErrorPage {
+        match self {
+            Self::InvalidJob(JobRequestError::PayloadTooLarge) | Self::TooManyJobs | Self::JobQueueFull => {
+                ErrorPage::OverLimit
+            }
+            _ => ErrorPage::NotProcessed,
+        }
     }
 
     /// Seconds after which the same request may succeed.

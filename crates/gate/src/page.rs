@@ -223,7 +223,7 @@ fn kept(gate: &Gate, info: &RequestInfo, result: &VisitResult) -> Option<u64> {
 /// A page without a queue.
 pub(crate) fn plain_page(info: &RequestInfo, status: StatusCode, page: ErrorPage) -> Response {
     let nonce = nonce();
-    let body = Themes::plain_page(page, info.languages().page, &nonce);
+    let body = Themes::plain_page(page, info.languages().page, &nonce, info.method == Method::GET);
     html(info, status, &nonce, body)
 }
 

@@ -120,7 +120,7 @@ async fn response_of(
         Reply::Empty(status) => (status.into_response(), None),
         // No browser shows the response to an upgrade.
         Reply::Error(error) if info.wants_page() && !matches!(error, GateError::UpgradeNotSupported) => {
-            let page = Box::pin(error_page(gate, info, visit, error.status(), ErrorPage::NotProcessed)).await;
+            let page = Box::pin(error_page(gate, info, visit, error.status(), error.page())).await;
             (page, error.retry_after().map(HeaderValue::from))
         }
         Reply::Error(error) => (error.into_response(), None),
@@ -138,7 +138,7 @@ pub(crate) fn refuse(info: &RequestInfo, error: GateError) -> Response {
     if !info.wants_page() {
         return error.into_response();
     }
-    let mut response = plain_page(info, error.status(), ErrorPage::NotProcessed);
+    let mut response = plain_page(info, error.status(), error.page());
     if let Some(seconds) = error.retry_after() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

@@ -6,7 +6,7 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::color::Palette;
-use crate::hold::{NEXT_WITHIN, hold_notices, minutes};
+use crate::hold::{NEXT_WITHIN, hold_notices, kept_text};
 use crate::script;
 use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts};
 use crate::view::{ErrorPage, JobNews, JobPage, PageView};
@@ -92,6 +92,7 @@ pub(crate) struct Context {
     enter_label: String,
     support_code: Option<String>,
     refresh_seconds: u64,
+    can_retry: bool,
     asset_base: String,
     texts: Value,
     script_tags: Value,
@@ -138,7 +139,7 @@ impl Context {
             asks_for_code: view.asks_for_code(),
             code_wrong: view.code_wrong,
             code_fields: view.code_fields.to_vec(),
-            position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),
+            position_kept: kept_text(view, &texts.position_kept),
             message: visitor_status.message.clone(),
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
             offline_notice: &texts.offline_notice,
@@ -154,16 +155,22 @@ impl Context {
 
     /// The variables of an error page, in the brand's colors.
     pub(crate) fn error(page: ErrorPage, view: &PageView<'_>) -> Self {
-        let plain = Self::plain(page, view.language, view.nonce);
+        let texts = &texts(view.language).texts;
+        let can_retry = view.refresh_seconds > 0;
+        let plain = Self::plain(page, view.language, view.nonce, can_retry);
         let named = [("brand", view.brand())];
-        let (heading, lead) = (fill(&plain.heading, &named), fill(&plain.lead, &named));
-        let session_kept = &texts(view.language).texts.session_kept;
+        let lead = match page {
+            ErrorPage::OriginDown | ErrorPage::OriginSlow if !can_retry => &texts.error_page.not_repeated,
+            _ => &plain.lead,
+        };
+        let (heading, lead) = (fill(&plain.heading, &named), fill(lead, &named));
         Self {
             state: "error",
             title: heading.clone(),
             lead,
             sign_in_url: view.sign_in_url().to_owned(),
-            session_kept: view.kept_seconds.map(|seconds| session_kept.count(view.language, minutes(seconds))),
+            session_kept: kept_text(view, &texts.session_kept),
+            can_retry,
             refresh_seconds: if page.is_rejection() {
                 view.refresh_seconds
             } else {
@@ -199,7 +206,7 @@ impl Context {
         }
     }
 
-    pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str) -> Self {
+    pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str, can_retry: bool) -> Self {
         let TextSet { texts, value } = texts(language);
         let text = match page {
             ErrorPage::OriginDown => &texts.error_page.origin_down,
@@ -212,6 +219,7 @@ impl Context {
             ErrorPage::JoinLimit => &texts.error_page.join_limit,
             ErrorPage::SignIn => &texts.error_page.sign_in,
             ErrorPage::NotProcessed => &texts.error_page.not_processed,
+            ErrorPage::OverLimit => &texts.error_page.over_limit,
         };
         let lead = match page {
             ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
@@ -219,7 +227,7 @@ impl Context {
         };
         let refresh_seconds = if page.retries() { ErrorPage::RETRY_SECONDS } else { 0 };
         let bare = Self::bare(language, nonce, Color::default(), &text.heading, value);
-        Self { title: text.heading.clone(), lead, refresh_seconds, ..bare }
+        Self { title: text.heading.clone(), lead, refresh_seconds, can_retry, ..bare }
     }
 
     /// The variables of every page of a queue.
@@ -285,6 +293,7 @@ impl Context {
             enter_label: String::new(),
             support_code: None,
             refresh_seconds: 0,
+            can_retry: false,
             asset_base: String::new(),
             texts: texts.clone(),
             script_tags: Value::from_safe_string(String::new()),
@@ -304,6 +313,7 @@ const fn job_text(news: JobNews, texts: &JobPageTexts) -> &PageText {
         JobNews::JobQueued => &texts.job_queued,
         JobNews::JobCompleted => &texts.job_completed,
         JobNews::JobFailed => &texts.job_failed,
+        JobNews::JobUnknown => &texts.job_unknown,
     }
 }
 

@@ -183,6 +183,9 @@ pub(crate) struct ErrorPageTexts {
     pub(crate) join_limit: PageText,
     pub(crate) sign_in: PageText,
     pub(crate) not_processed: PageText,
+    pub(crate) over_limit: PageText,
+    /// The lead of `origin_down` and `origin_slow` after a form: the page does not send it again.
+    pub(crate) not_repeated: String,
 }
 
 /// The pages of jobs that a visitor follows.
@@ -199,6 +202,7 @@ pub(crate) struct JobPageTexts {
     pub(crate) job_queued: PageText,
     pub(crate) job_completed: PageText,
     pub(crate) job_failed: PageText,
+    pub(crate) job_unknown: PageText,
 }
 
 /// All texts of one language.

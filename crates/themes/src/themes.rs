@@ -104,10 +104,11 @@ impl Themes {
         self.render("job.html", theme, Context::job(page, view)).await
     }
 
-    /// An error page in the built-in style, where no queue is known. Without script.
+    /// An error page in the built-in style, where no queue is known. Without script. `can_retry` is whether a link to the page repeats
+    /// its request.
     #[must_use]
-    pub fn plain_page(page: ErrorPage, language: Language, nonce: &str) -> String {
-        render_built_in("error.html", &Context::plain(page, language, nonce))
+    pub fn plain_page(page: ErrorPage, language: Language, nonce: &str, can_retry: bool) -> String {
+        render_built_in("error.html", &Context::plain(page, language, nonce, can_retry))
     }
 
     /// A file of a theme by its decoded path. `None` if there is no such file, the path leads out of the theme, the kind

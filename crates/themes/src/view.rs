@@ -26,7 +26,7 @@ pub struct PageView<'a> {
     pub nonce: &'a str,
     /// URL prefix of the theme's assets: `/_vestibule/theme/acme-tour/`.
     pub asset_base: &'a str,
-    /// Seconds after which a page without JavaScript reloads.
+    /// Seconds after which a page without JavaScript reloads; 0 if it must not repeat its request.
     pub refresh_seconds: u64,
     /// The queue's `hold_ttl` in seconds: how long an absent visitor's position is kept.
     pub hold_seconds: u64,
@@ -151,11 +151,13 @@ pub enum JobNews {
     JobCompleted,
     /// The job failed.
     JobFailed,
+    /// Nobody knows whether the job was stored, or whether it was done.
+    JobUnknown,
 }
 
 impl JobNews {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OrderQueued,
         Self::OrderRetrying,
         Self::OrderFailed,
@@ -166,6 +168,7 @@ impl JobNews {
         Self::JobQueued,
         Self::JobCompleted,
         Self::JobFailed,
+        Self::JobUnknown,
     ];
 
     /// Whether the page will say something else soon.
@@ -201,11 +204,13 @@ pub enum ErrorPage {
     SignIn,
     /// The visitor's form was not accepted, or its page is not known; status of the error.
     NotProcessed,
+    /// The same if the form was too large, or there were too many; status of the error.
+    OverLimit,
 }
 
 impl ErrorPage {
     /// All error pages.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OriginDown,
         Self::OriginSlow,
         Self::NoQueue,
@@ -216,6 +221,7 @@ impl ErrorPage {
         Self::JoinLimit,
         Self::SignIn,
         Self::NotProcessed,
+        Self::OverLimit,
     ];
     /// Seconds after which a page that retries reloads, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
@@ -246,6 +252,7 @@ impl ErrorPage {
             Self::JoinLimit => "join_limit",
             Self::SignIn => "sign_in",
             Self::NotProcessed => "not_processed",
+            Self::OverLimit => "over_limit",
         }
     }
 }

@@ -211,7 +211,12 @@ async fn error_says_whether_a_job_may_be_queued() {
     assert!(unconfirmed.header("retry-after").is_some());
     let page = visitor.request(request().header("accept", "text/html").header("sec-fetch-mode", "navigate"), "a").await;
     assert_eq!((page.status.as_u16(), page.header("retry-after")), (503, Some("5")));
-    assert!(page.text().contains("quote this code: "), "{}", page.text());
+    assert!(page.text().contains("We don’t know whether your request was received"), "{}", page.text());
+    assert!(
+        page.text().contains("Don’t send it again.") && page.text().contains("quote this code: "),
+        "{}",
+        page.text()
+    );
     redis.thaw();
     let mut repeated = unconfirmed.clone();
     wait_until("it is confirmed", LIMIT, async || {
@@ -521,11 +526,18 @@ async fn forms_that_are_refused_get_a_page() {
     let submit =
         |path: &str| job(path, "text/plain").header("accept", "text/html").header("sec-fetch-mode", "navigate");
     let is_page = |response: &TestResponse, status: u16| {
-        assert_eq!(response.status, status, "{}", response.text());
+        let text = response.text();
+        assert_eq!(response.status, status, "{text}");
+        assert_eq!(text.contains("too large, or there are too many"), matches!(status, 413 | 429), "{text}");
         assert!(response.header("content-type").unwrap().starts_with("text/html"), "{response:?}");
-        assert!(response.text().contains("Your request can’t be processed"), "{}", response.text());
+        assert!(
+            text.contains("Your request can’t be processed") && text.contains("Go back, and try again later."),
+            "{text}"
+        );
     };
-    is_page(&visitor.request(submit("nothing"), "x").await, 404);
+    let unknown = visitor.request(submit("nothing"), "x").await;
+    is_page(&unknown, 404);
+    assert!(!unknown.text().contains("Try again<"), "a link does not send the form again: {}", unknown.text());
     is_page(&visitor.request(submit("mails"), vec![b'x'; 256 * 1024 + 1]).await, 413);
     is_page(&Visitor::new(&site.address, HOST).request(submit("mails"), "x").await, 401);
     is_page(&visitor.navigate("/_vestibule/jobs/mails/0NPWV1MDQB2XKF3Y0T5DWZQ").await, 404);

@@ -101,7 +101,8 @@ fn news_of(job_queue: &CachedJobQueue, view: JobView) -> JobNews {
     match view.state {
         JobState::Queued | JobState::Running | JobState::Retrying => JobNews::JobQueued,
         JobState::Completed => JobNews::JobCompleted,
-        JobState::Failed | JobState::Unknown => JobNews::JobFailed,
+        JobState::Failed => JobNews::JobFailed,
+        JobState::Unknown => JobNews::JobUnknown,
     }
 }
 

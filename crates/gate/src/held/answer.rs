@@ -71,7 +71,9 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
 fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
     let news = outcome.news();
     let url = match outcome {
-        OrderOutcome::Delivered(response) | OrderOutcome::NotKept(response) => response.location,
+        // The page says that the visitor can continue to the brand.
+        OrderOutcome::Delivered(response) => Some(response.location.unwrap_or_else(|| "/".to_owned())),
+        OrderOutcome::NotKept(response) => response.location,
         OrderOutcome::Failed => Some(form_url(&info.path, info.query.as_deref())),
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,

@@ -276,7 +276,7 @@ fn a_page_with_its_script_stays_small() {
 fn plain_pages_speak_every_language_and_run_no_script() {
     for page in ErrorPage::ALL {
         for language in Language::ALL {
-            let html = Themes::plain_page(page, language, "n0nce");
+            let html = Themes::plain_page(page, language, "n0nce", true);
             assert!(html.contains(&format!("<html lang=\"{}\"", language.code())), "{page:?}");
             assert!(html.contains("<h1>") && !html.contains("<script"), "{page:?} {language:?}");
         }
@@ -287,10 +287,10 @@ fn plain_pages_speak_every_language_and_run_no_script() {
 fn pages_that_may_pass_retry_automatically() {
     let refresh = format!("<meta http-equiv=\"refresh\" content=\"{}\">", ErrorPage::RETRY_SECONDS);
     for page in ErrorPage::ALL {
-        let html = Themes::plain_page(page, Language::English, "n0nce");
+        let html = Themes::plain_page(page, Language::English, "n0nce", true);
         assert_eq!(html.contains(&refresh), page.retries(), "{page:?}");
     }
-    let html = Themes::plain_page(ErrorPage::Unavailable, Language::English, "n0nce");
+    let html = Themes::plain_page(ErrorPage::Unavailable, Language::English, "n0nce", true);
     assert!(html.contains("Keep this page open: it retries automatically"), "{html}");
 }
 
@@ -310,6 +310,29 @@ fn error_page_shows_brand_and_session_hold() {
     let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&visitor_status) };
     let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, &outside).now_or_never().unwrap();
     assert!(!html.contains("You’re admitted") && !html.contains("http-equiv"), "{html}");
+    let short = PageView { kept_seconds: Some(59), ..view(&visitor_status) };
+    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, &short).now_or_never().unwrap();
+    assert!(!html.contains("You’re admitted"), "a minute would be too long: {html}");
+}
+
+#[test]
+fn a_form_without_a_response_is_not_said_to_be_retried() {
+    let visitor_status = visitor_status(VisitorState::Admitted);
+    for language in Language::ALL {
+        for page in [ErrorPage::OriginDown, ErrorPage::OriginSlow] {
+            let [form, link] = [0, 10].map(|refresh_seconds| {
+                let view = PageView { language, refresh_seconds, ..view(&visitor_status) };
+                Themes::built_in().error_page(None, page, &view).now_or_never().unwrap()
+            });
+            let lead =
+                |html: &str| html.split("<p class=\"lead\">").nth(1).unwrap().split("</p>").next().unwrap().to_owned();
+            assert!(lead(&form).contains("Acme") && lead(&form) != lead(&link), "{language:?} {page:?}");
+            let has_button = |html: &str| html.contains("class=\"button\"");
+            assert!(!has_button(&form) && has_button(&link), "{language:?} {page:?}");
+        }
+    }
+    let html = Themes::plain_page(ErrorPage::NotProcessed, Language::English, "n0nce", false);
+    assert!(html.contains(">Go back, and try again later.</p>") && !html.contains("class=\"button\""), "{html}");
 }
 
 #[test]
@@ -332,6 +355,10 @@ fn rejoining_visitor_sees_the_reason() {
     for (reason, text) in [(Ended, "has ended"), (Expired, "away for too long"), (Reset, "was reset")] {
         let visitor_status = VisitorStatus { reason: Some(reason), ..visitor_status(VisitorState::Waiting) };
         assert!(page(&view(&visitor_status)).contains(text), "{reason:?}");
+        let shown = "data-vestibule=\"reason\">";
+        assert!(page(&view(&visitor_status)).contains(shown), "{reason:?}");
+        let newcomer = VisitorStatus { session: None, support_code: None, position: None, ..visitor_status };
+        assert!(!page(&view(&newcomer)).contains(shown), "{reason:?}: nobody has joined");
     }
     assert!(!page(&view(&visitor_status(VisitorState::Waiting))).contains("data-vestibule=\"reason\""));
 }
@@ -351,17 +378,16 @@ fn closed_page_shows_the_hold_time() {
     let html = page(&PageView { kept_seconds: Some(420), ..view(&visitor_status) });
     assert!(html.contains(">We keep your position for 7 minutes.<"), "{html}");
     assert_eq!(data(&html)["kept_seconds"], 420);
-    assert!(!page(&view(&visitor_status)).contains("We keep your position for"));
+    for kept_seconds in [None, Some(59)] {
+        let html = page(&PageView { kept_seconds, ..view(&visitor_status) });
+        assert!(!html.contains("We keep your position for"), "{kept_seconds:?}");
+    }
 }
 
 #[test]
-        let shown = "data-vestibule=\"reason\">";
-        assert!(page(&view(&visitor_status)).contains(shown), "{reason:?}");
-        let newcomer = VisitorStatus { session: None, support_code: None, position: None, ..visitor_status };
-        assert!(!page(&view(&newcomer)).contains(shown), "{reason:?}: nobody has joined");
 fn too_large_response_names_the_limit() {
     for language in Language::ALL {
-        let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce");
+        let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce", true);
         assert!(html.contains(" 6 ") && !html.contains("{n}"), "{language:?}");
     }
 }

@@ -12,7 +12,7 @@ use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, W
 use crate::view::{BASE_PATH, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
-static FALLBACK: LazyLock<String> = LazyLock::new(|| minify(include_str!("../built-in/fallback.js")));
+static FALLBACK: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/fallback.js")));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
 static QUEUE_VERSION: LazyLock<String> = LazyLock::new(|| content_hash(&queue_script().bytes));
 static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ pub fn keepalive_script() -> &'static Asset {
 }
 
 fn script(source: &str) -> Asset {
-    let bytes = Bytes::from(minify(source));
+    let bytes = Bytes::from(minify_script(source));
     Asset {
         content_type: "text/javascript; charset=utf-8",
         etag: format!("\"{}\"", content_hash(&bytes)),
@@ -59,6 +59,30 @@ pub(crate) fn minify(source: &str) -> String {
     let lines = source.lines().map(str::trim);
     let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with("/*"));
     kept.collect::<Vec<_>>().join("\n")
+}
+
+/// The same without spaces around operators, inside braces and after commas.
+fn minify_script(source: &str) -> String {
+    minify(source).lines().map(tighten).collect::<Vec<_>>().join("\n")
+}
+
+/// Removes the spaces around words that are operators, after `{` and `,`, and before `}`. No string of the scripts has such spaces.
+fn tighten(line: &str) -> String {
+    let is_operator = |word: &str| !word.is_empty() && word.bytes().all(|byte| b"=+-*/<>!?:&|%{}".contains(&byte));
+    let mut tight = String::with_capacity(line.len());
+    let mut words = line.split(' ');
+    let mut before = words.next().unwrap_or_default();
+    tight.push_str(before);
+    for word in words {
+        let is_tight =
+            is_operator(before) || is_operator(word) || before.ends_with(['{', ',']) || word.starts_with('}');
+        if !is_tight {
+            tight.push(' ');
+        }
+        tight.push_str(word);
+        before = word;
+    }
+    tight
 }
 
 /// Seconds after which a page with a form for a code reloads without its script: not while the visitor types.
@@ -234,6 +258,32 @@ mod tests {
     #[test]
     fn minify_removes_indentation_and_comments() {
         assert_eq!(minify("// a\n  let x = 1; // b\n\n/* c */\n\ty()\n"), "let x = 1; // b\ny()");
+    }
+
+    #[test]
+    fn spaces_that_a_script_does_not_need_are_removed() {
+        let line = "const f = ({ a }, b) => a > 1 ? -a : { b: 'c d' };";
+        assert_eq!(tighten(line), "const f=({a},b)=>a>1?-a:{b: 'c d'};");
+    }
+
+    #[test]
+    fn strings_of_scripts_stay_as_they_are() {
+        let sources = ["queue", "fallback", "keepalive"];
+        let scripts = [
+            include_str!("../built-in/queue.js"),
+            include_str!("../built-in/fallback.js"),
+            include_str!("../built-in/keepalive.js"),
+        ];
+        for (name, script) in sources.into_iter().zip(scripts.map(minify)) {
+            for string in script.lines().flat_map(|line| line.split('\'').skip(1).step_by(2)) {
+                assert_eq!(tighten(&format!("x{string}x")), format!("x{string}x"), "{name}");
+            }
+            // `a - -b` would become another operator.
+            for operator in ["++", "--"] {
+                let tight = minify_script(&script);
+                assert_eq!(tight.matches(operator).count(), script.matches(operator).count(), "{name}: {operator}");
+            }
+        }
     }
 
     #[test]

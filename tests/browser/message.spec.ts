@@ -26,6 +26,7 @@ test('the message appears by itself, as text, and goes again', async ({ serve, p
   )
   await gate.reload(queue({ ...quick, message }))
   await expect(part(page, 'message')).toHaveText(message.default)
+  await expect(part(page, 'message')).toHaveAttribute('lang', '')
   await expect(part(page, 'message').locator('b')).toHaveCount(0)
   await expectAccessible(page, 'message')
   // Polls with the same text announce nothing.
@@ -41,10 +42,14 @@ test('the message is shown in the visitor’s language, also when closed', async
   const page = await (await browser.newContext({ locale: 'de-CH' })).newPage()
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(part(page, 'message')).toHaveText(message.de)
+  await expect(part(page, 'message')).toHaveAttribute('lang', 'de')
   await expectAccessible(page, 'message of a closed queue')
   const changed = { default: message.default, de: 'Es geht um 12 Uhr weiter.' }
   await gate.reload(queue({ ...quick, mode: 'closed', message: changed }))
   await expect(part(page, 'message')).toHaveText(changed.de)
+  await gate.reload(queue({ ...quick, mode: 'closed', message: { default: 'All sold.' } }))
+  await expect(part(page, 'message')).toHaveText('All sold.')
+  await expect(part(page, 'message')).toHaveAttribute('lang', '')
   await page.context().close()
 })
 

@@ -180,6 +180,9 @@ pub struct VisitorStatus {
     pub revision: Option<u64>,
     /// The operator's message in the language of the request; `None` for active sessions and without a message.
     pub message: Option<String>,
+    /// The language tag of the message; `None` for the default text, whose language is not known.
+    #[serde(default)]
+    pub message_language: Option<String>,
     /// The current event of a scheduled queue, or the next one.
     #[serde(default)]
     pub event: Option<EventStatus>,
@@ -208,6 +211,7 @@ impl VisitorStatus {
             enter_url: None,
             revision: None,
             message: None,
+            message_language: None,
             event: None,
             join: None,
         }

@@ -78,7 +78,9 @@ pub(crate) fn complete_status<'a>(
     languages: impl FnOnce() -> Vec<&'a str>,
 ) {
     let message = settings.message.as_ref().filter(|_| !passes);
-    status.message = message.map(|message| message.in_language(languages()).to_owned());
+    let found = message.map(|message| message.in_language(languages()));
+    status.message = found.map(|(text, _)| text.to_owned());
+    status.message_language = found.and_then(|(_, tag)| tag.map(str::to_owned));
     if let Some(event) = &mut status.event {
         event.name = event.name.replace(HOST_GAP, host.unwrap_or_default());
     }

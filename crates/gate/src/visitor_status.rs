@@ -128,6 +128,7 @@ pub(crate) fn visitor_status(
         enter_url: None,
         revision: Some(answer.revision),
         message: None,
+        message_language: None,
         event,
         join,
     };

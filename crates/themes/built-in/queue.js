@@ -551,6 +551,7 @@
   const isApart = (state) => ['closed', 'full', 'invitation_required'].includes(state);
   const settle = (status) => {
     const { state, session } = status;
+    all('message').forEach((el) => { el.lang = status.message_language ?? ''; });
     write('message', status.message ?? '');
     if (state !== page.state && (isApart(state) || isApart(page.state))) return reload();
     if (isApart(state)) {

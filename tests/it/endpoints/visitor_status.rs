@@ -27,7 +27,7 @@ pub(super) fn fields(visitor_status: &Value) -> Vec<&str> {
     fields
 }
 
-pub(super) const FIELDS: [&str; 17] = [
+pub(super) const FIELDS: [&str; 18] = [
     "active",
     "enter_url",
     "event",
@@ -35,6 +35,7 @@ pub(super) const FIELDS: [&str; 17] = [
     "join",
     "joined_at",
     "message",
+    "message_language",
     "poll_after",
     "position",
     "queue",

@@ -26,12 +26,13 @@ pub struct OperatorMessage {
 
 impl OperatorMessage {
     /// The text for a visitor who reads these languages, best first. Of each language tag it is the text of exactly this
-    /// tag, else that of its primary subtag. Without any of them it is the default text.
-    pub fn in_language<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> &str {
-        let of =
-            |tag: &str| self.by_tag.iter().find(|(known, _)| known.eq_ignore_ascii_case(tag)).map(|(_, text)| text);
+    /// tag, else that of its primary subtag. Without any of them it is the default text. With the text comes its own tag, which
+    /// the default text does not have.
+    pub fn in_language<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> (&str, Option<&str>) {
+        let of = |tag: &str| self.by_tag.iter().find(|(known, _)| known.eq_ignore_ascii_case(tag));
         let best = |tag: &str| of(tag).or_else(|| of(tag.split('-').next()?));
-        tags.into_iter().find_map(best).unwrap_or(&self.default)
+        let found = tags.into_iter().find_map(best);
+        found.map_or((&self.default, None), |(tag, text)| (text, Some(tag)))
     }
 }
 
@@ -111,19 +112,19 @@ mod tests {
     fn the_message_is_chosen_by_tag_then_primary_subtag() {
         let texts = json!({ "default": "D", "de": "de", "pt": "pt", "pt-BR": "br", "zh-Hant": "hant" });
         let message = settings(&texts).unwrap().message.unwrap();
-        for (tags, text) in [
-            (vec![], "D"),
-            (vec!["de"], "de"),
-            (vec!["de-AT"], "de"),
-            (vec!["PT-br"], "br"),
-            (vec!["pt-PT"], "pt"),
-            (vec!["sv", "de"], "de"),
-            (vec!["zh-TW", "zh-Hant"], "hant"),
-            (vec!["zh-CN", "zh-Hans"], "D"),
-            (vec!["default"], "D"),
-            (vec!["", "-"], "D"),
+        for (tags, text, tag) in [
+            (vec![], "D", None),
+            (vec!["de"], "de", Some("de")),
+            (vec!["de-AT"], "de", Some("de")),
+            (vec!["PT-br"], "br", Some("pt-BR")),
+            (vec!["pt-PT"], "pt", Some("pt")),
+            (vec!["sv", "de"], "de", Some("de")),
+            (vec!["zh-TW", "zh-Hant"], "hant", Some("zh-Hant")),
+            (vec!["zh-CN", "zh-Hans"], "D", None),
+            (vec!["default"], "D", None),
+            (vec!["", "-"], "D", None),
         ] {
-            assert_eq!(message.in_language(tags.iter().copied()), text, "{tags:?}");
+            assert_eq!(message.in_language(tags.iter().copied()), (text, tag), "{tags:?}");
         }
     }
 

@@ -364,6 +364,19 @@ fn rejoining_visitor_sees_the_reason() {
 }
 
 #[test]
+fn message_has_the_language_of_its_text() {
+    for (message_language, lang) in [(Some("de-AT".to_owned()), "de-AT"), (None, "")] {
+        let message = Some("Sold out.".to_owned());
+        let status = VisitorStatus { message, message_language, ..visitor_status(VisitorState::Waiting) };
+        let view = PageView { language: Language::Arabic, ..view(&status) };
+        let closed = Themes::built_in().closed_page(None, &view).now_or_never().unwrap();
+        for html in [page(&view), closed] {
+            assert!(html.contains(&format!(" lang=\"{lang}\">Sold out.</p>")), "{lang}: {html}");
+        }
+    }
+}
+
+#[test]
 fn visitors_with_a_short_wait_see_that_they_are_next() {
     for (p90, next) in [(Some(0), true), (Some(180), true), (Some(181), false), (None, false)] {
         let wait_seconds = p90.map(|p90| WaitSeconds { p50: p90 / 2, p90 });

@@ -221,6 +221,28 @@ for (const [dir, locales] of Object.entries(directions)) {
   })
 }
 
+test('headings fit at 320 pixels, also with text of twice the size', async ({ serve, browser }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  for (const locale of directions.ltr) {
+    const context = await browser.newContext({ locale, viewport: { width: 320, height: 480 } })
+    const page = await context.newPage()
+    await page.goto(gate.at('shop.localhost', '/'))
+    for (const size of ['100%', '200%']) {
+      const wide = await page.evaluate((size) => {
+        document.documentElement.style.fontSize = size
+        const heading = document.querySelector('h1') as HTMLElement
+        const data = JSON.parse(document.getElementById('vestibule-data')?.textContent ?? '') as { texts: { heading: Record<string, string> } }
+        return Object.values(data.texts.heading).filter((text) => {
+          heading.textContent = text
+          return heading.scrollWidth > heading.clientWidth
+        })
+      }, size)
+      expect(wide, `${locale}, ${size}`).toEqual([])
+    }
+    await context.close()
+  }
+})
+
 test('nothing overflows or overlaps at double text size', async ({ serve, browser }) => {
   const gate = await serve(queue({ quota: 0 }))
   const context = await browser.newContext({ viewport: { width: 640, height: 800 } })

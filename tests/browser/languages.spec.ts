@@ -211,6 +211,6 @@ test('times have Latin digits in Arabic', async ({ serve, browser }) => {
   await page.addInitScript(() => Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' }))
   await page.goto(gate.at('shop.localhost', '/'))
   await active.leave()
-  await expect(part(page, 'lead')).toHaveText(/^دورك محجوز حتى الساعة \d+:\d\d\s\S\. تابع/)
+  await expect(part(page, 'lead')).toHaveText(/^دورك محجوز حتى الساعة \u2068\d+:\d\d\s\S\u2069\. تابع/)
   await context.close()
 })

@@ -240,7 +240,8 @@
     return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
   };
 
-  const entitle = (text) => { document.title = `${text} · ${page.brand}`; };
+  // Without the characters that isolate names in right-to-left languages.
+  const entitle = (text) => { document.title = `${text.replace(/[\u2068\u2069]/g, '')} · ${page.brand}`; };
 
   let shownState = page.state, shownPosition = null, spokenPosition = null, spokenNumber = page.event?.number;
   const render = (status) => {

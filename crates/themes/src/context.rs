@@ -8,7 +8,7 @@ use vestibule_core::{EventStatus, Micros, Timestamp, VisitorState, VisitorStatus
 use crate::color::Palette;
 use crate::hold::{NEXT_WITHIN, hold_notices, kept_text};
 use crate::script;
-use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts};
+use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts, without_isolates};
 use crate::view::{ErrorPage, JobNews, JobPage, PageView};
 use crate::{Color, Language, WaitText};
 
@@ -168,7 +168,7 @@ impl Context {
         let (heading, lead) = (fill(&plain.heading, &named), fill(lead, &named));
         Self {
             state: "error",
-            title: heading.clone(),
+            title: without_isolates(&heading),
             lead,
             sign_in_url: view.sign_in_url().to_owned(),
             session_kept: kept_text(view, &texts.session_kept),
@@ -200,7 +200,7 @@ impl Context {
         };
         Self {
             state: "job",
-            title: heading.clone(),
+            title: without_isolates(&heading),
             lead: fill(&text.lead, &named),
             job: Some(job),
             refresh_seconds: view.refresh_seconds,
@@ -445,7 +445,7 @@ fn countdown(language: Language, seconds: u64) -> Option<String> {
 
 /// The title of the tab: with the position while there is one, with a mark after admission.
 fn title(view: &PageView<'_>, position: Option<&str>, heading: &str) -> String {
-    let brand = view.brand();
+    let (brand, heading) = (view.brand(), without_isolates(heading));
     match (position, view.visitor_status.state) {
         (Some(position), _) => format!("{position} · {brand}"),
         (None, VisitorState::Admitted) => format!("● {heading} · {brand}"),

@@ -99,6 +99,15 @@ fn lobby_counts_down_and_promises_no_position() {
 }
 
 #[test]
+fn names_in_arabic_are_isolated_but_not_in_titles() {
+    let lobby = of_event(VisitorState::Lobby, EventOrder::Draw, 900.0);
+    let html = page(&PageView { language: Language::Arabic, ..view(&lobby) });
+    assert!(html.contains("\u{2068}Spring sale\u{2069}: \u{2068}2027-03-04 10:00 UTC\u{2069}</h1>"), "{html}");
+    let title = html.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();
+    assert!(title.contains("Spring sale: 2027-03-04 10:00 UTC"), "{title}");
+}
+
+#[test]
 fn draw_shows_the_number_and_then_the_position() {
     for language in Language::ALL {
         let draw = of_event(VisitorState::Lobby, EventOrder::Draw, -10.0);

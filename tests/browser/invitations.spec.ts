@@ -17,6 +17,9 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByLabel('Invitation code').fill('0400e0 0000n1 7jyhhp ayv1za')
       await page.getByRole('button', { name: 'Join the line' }).click()
       await expect(page.getByRole('alert')).toHaveText(wrong)
+      // Screen readers read the title of a new page, and the field with its description.
+      await expect(page).toHaveTitle(`${wrong} · Acme`)
+      await expect(page.getByLabel('Invitation code')).toBeFocused()
       const address = new URL(page.url())
       expect(Object.fromEntries(address.searchParams)).toEqual({ b: '1', c: 'x y' })
       await page.reload()

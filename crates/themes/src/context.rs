@@ -447,6 +447,7 @@ fn countdown(language: Language, seconds: u64) -> Option<String> {
 fn title(view: &PageView<'_>, position: Option<&str>, heading: &str) -> String {
     let (brand, heading) = (view.brand(), without_isolates(heading));
     match (position, view.visitor_status.state) {
+        _ if view.code_wrong => format!("{} · {brand}", texts(view.language).texts.code.wrong),
         (Some(position), _) => format!("{position} · {brand}"),
         (None, VisitorState::Admitted) => format!("● {heading} · {brand}"),
         (None, _) => format!("{heading} · {brand}"),

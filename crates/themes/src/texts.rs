@@ -111,7 +111,7 @@ impl ReasonTexts {
 pub(crate) struct CodeTexts {
     label: String,
     submit: String,
-    wrong: String,
+    pub(crate) wrong: String,
 }
 
 /// Heading and lead of a page or a state.

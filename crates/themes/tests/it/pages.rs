@@ -407,6 +407,18 @@ fn closed_page_shows_the_hold_time() {
 }
 
 #[test]
+fn wrong_code_is_in_the_title_and_its_field_has_the_focus() {
+    let visitor_status = VisitorStatus { position: None, ..visitor_status(VisitorState::InvitationRequired) };
+    let asked = page(&view(&visitor_status));
+    let wrong = page(&PageView { code_wrong: true, ..view(&visitor_status) });
+    assert!(
+        wrong.contains("<title>This code is not valid for this queue. Check the code and try again. · Acme</title>")
+    );
+    assert!(wrong.contains(" autofocus aria-invalid=\"true\"") && !asked.contains("autofocus"), "{wrong}");
+    assert!(asked.contains("<title>An invitation is required · Acme</title>"), "{asked}");
+}
+
+#[test]
 fn too_large_response_names_the_limit() {
     for language in Language::ALL {
         let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce", true);

@@ -183,12 +183,26 @@ for (const [lang, name] of Object.entries({
   de: /^Ihre Sitzung endet in 0:/,
   cy: /^Bydd eich sesiwn yn dod i ben mewn 0:/,
   'fr-CH': /^Votre session se termine dans 0:/,
+  pt: /^A sua sessão termina em 0:/,
+  it: /^La sua sessione scade tra 0:/,
+  pl: /^Twoja sesja skończy się za 0:/,
+  tr: /^Oturumunuzun bitmesine kalan süre: 0:/,
+  ar: /^تنتهي جلستك خلال 0:/,
+  ja: /^セッション終了まで 0:/,
+  ko: /^세션 종료까지 0:/,
+  'zh-CN': /^您的会话将在 0:/,
+  'zh-TW': /^您的工作階段將在 0:/,
+  sv: /^Your session ends in 0:/,
 })) {
   test(`the warning uses the language of the page: ${lang}`, async ({ serve, shop, page }) => {
     embed(shop, `${shortIdle} data-lang="${lang}"`)
     const gate = await serve(queue({ active_ttl: 8 }))
     await page.goto(gate.at('shop.localhost', '/'))
-    await expect(page.getByRole('alertdialog', { name })).toBeVisible()
+    const bar = page.getByRole('alertdialog', { name })
+    await expect(bar).toBeVisible()
+    const used = { 'fr-CH': 'fr', 'zh-CN': 'zh', 'zh-TW': 'zh-hant', sv: 'en' }[lang] ?? lang
+    await expect(bar).toHaveAttribute('lang', used)
+    await expect(bar).toHaveCSS('direction', lang === 'ar' ? 'rtl' : 'ltr')
   })
 }
 

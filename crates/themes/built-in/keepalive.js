@@ -12,8 +12,18 @@
     es: ['Su sesión termina en #.', 'Seguir', 'Su sesión ha terminado.', 'Volver a la cola'],
     nl: ['Uw sessie eindigt over #.', 'Blijven', 'Uw sessie is beëindigd.', 'Opnieuw aansluiten'],
     cy: ['Bydd eich sesiwn yn dod i ben mewn #.', 'Aros', 'Mae eich sesiwn ar ben.', 'Ailymuno â’r ciw'],
+    pt: ['A sua sessão termina em #.', 'Continuar', 'A sua sessão terminou.', 'Entrar na fila novamente'],
+    it: ['La sua sessione scade tra #.', 'Rimani', 'La sua sessione è terminata.', 'Torna in coda'],
+    pl: ['Twoja sesja skończy się za #.', 'Zostań', 'Twoja sesja się skończyła.', 'Dołącz do kolejki ponownie'],
+    tr: ['Oturumunuzun bitmesine kalan süre: #.', 'Devam edin', 'Oturumunuz sona erdi.', 'Yeniden sıraya girin'],
+    ar: ['تنتهي جلستك خلال #.', 'البقاء', 'انتهت جلستك.', 'الانضمام إلى القائمة مجددًا'],
+    ja: ['セッション終了まで # です。', '続ける', 'セッションが終了しました。', 'もう一度並ぶ'],
+    ko: ['세션 종료까지 # 남았습니다.', '계속 이용', '세션이 종료되었습니다.', '다시 대기하기'],
+    zh: ['您的会话将在 # 后结束。', '继续使用', '您的会话已结束。', '重新排队'],
+    'zh-hant': ['您的工作階段將在 # 後結束。', '繼續使用', '您的工作階段已結束。', '重新排隊'],
   };
-  const text = words[lang.slice(0, 2).toLowerCase()] || words.en;
+  const tag = lang.toLowerCase(), own = /^zh-(?!hans).*(hant|tw|hk|mo)/.test(tag) ? 'zh-hant' : tag.split('-')[0];
+  const code = words[own] ? own : 'en', text = words[code];
   // In milliseconds: last activity, end of the session (0 before the first response), time of the next request.
   let seen = Date.now(), end = 0, next = 0, busy, warned, over, bar, says, before;
   const emit = (name, detail) => d.dispatchEvent(new CustomEvent('vestibule:' + name, { detail, cancelable: true }));
@@ -27,6 +37,8 @@
     // A visitor who is typing keeps the focus: the bar is only announced.
     const typing = before?.matches('input,textarea,select,iframe,[contenteditable]');
     bar = d.createElement('div');
+    bar.lang = code;
+    bar.dir = code == 'ar' ? 'rtl' : 'ltr';
     says = d.createElement('span');
     const go = d.createElement(href ? 'a' : 'button');
     bar.setAttribute('role', typing ? 'alert' : 'alertdialog');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { expectAccessible } from './axe.ts'
-import { addVisitors, pollNow, activeVisitor, overrideStatus, part, queue } from './queue.ts'
+import { addVisitors, eventIn, pollNow, activeVisitor, overrideStatus, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
 /** Estimated waits and their texts; the server is tested with the same file. */
@@ -200,6 +200,16 @@ test('progress grows from the right in Arabic', async ({ serve, browser }) => {
   await go(1)
   expect((await at(0.75)).equals(right)).toBe(true)
   expect((await at(0.25)).equals(left)).toBe(false)
+  await context.close()
+})
+
+test('times in Welsh need no data of the browser', async ({ serve, browser }) => {
+  const gate = await serve(queue({ mode: 'scheduled', events: [eventIn(72_000)] }))
+  const context = await browser.newContext({ locale: 'cy', reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'heading')).toHaveText(/^Spring sale yn dechrau: (\d+ \w+ \d{4}, )?\d\d:\d\d$/)
+  await expect(part(page, 'countdown')).toHaveText(/^(19|20):\d\d:00$/)
   await context.close()
 })
 

@@ -39,7 +39,9 @@
   const root = document.documentElement;
   // Digits are Latin in every language, as on the server.
   const digits = { numberingSystem: 'latn' };
-  const numbers = new Intl.NumberFormat(page.lang, digits);
+  // Browsers without data of a language (Welsh) write times and numbers as in Britain, and the time until a start in digits.
+  const locale = Intl.NumberFormat.supportedLocalesOf(page.lang)[0] ?? 'en-GB';
+  const numbers = new Intl.NumberFormat(locale, digits);
   const plurals = new Intl.PluralRules(page.lang);
   const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000, COOKIES_S = 10;
   const ENTER_MS = 1500, ANNOUNCE_MS = 60000, STEADY_MS = 30000;
@@ -53,7 +55,7 @@
       return language + script;
     } catch { return tag; }
   };
-  const region = navigator.languages?.find((tag) => written(tag) === written(page.lang)) ?? page.lang;
+  const region = navigator.languages?.find((tag) => written(tag) === written(locale)) ?? locale;
   const clock = (at, timeStyle = 'short') => new Intl.DateTimeFormat(region, { timeStyle, ...digits }).format(at);
   const visible = () => document.visibilityState === 'visible';
 
@@ -166,6 +168,7 @@
   };
   const unit = (n, name) => new Intl.NumberFormat(page.lang, { style: 'unit', unit: name, unitDisplay: 'long', ...digits }).format(n);
   const inWords = (s) => {
+    if (locale === 'en-GB') return inDigits(s < 60 ? s : Math.ceil(s / 60) * 60);
     if (s < 60) return unit(s, 'second');
     if (s < 7200) return unit(Math.ceil(s / 60), 'minute');
     return s < 2 * DAY ? unit(Math.ceil(s / 3600), 'hour') : unit(Math.ceil(s / DAY), 'day');

@@ -67,6 +67,21 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
+test('the page of an order reloads once its state changes', async ({ serve, shop, page }) => {
+  sell(shop, 9000)
+  const gate = await serve(held)
+  await checkout(gate, shop, page)
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  await page.evaluate(() => Object.assign(window, { first: true }))
+  const asked = () => page.waitForResponse(/\/_vestibule\/jobs\/orders\.fifo\//)
+  await asked()
+  await asked()
+  expect(await page.evaluate(() => 'first' in window)).toBe(true)
+  await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+  expect(ordersOf(shop)).toBe(1)
+})
+
 test('a closed tab and a new one find the same order', async ({ serve, shop, page, context }) => {
   sell(shop, 5000)
   const gate = await serve(held)
@@ -102,8 +117,6 @@ test('the pages of an order are accessible and in the visitor’s language', asy
   await checkout(gate, shop, page)
   await page.getByRole('button', { name: 'Buy' }).click()
   await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
-  // The page reloads every two seconds, which would interrupt axe.
-  await page.evaluate(() => window.stop())
   await expectAccessible(page, 'the order is processed')
   await page.reload()
   const cookies = await page.context().cookies()

@@ -246,6 +246,12 @@ impl TestResponse {
         std::str::from_utf8(&self.body).unwrap()
     }
 
+    /// Whether this is the page of a job that still runs, which updates itself.
+    #[must_use]
+    pub fn follows_a_job(&self) -> bool {
+        String::from_utf8_lossy(&self.body).contains("id=\"vestibule-job\"")
+    }
+
     /// The body as JSON; fails the test, showing it, if it is none.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {

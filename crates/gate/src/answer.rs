@@ -74,6 +74,8 @@ pub(crate) struct JobReport {
     pub(crate) news: JobNews,
     /// The job, whose ID the visitor quotes.
     pub(crate) job: Option<JobId>,
+    /// Its job queue, if the page can change.
+    pub(crate) job_queue: Option<JobQueueId>,
     /// Where the visitor continues.
     pub(crate) url: Option<String>,
     /// Seconds after which the visitor may try again.

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script};
+use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script, job_script};
 
 use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
@@ -27,8 +27,8 @@ use crate::visit_result::VisitResult;
 /// Minimum reload interval of a page without JavaScript, in seconds.
 const RELOAD_MIN: u64 = 10;
 
-/// Interval at which visitors look for the outcome of a job, in seconds.
-pub(crate) const JOB_POLL_SECONDS: u64 = 2;
+/// Reload interval of the page of a job without JavaScript, in seconds.
+const JOB_RELOAD: u64 = 10;
 /// Characters of a group of a code.
 const CODE_GROUP: usize = 6;
 
@@ -117,7 +117,7 @@ pub(crate) async fn error_page(
     html(info, status, &nonce, body)
 }
 
-/// The page of a job that the visitor follows. It reloads while the job runs, which renews the visitor's session.
+/// The page of a job that the visitor follows. While the job runs it asks for its state, and renews the visitor's session.
 pub(crate) async fn job_page(
     gate: &Gate,
     info: &RequestInfo,
@@ -125,20 +125,23 @@ pub(crate) async fn job_page(
     status: StatusCode,
     report: JobReport,
 ) -> Response {
-    let JobReport { news, job, url, .. } = report;
+    let JobReport { news, job, url, job_queue, .. } = report;
     let queue = &result.queue;
     let nonce = nonce();
     let parts = PageParts::of(gate, info, queue).await;
     let view = PageView {
-        refresh_seconds: if news.is_running() { JOB_POLL_SECONDS } else { 0 },
+        refresh_seconds: if news.is_running() { JOB_RELOAD } else { 0 },
         ..view(info, result, &result.visitor_status, &nonce, &parts)
     };
     let code = job.map(|job| in_groups(&job.to_string())).unwrap_or_default();
-    let page = JobPage { news, code: &code, url: url.as_deref() };
+    let status_url = job_queue.zip(job).map(|(job_queue, job)| format!("/_vestibule/jobs/{job_queue}/{job}"));
+    let page = JobPage { news, code: &code, url: url.as_deref(), status_url: status_url.as_deref() };
     let body = gate.themes.job_page(queue.settings.theme.as_ref(), &page, &view).await;
+    // A theme whose page does not update by itself.
+    let is_static = !body.contains(job_script());
     let mut response = html(info, status, &nonce, body);
-    if news.is_running() {
-        response.headers_mut().insert(header::REFRESH, HeaderValue::from(JOB_POLL_SECONDS));
+    if news.is_running() && is_static {
+        response.headers_mut().insert(header::REFRESH, HeaderValue::from(JOB_RELOAD));
     }
     response
 }
@@ -248,15 +251,17 @@ fn html(info: &RequestInfo, status: StatusCode, nonce: &str, body: String) -> Re
     html_response(status, &format!("'nonce-{nonce}'"), body, is_gzipped)
 }
 
-/// The source that allows the inline script of the queue page.
-static FALLBACK: LazyLock<String> =
-    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(fallback_script()))));
+/// The sources that allow the inline scripts of the queue page and of the page of a job.
+static INLINE: LazyLock<String> = LazyLock::new(|| {
+    let hashes = [fallback_script(), job_script()].map(|script| STANDARD.encode(Sha256::digest(script)));
+    hashes.map(|hash| format!("'sha256-{hash}'")).join(" ")
+});
 
 /// A page whose inline styles have these sources.
 fn html_response(status: StatusCode, style_sources: &str, body: Bytes, is_gzipped: bool) -> Response {
-    let fallback = &*FALLBACK;
+    let inline = &*INLINE;
     let policy = format!(
-        "default-src 'none'; style-src {style_sources} 'self'; script-src 'self' {fallback}; connect-src 'self'; img-src 'self' data:; \
+        "default-src 'none'; style-src {style_sources} 'self'; script-src 'self' {inline}; connect-src 'self'; img-src 'self' data:; \
          font-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     );
     let mut response = Body::from(body).into_response();

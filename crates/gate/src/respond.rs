@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::settings::{HOST_GAP, Settings};
 use vestibule_core::{MICROS_PER_SECOND, PASS_TTL, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome};
-use vestibule_themes::ErrorPage;
+use vestibule_themes::{ErrorPage, JOB_POLL_SECONDS};
 
 use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, QueuedJob, Reply};
 use crate::cache_headers::{allows_shared_cache, keep_private, set_private_cache};
@@ -16,7 +16,7 @@ use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::error::GateError;
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
 use crate::invitation_code::set_wrong;
-use crate::page::{JOB_POLL_SECONDS, error_page, job_page, plain_page, queue_page};
+use crate::page::{error_page, job_page, plain_page, queue_page};
 use crate::request::{NEW_TICKET_HEADER, RequestInfo, TICKET_HEADER};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;

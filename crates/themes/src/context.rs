@@ -204,6 +204,7 @@ impl Context {
             lead: fill(&text.lead, &named),
             job: Some(job),
             refresh_seconds: view.refresh_seconds,
+            script_tags: Value::from_safe_string(script::job_tags(page, view)),
             ..Self::branded(view, &heading)
         }
     }

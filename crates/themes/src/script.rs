@@ -9,10 +9,11 @@ use vestibule_core::{EventStatus, JoinStep, QueueId, SessionId, VisitorState, Vi
 use crate::asset::{Asset, content_hash};
 use crate::hold::{NEXT_WITHIN, hold_notices};
 use crate::texts::{DrawTexts, EventTexts, PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
-use crate::view::{BASE_PATH, PageView};
+use crate::view::{BASE_PATH, JOB_POLL_SECONDS, JobNews, JobPage, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
 static FALLBACK: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/fallback.js")));
+static JOB: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/job.js")));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
 static QUEUE_VERSION: LazyLock<String> = LazyLock::new(|| content_hash(&queue_script().bytes));
 static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
@@ -36,6 +37,12 @@ pub fn queue_script_version() -> &'static str {
 #[must_use]
 pub fn fallback_script() -> &'static str {
     &FALLBACK
+}
+
+/// The inline script of the page of a job that runs. The page's policy allows it by its hash.
+#[must_use]
+pub fn job_script() -> &'static str {
+    &JOB
 }
 
 /// The script that a site embeds, `/_vestibule/keepalive.js`. Its URL never changes, so caches must revalidate it.
@@ -166,6 +173,29 @@ pub(crate) fn tags(view: &PageView<'_>) -> String {
     )
 }
 
+/// The data of the script of a job's page.
+#[derive(Serialize)]
+struct JobData<'a> {
+    status_url: &'a str,
+    keepalive_url: String,
+    poll_after: u64,
+    is_order: bool,
+}
+
+/// The data block and the script of the page of a job; empty if the page stays as it is.
+pub(crate) fn job_tags(page: &JobPage<'_>, view: &PageView<'_>) -> String {
+    let Some(status_url) = page.status_url.filter(|_| page.news.is_running()) else { return String::new() };
+    let data = JobData {
+        status_url,
+        keepalive_url: format!("{BASE_PATH}/keepalive?queue={}", view.visitor_status.queue),
+        poll_after: JOB_POLL_SECONDS,
+        is_order: page.news != JobNews::JobQueued,
+    };
+    let data = inert(&serde_json::to_string(&data).unwrap_or_default());
+    let script = job_script();
+    format!("<script type=\"application/json\" id=\"vestibule-job\">{data}</script>\n<script>{script}</script>")
+}
+
 /// JSON that cannot end its element or begin a comment.
 fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
@@ -268,10 +298,11 @@ mod tests {
 
     #[test]
     fn strings_of_scripts_stay_as_they_are() {
-        let sources = ["queue", "fallback", "keepalive"];
+        let sources = ["queue", "fallback", "job", "keepalive"];
         let scripts = [
             include_str!("../built-in/queue.js"),
             include_str!("../built-in/fallback.js"),
+            include_str!("../built-in/job.js"),
             include_str!("../built-in/keepalive.js"),
         ];
         for (name, script) in sources.into_iter().zip(scripts.map(minify)) {

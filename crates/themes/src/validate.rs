@@ -45,7 +45,8 @@ fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeErr
             let view = sample_view(visitor_status, language);
             render_optional(compiled, &environment, "error.html", &Context::error(ErrorPage::OriginDown, &view))?;
             for news in JobNews::ALL {
-                let page = JobPage { news, code: "0NPWV1-MDQB2X", url: Some("/") };
+                let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
+                let page = JobPage { news, code: "0NPWV1-MDQB2X", url: Some("/"), status_url };
                 render_optional(compiled, &environment, "job.html", &Context::job(&page, &view))?;
             }
         }

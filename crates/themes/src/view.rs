@@ -110,6 +110,9 @@ fn followable(url: &str) -> Option<&str> {
     (path || url.starts_with("https://") || url.starts_with("http://")).then_some(url)
 }
 
+/// Seconds after which the page of a job asks for its state, or an app for its outcome.
+pub const JOB_POLL_SECONDS: u64 = 2;
+
 /// The page of a job that a visitor follows: a held order, or a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobPage<'a> {
@@ -119,6 +122,8 @@ pub struct JobPage<'a> {
     pub code: &'a str,
     /// Where the visitor continues; `None` if the page has no link.
     pub url: Option<&'a str>,
+    /// Path of the JSON about the job, which the page asks for while the job runs.
+    pub status_url: Option<&'a str>,
 }
 
 impl JobPage<'_> {

@@ -150,7 +150,7 @@ async fn slow_order_is_followed_without_javascript() {
     assert!(url.starts_with("/slow?4000&vestibule_job="), "{url}");
 
     let page = visitor.navigate(&url).await;
-    assert_eq!((page.status, page.header("refresh")), (StatusCode::OK, Some("2")));
+    assert_eq!((page.status, page.follows_a_job()), (StatusCode::OK, true));
     assert!(page.text().contains("We’re processing your order"), "{}", page.text());
     let mut other = shop.visitor().await;
     assert!(!other.navigate(&url).await.text().contains("We’re processing"), "the page is for its session only");
@@ -158,7 +158,7 @@ async fn slow_order_is_followed_without_javascript() {
     let mut last = page;
     wait_until("the order is completed", LIMIT, async || {
         last = visitor.navigate(&url).await;
-        last.header("refresh").is_none()
+        !last.follows_a_job()
     })
     .await;
     assert_eq!((last.status, last.text()), (StatusCode::OK, "at last"));
@@ -205,7 +205,7 @@ async fn order_stays_that_of_a_visitor_who_signs_in() {
     let mut last = page;
     wait_until("the order is completed", LIMIT, async || {
         last = visitor.navigate(&url).await;
-        last.header("refresh").is_none()
+        !last.follows_a_job()
     })
     .await;
     assert_eq!((last.text(), shop.orders().len()), ("at last", 1));
@@ -410,8 +410,7 @@ async fn order_waits_for_a_site_that_is_down() {
     })
     .await;
     shop.origin.restart();
-    wait_until("the order is completed", LIMIT, async || visitor.navigate(&url).await.header("refresh").is_none())
-        .await;
+    wait_until("the order is completed", LIMIT, async || !visitor.navigate(&url).await.follows_a_job()).await;
     assert_eq!(shop.orders().len(), 1);
 }
 

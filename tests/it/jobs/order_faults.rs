@@ -113,7 +113,7 @@ async fn outcome(visitor: &mut Visitor) -> TestResponse {
     let mut page = visitor.navigate(&url).await;
     wait_until("the order has ended", LIMIT, async || {
         page = visitor.navigate(&url).await;
-        page.header("refresh").is_none()
+        !page.follows_a_job()
     })
     .await;
     page

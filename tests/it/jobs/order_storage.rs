@@ -45,7 +45,7 @@ impl Shop {
         let (url, mut last) = (location(&submitted), submitted);
         wait_until("the order has ended", LIMIT, async || {
             last = self.visitor.navigate(&url).await;
-            last.status == StatusCode::OK && last.header("refresh").is_none()
+            last.status == StatusCode::OK && !last.follows_a_job()
         })
         .await;
         last
@@ -64,7 +64,7 @@ async fn order_that_may_be_stored_is_not_forwarded() {
     shop.redis.freeze();
     let submitted = shop.submit("second").await;
     let page = shop.visitor.navigate(&location(&submitted)).await;
-    assert_eq!((page.status, page.header("refresh")), (StatusCode::OK, Some("2")), "{}", page.text());
+    assert_eq!((page.status, page.follows_a_job()), (StatusCode::OK, true), "{}", page.text());
     assert!(page.text().contains("We’re processing your order"), "{}", page.text());
     assert_eq!(shop.orders(), ["first"]);
     // The server goes on with what has reached it.

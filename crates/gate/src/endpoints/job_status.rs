@@ -12,7 +12,7 @@ use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobState, JobView};
 use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
-use vestibule_themes::JobNews;
+use vestibule_themes::{JOB_POLL_SECONDS, JobNews};
 
 use super::jobs::{find_job_queue, tickets_of_tenant};
 use crate::answer::{Answer, JobReport, Reply};
@@ -20,7 +20,6 @@ use crate::cache_headers::set_private_cache;
 use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
 use crate::held::OrderOutcome;
-use crate::page::JOB_POLL_SECONDS;
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
@@ -51,7 +50,9 @@ pub(crate) async fn job_status(
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
         let visit = renew(&gate, found.queue, credential).await;
-        let reply = Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(id), url: None, retry_after: None });
+        let job_queue = Some(found.job_queue.settings.id.clone());
+        let report = JobReport { news, job: Some(id), job_queue, url: None, retry_after: None };
+        let reply = Reply::JobPage(StatusCode::OK, report);
         return respond(&gate, &info, Answer::new(visit, reply)).await;
     }
     let mut response = Json(JobStatus::of(&found.job_queue.settings.id, found.view)).into_response();

@@ -104,7 +104,8 @@ async fn enqueue_as_visitor(
         // The visitor quotes the code of a job that may be queued.
         Err(error @ GateError::EnqueueUnconfirmed(job)) if info.wants_page() => {
             let retry_after = error.retry_after();
-            let report = JobReport { news: JobNews::JobUnknown, job: Some(job), url: None, retry_after };
+            let report =
+                JobReport { news: JobNews::JobUnknown, job: Some(job), job_queue: None, url: None, retry_after };
             Reply::JobPage(error.status(), report)
         }
         Err(error) => Reply::Error(error),

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use tracing::warn;
-use vestibule_core::jobs::{JobId, JobResponse};
+use vestibule_core::jobs::JobResponse;
 use vestibule_proxy::prepare_response;
 use vestibule_runtime::headers_of_lines;
 use vestibule_themes::JobNews;
@@ -50,7 +50,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
     let url = with_job(&info.path, info.query.as_deref(), order.id);
     let reply = match (info.wants_page(), is_submission) {
         (true, true) => Reply::SeeOther(url),
-        (true, false) => page(info, order.id, outcome),
+        (true, false) => page(info, &order, outcome),
         (false, _) => data(&order, &outcome, url),
     };
     Answer::new(visit, reply)
@@ -61,14 +61,17 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
     let reply = if info.wants_page() {
         let url = Some(form_url(&info.path, info.query.as_deref()));
         let retry_after = error.retry_after();
-        Reply::JobPage(error.status(), JobReport { news: JobNews::OrderFailed, job: None, url, retry_after })
+        Reply::JobPage(
+            error.status(),
+            JobReport { news: JobNews::OrderFailed, job: None, job_queue: None, url, retry_after },
+        )
     } else {
         Reply::Error(error)
     };
     Answer::new(visit, reply)
 }
 
-fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
+fn page(info: &RequestInfo, order: &Order, outcome: OrderOutcome) -> Reply {
     let news = outcome.news();
     let url = match outcome {
         // The page says that the visitor can continue to the brand.
@@ -78,7 +81,8 @@ fn page(info: &RequestInfo, job: JobId, outcome: OrderOutcome) -> Reply {
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
     };
-    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(job), url, retry_after: None })
+    let job_queue = Some(order.job_queue.settings.id.clone());
+    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(order.id), job_queue, url, retry_after: None })
 }
 
 /// The answer to a request of a script or an app.

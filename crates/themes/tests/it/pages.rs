@@ -8,7 +8,9 @@ use flate2::write::GzEncoder;
 use futures_util::FutureExt as _;
 use vestibule_core::settings::EventOrder;
 use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
-use vestibule_themes::{ErrorPage, Language, PageView, Themes, fallback_script, queue_script};
+use vestibule_themes::{
+    ErrorPage, JobNews, JobPage, Language, PageView, Themes, fallback_script, job_script, queue_script,
+};
 
 fn page(view: &PageView<'_>) -> String {
     Themes::built_in()
@@ -444,5 +446,23 @@ fn languages_can_be_chosen_on_waiting_and_closed_pages() {
         assert_eq!(html.matches("<option").count(), Language::ALL.len());
         assert!(html.contains("<option value=\"ar\" lang=\"ar\" selected>العربية</option>"));
         assert_eq!(html.matches(" selected>").count(), 1);
+    }
+}
+
+#[test]
+fn page_of_a_running_job_asks_for_its_state() {
+    let visitor_status = visitor_status(VisitorState::Admitted);
+    for news in JobNews::ALL {
+        let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
+        let job = JobPage { news, code: "0NPWV1-MDQB2X", url: None, status_url };
+        let html = Themes::built_in().job_page(None, &job, &view(&visitor_status)).now_or_never().unwrap();
+        assert_eq!(
+            html.contains("\"status_url\":\"/_vestibule/jobs/orders/0NPWV1MDQB2X\""),
+            news.is_running(),
+            "{news:?}"
+        );
+        assert_eq!(html.contains(job_script()), news.is_running(), "{news:?}");
+        let reload = "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>";
+        assert_eq!(html.contains(reload), news.is_running(), "{news:?}");
     }
 }

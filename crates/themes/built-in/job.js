@@ -1,0 +1,35 @@
+// Asks for the state of the job that its page shows, and reloads the page once it would say something else. Keeps the session of
+// the visitor active meanwhile. Written for every browser.
+(function () {
+  var job = JSON.parse(document.getElementById('vestibule-job').text), renewAt = 0, wasRetrying;
+  var send = function (method, url, done) {
+    var request = new XMLHttpRequest();
+    request.open(method, url);
+    request.setRequestHeader('Accept', 'application/json');
+    request.onloadend = function () {
+      var body = {};
+      try { body = JSON.parse(request.responseText) || {}; } catch (error) { }
+      done(request.status, body);
+    };
+    request.send();
+  };
+  var renew = function () {
+    renewAt = Infinity;
+    send('POST', job.keepalive_url, function (_, status) {
+      renewAt = Date.now() + 1000 * Math.min(status.poll_after || 10, (status.expires_in || 30) / 3);
+    });
+  };
+  var ask = function () {
+    if (Date.now() >= renewAt) renew();
+    send('GET', job.status_url, function (status, now) {
+      var isRetrying = now.state === 'retrying' || (now.state === 'queued' && now.receive_count > 0);
+      var isRunning = isRetrying || now.state === 'queued' || now.state === 'running';
+      if (wasRetrying === undefined && now.state) wasRetrying = isRetrying;
+      var isSame = isRunning && (!job.is_order || isRetrying === wasRetrying);
+      // The job is not known any more, or the visitor is not.
+      if (status === 401 || status === 404 || (now.state && !isSame)) location.reload();
+      else setTimeout(ask, 1000 * job.poll_after);
+    });
+  };
+  setTimeout(ask, 1000 * job.poll_after);
+})();

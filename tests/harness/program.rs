@@ -22,6 +22,7 @@ pub struct ProgramOptions {
     program: PathBuf,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    files: Vec<(String, String)>,
     descriptors: Option<u32>,
 }
 
@@ -39,6 +40,7 @@ impl Program {
             program: built(name),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             environment: Vec::new(),
+            files: Vec::new(),
             descriptors: None,
         }
     }
@@ -130,6 +132,13 @@ impl ProgramOptions {
         self
     }
 
+    /// Writes a file into the folder that the program runs in, before it starts.
+    #[must_use]
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.files.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
     /// Lets the program have this many file descriptors at most.
     #[must_use]
     pub fn descriptors(mut self, most: u32) -> Self {
@@ -141,6 +150,9 @@ impl ProgramOptions {
     #[must_use]
     pub fn start(self) -> Program {
         let folder = tempfile::Builder::new().prefix("vestibule-program-").tempdir().unwrap();
+        for (name, text) in &self.files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         let process = self.spawn(folder.path());
         Program { launch: self, folder, process: Some(process) }
     }

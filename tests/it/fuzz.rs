@@ -78,12 +78,10 @@ async fn malformed_requests_never_crash_or_bypass() {
         )
     };
     let queues = [queue("all", ""), queue("static", "{ action = \"bypass\", path = \"/static/**\" }")];
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("vestibule.toml");
-    std::fs::write(&file, format!("[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n{}", queues.concat())).unwrap();
+    let settings = format!("[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n{}", queues.concat());
     let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state", "--store", "memory"];
-    let config = ["--settings", file.to_str().unwrap()];
-    let mut program = Program::vestibule(&[&arguments[..], &config[..]].concat())
+    let mut program = Program::vestibule(&[&arguments[..], &["--settings", "vestibule.toml"]].concat())
+        .file("vestibule.toml", &settings)
         .env("VESTIBULE_ADMIN_BOOTSTRAP", "root:correct horse battery")
         .start();
     program.until_healthy(&gate).await;

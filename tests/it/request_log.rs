@@ -24,18 +24,15 @@ impl RunningGate {
     async fn logging(levels: &str, format: &str) -> Self {
         let origin = Origin::start();
         let address = format!("127.0.0.1:{}", free_port());
-        let settings = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        let lines = format!(
+        let settings = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\n\
              hosts = [\"{HOST}\"]\nquota = 1\nprotection = {{ pre_ticket_from = \"none\" }}\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n",
             origin.url()
         );
-        std::fs::write(settings.path(), lines).unwrap();
-        let path = settings.path().display().to_string();
-        let arguments =
-            ["serve", "--listen", &address, "--settings", &path, "--state", "state", "--trusted-proxies", "1"];
-        let logging = ["--log", levels, "--log-format", format];
-        let mut program = Program::vestibule(&[&arguments[..], &logging].concat()).start();
+        let arguments = ["serve", "--listen", &address, "--settings", "vestibule.toml", "--state", "state"];
+        let logging = ["--trusted-proxies", "1", "--log", levels, "--log-format", format];
+        let program = Program::vestibule(&[&arguments[..], &logging].concat());
+        let mut program = program.file("vestibule.toml", &settings).start();
         program.until_healthy(&address).await;
         Self { program, address, _origin: origin }
     }

@@ -145,14 +145,11 @@ impl Site {
             handler.url,
             numbers.collect::<String>()
         );
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("vestibule.toml");
-        std::fs::write(&file, document).unwrap();
         let settings = settings_of(JOB_QUEUE, &settings);
         let (address, url) = (format!("127.0.0.1:{}", free_port()), redis.url());
-        let arguments =
-            ["serve", "--listen", &address, "--state", "state", "--no-worker", "--store", &url, "--settings"];
-        let mut gate = Program::vestibule(&[&arguments[..], &[file.to_str().unwrap()]].concat()).start();
+        let arguments = ["serve", "--listen", &address, "--state", "state", "--no-worker", "--store", &url];
+        let arguments = [&arguments[..], &["--settings", "vestibule.toml"]].concat();
+        let mut gate = Program::vestibule(&arguments).file("vestibule.toml", &document).start();
         gate.until_healthy(&address).await;
         let jobs =
             RedisJobs::connect(&url, RedisOptions { timeout: Duration::from_secs(5), ..RedisOptions::default() });

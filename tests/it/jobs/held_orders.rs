@@ -65,19 +65,16 @@ impl Shop {
 /// Starts a gate whose POST requests are held, and returns its address.
 pub(super) async fn serve(origin: &str, quota: u64, more: &str, orders: &str, options: &[&str]) -> (String, Program) {
     let address = format!("127.0.0.1:{}", free_port());
-    let folder = tempfile::tempdir().unwrap();
-    let settings = folder.path().join("vestibule.toml");
-    let text = format!(
+    let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
          handover = {{ kind = \"proxy\", origin = \"{origin}\" }}\n\
          rules = [{{ action = \"hold\", job_queue = \"orders.fifo\", method = [\"POST\"], path = [\"/**\"]{more} }}]\n\n\
          [[job_queues]]\nid = \"orders.fifo\"\ntenant = \"acme\"\ntarget = {{ kind = \"origin\" }}\nmin_backoff = 1\n{orders}\n"
     );
-    std::fs::write(&settings, text).unwrap();
-    let mut arguments = vec!["serve", "--listen", &address, "--settings", settings.to_str().unwrap()];
+    let mut arguments = vec!["serve", "--listen", &address, "--settings", "vestibule.toml"];
     arguments.extend(options);
-    let mut program = Program::vestibule(&arguments).start();
+    let mut program = Program::vestibule(&arguments).file("vestibule.toml", &settings).start();
     program.until_healthy(&address).await;
     (address, program)
 }

@@ -34,8 +34,6 @@ impl Site {
     async fn launch(quota: u64, more: &str, options: &[&str]) -> Self {
         let origin = Origin::start();
         let address = format!("127.0.0.1:{}", free_port());
-        let folder = tempfile::tempdir().unwrap();
-        let settings = folder.path().join("vestibule.toml");
         let job_queue = |id: &str, path: &str, more: &str| {
             format!(
                 "[[job_queues]]\nid = \"{id}\"\ntenant = \"acme\"\n{more}\n\
@@ -43,7 +41,7 @@ impl Site {
                 origin.url()
             )
         };
-        let text = format!(
+        let settings = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = {quota}\n\
              handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n{more}\n{}{}{}{}",
@@ -53,12 +51,11 @@ impl Site {
             job_queue("internal", "echo", ""),
             job_queue("reports", "slow?2000", "producers = \"visitors\""),
         );
-        std::fs::write(&settings, text).unwrap();
-        let settings = settings.to_str().unwrap().to_owned();
         let url = format!("http://{address}");
         let arguments =
-            ["serve", "--listen", &address, "--state", "state", "--public-url", &url, "--settings", &settings];
-        let mut program = Program::vestibule(&[&arguments[..], options].concat()).start();
+            ["serve", "--listen", &address, "--state", "state", "--public-url", &url, "--settings", "vestibule.toml"];
+        let program = Program::vestibule(&[&arguments[..], options].concat());
+        let mut program = program.file("vestibule.toml", &settings).start();
         program.until_healthy(&address).await;
         Self { origin, address, _program: program }
     }

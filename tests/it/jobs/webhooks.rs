@@ -20,9 +20,10 @@ impl Serving {
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
         let url = redis.url();
         let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state"];
-        let arguments = [&arguments[..], &["--store", &url, "--settings", settings]].concat();
+        let arguments = [&arguments[..], &["--store", &url, "--settings", "vestibule.toml"]].concat();
         let bootstrap = format!("root:{PASSWORD}");
-        let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", &bootstrap).start();
+        let program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", &bootstrap);
+        let mut program = program.file("vestibule.toml", settings).start();
         program.until_healthy(&gate).await;
         Self { gate, client: AdminClient::at(&admin), _program: program }
     }
@@ -39,9 +40,7 @@ fn events(handler: &Origin, event_type: &str) -> Vec<Value> {
 #[tokio::test]
 async fn each_event_reaches_the_handler_once_over_two_processes() {
     let (redis, handler, site) = (Redis::start().await, Origin::start(), Origin::start());
-    let folder = tempfile::tempdir().unwrap();
-    let settings = folder.path().join("vestibule.toml");
-    let text = format!(
+    let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
          handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
@@ -51,9 +50,7 @@ async fn each_event_reaches_the_handler_once_over_two_processes() {
         site.url(),
         handler.url()
     );
-    std::fs::write(&settings, text).unwrap();
-    let settings = settings.to_str().unwrap();
-    let (mut one, other) = (Serving::start(&redis, settings).await, Serving::start(&redis, settings).await);
+    let (mut one, other) = (Serving::start(&redis, &settings).await, Serving::start(&redis, &settings).await);
     wait_until("the first superuser can sign in", LIMIT, async || {
         let root = json!({ "name": "root", "password": PASSWORD });
         one.client.clone().post("/sign-in", root).await.status == 200

@@ -44,20 +44,18 @@ impl Serving {
     async fn with_job_queues(job_queues: &str, options: &[&str]) -> Self {
         let origin = Origin::start();
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
-        let folder = tempfile::tempdir().unwrap();
-        let settings = folder.path().join("vestibule.toml");
-        let text = format!(
+        let settings = format!(
             "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
              [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
              handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
              {job_queues}",
             origin.url()
         );
-        std::fs::write(&settings, text).unwrap();
-        let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state", "--settings"];
-        let arguments = [&arguments[..], &[settings.to_str().unwrap()], options].concat();
+        let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state"];
+        let arguments = [&arguments[..], &["--settings", "vestibule.toml"], options].concat();
         let bootstrap = format!("root:{PASSWORD}");
-        let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", &bootstrap).start();
+        let program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", &bootstrap);
+        let mut program = program.file("vestibule.toml", &settings).start();
         program.until_healthy(&gate).await;
         let mut client = AdminClient::at(&admin);
         let root = serde_json::json!({ "name": "root", "password": PASSWORD });

@@ -1,9 +1,7 @@
 //! Sales with a lobby and a draw: admissions follow the numbers, whatever fails around the start.
 
-use std::fs;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::time::sleep;
 use vestibule_core::{Clock as _, Micros, SystemClock, Timestamp};
 use vestibule_tests::{Origin, Redis};
@@ -18,13 +16,12 @@ const VISITORS: u32 = 200;
 /// Seconds from the beginning to the start of the sale. Most visitors come to the lobby, the others after it.
 const STARTS: u64 = 14;
 
-/// A gate in the lobby of an event, and its settings file. Stays are short: the line moves many times faster than the waits
-/// that are shown at first.
-async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
+/// A gate in the lobby of an event. Stays are short: the line moves many times faster than the waits that are shown at first.
+async fn gate_in_lobby() -> RunningGate {
     let now = SystemClock::new().now().seconds();
     let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000));
-    let folder = TempDir::new().unwrap();
-    let (file, url, origin) = (folder.path().join("vestibule.toml"), redis.url(), Origin::start());
+    let (redis, origin) = (Redis::start().await, Origin::start());
+    let url = redis.url();
     let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\n\
          quota = {QUOTA}\nmode = \"scheduled\"\nwaiting_ttl = 12\nclaim_ttl = 12\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n\
@@ -34,9 +31,8 @@ async fn gate_in_lobby(redis: Redis) -> (RunningGate, TempDir) {
         at(now + STARTS),
         at(now + 3_600),
     );
-    fs::write(&file, settings).unwrap();
-    let gate = RunningGate::start(redis, &url, origin, &["--settings", &file.display().to_string()]).await;
-    (gate, folder)
+    let flags = ["--settings", "vestibule.toml"];
+    RunningGate::launched(redis, &url, origin, &flags, |program| program.file("vestibule.toml", &settings)).await
 }
 
 fn workload() -> Workload {
@@ -57,13 +53,13 @@ async fn sale(gate: &RunningGate, faults: Vec<Fault>) -> Report {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn admissions_follow_the_draw() {
-    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let gate = gate_in_lobby().await;
     assert_held(&sale(&gate, Vec::new()).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flush_in_the_lobby_and_a_restart_at_the_start_change_no_position() {
-    let (mut gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let mut gate = gate_in_lobby().await;
     let command = format!("redis-cli -p {} flushall", gate.redis.port());
     let flush = Fault { at: STARTS as f64 - 5.0, name: "the store is empty".to_owned(), command };
     let address = gate.address.clone();
@@ -108,7 +104,7 @@ async fn rehearsal(url: &str, lobby: &str) -> (i32, String) {
 
 #[tokio::test]
 async fn program_rehearses_a_lobby_and_its_draw() {
-    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let gate = gate_in_lobby().await;
     let (status, said) = rehearsal(&gate.url(), LOBBY).await;
     assert_eq!(status, 0, "{said}");
     let drawn = said.lines().find(|line| line.contains("Visitors with a number of the draw")).unwrap_or_default();
@@ -118,7 +114,7 @@ async fn program_rehearses_a_lobby_and_its_draw() {
 
 #[tokio::test]
 async fn lobby_of_a_rehearsal_needs_an_event_in_time() {
-    let (gate, _folder) = gate_in_lobby(Redis::start().await).await;
+    let gate = gate_in_lobby().await;
     let (status, said) = rehearsal(&gate.url(), "3600").await;
     assert!(status == 2 && said.contains("--lobby 3600: the event starts in"), "{said}");
     let gate = RunningGate::with(5).await;

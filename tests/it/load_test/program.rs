@@ -1,7 +1,7 @@
 //! A crowd with all habits against the real program over Redis.
 
 use serde_json::Value;
-use vestibule_tests::{Origin, Program, Redis, free_port};
+use vestibule_tests::{Origin, Program, ProgramOptions, Redis, free_port};
 
 /// The token of its metrics.
 const TOKEN: &str = "a-token-of-the-tests";
@@ -33,11 +33,22 @@ impl<S> RunningGate<S> {
 
     /// The same with these settings.
     pub(super) async fn start(redis: S, url: &str, origin: Origin, settings: &[&str]) -> Self {
+        Self::launched(redis, url, origin, settings, |program| program).await
+    }
+
+    /// The same, with a change of how the program is started.
+    pub(super) async fn launched(
+        redis: S,
+        url: &str,
+        origin: Origin,
+        settings: &[&str],
+        change: impl FnOnce(ProgramOptions) -> ProgramOptions,
+    ) -> Self {
         let [address, admin] = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
         let mut arguments = vec!["serve", "--listen", &address, "--admin-listen", &admin, "--metrics-token", TOKEN];
         arguments.extend(["--store", url, "--state", "state"]);
         arguments.extend(settings);
-        let mut program = Program::vestibule(&arguments).start();
+        let mut program = change(Program::vestibule(&arguments)).start();
         program.until_healthy(&address).await;
         Self { program, address, admin, redis, _origin: origin }
     }

@@ -1,12 +1,10 @@
 //! The program at the start of a sale: a line that is full, streams that are opened again, and a cache in front.
 
-use std::fs;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 use vestibule_tests::{Nginx, Origin, Redis, TcpProxy, Visitor};
 use vestibule_workload::report::Report;
@@ -26,19 +24,17 @@ const KEY: &str = "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 const RESTART_AT: u64 = 10;
 
 /// A gate with a queue whose line holds so many.
-async fn gate_with_limit(max_waiting: usize) -> (RunningGate, TempDir) {
-    let (redis, origin, folder) = (Redis::start().await, Origin::start(), TempDir::new().unwrap());
-    let (file, url) = (folder.path().join("vestibule.toml"), redis.url());
+async fn gate_with_limit(max_waiting: usize) -> RunningGate {
+    let (redis, origin) = (Redis::start().await, Origin::start());
+    let url = redis.url();
     let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 0\n\
          max_waiting = {max_waiting}\nprotection.pre_ticket_from = \"none\"\nwaiting_ttl = 600\nclaim_ttl = 600\nhandover = {{ kind = \"proxy\", origin = \"{}\" }}\n",
         origin.url()
     );
-    fs::write(&file, settings).unwrap();
     // A busy machine takes its time, and no visitor must see an unavailable store.
-    let flags = ["--settings", &file.display().to_string(), "--store-timeout-ms", "10000"];
-    let gate = RunningGate::start(redis, &url, origin, &flags).await;
-    (gate, folder)
+    let flags = ["--settings", "vestibule.toml", "--store-timeout-ms", "10000"];
+    RunningGate::launched(redis, &url, origin, &flags, |program| program.file("vestibule.toml", &settings)).await
 }
 
 async fn waiting(redis: &Redis) -> usize {
@@ -59,7 +55,7 @@ async fn statuses(visitors: Vec<Visitor>) -> Vec<(Visitor, Value)> {
 
 /// Many join at once, and no more than `max_waiting` are ever in line. After the store is flushed, the tickets restore them.
 pub(super) async fn assert_full_line_holds(newcomers: usize, max_waiting: usize) {
-    let (gate, _folder) = gate_with_limit(max_waiting).await;
+    let gate = gate_with_limit(max_waiting).await;
     let visitors = (0..newcomers).map(|_| Visitor::new(&gate.address, HOST)).collect();
     let mut longest = 0;
     let watching = async {
@@ -125,7 +121,7 @@ pub(super) async fn rolling_restart(visitors: u32, quota: u64) -> Report {
 
 /// An nginx that keeps answers before a gate, asked for the line document all the time for so many seconds.
 pub(super) async fn assert_cache_shields_the_gate(seconds: u64) {
-    let (gate, _folder) = gate_with_limit(100).await;
+    let gate = gate_with_limit(100).await;
     // Each request that nginx sends has a connection of its own.
     let counted = TcpProxy::to(gate.address.rsplit(':').next().unwrap().parse().unwrap()).await;
     let nginx = Nginx::start(&format!(

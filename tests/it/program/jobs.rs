@@ -185,9 +185,7 @@ async fn paused_job_queue_starts_no_jobs_until_it_is_resumed() {
 #[tokio::test]
 async fn work_runs_the_jobs_of_other_processes() {
     let (redis, origin) = (Redis::start().await, Origin::start());
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("vestibule.toml");
-    let document = format!(
+    let settings = format!(
         "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n\
          [[queues]]\nid = \"tour\"\ntenant = \"acme\"\nhosts = [\"*\"]\nquota = 1\n\
          handover = {{ kind = \"proxy\", origin = \"{}\" }}\n\n\
@@ -196,12 +194,10 @@ async fn work_runs_the_jobs_of_other_processes() {
         origin.url(),
         origin.url()
     );
-    std::fs::write(&file, document).unwrap();
     let (address, url) = (format!("127.0.0.1:{}", free_port()), redis.url());
-    let file = file.to_str().unwrap();
-    let arguments =
-        ["serve", "--listen", &address, "--state", "state", "--no-worker", "--store", &url, "--settings", file];
-    let mut serving = Program::vestibule(&arguments).start();
+    let arguments = ["serve", "--listen", &address, "--state", "state", "--no-worker", "--store", &url];
+    let arguments = [&arguments[..], &["--settings", "vestibule.toml"]].concat();
+    let mut serving = Program::vestibule(&arguments).file("vestibule.toml", &settings).start();
     serving.until_healthy(&address).await;
     let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
     let settings = JobQueueSettings::from_json(&json!({ "id": "mails", "tenant": "acme", "target": target })).unwrap();

@@ -1,6 +1,5 @@
 //! Credentials and signatures of requests to a bucket.
 
-use tempfile::TempDir;
 use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_tests::{Program, ProgramOptions, S3};
@@ -43,25 +42,14 @@ async fn a_wrong_secret_key_is_reported_without_the_key() {
     assert!(!said.contains("this-is-another-one"), "{said}");
 }
 
-/// `vestibule check` of a theme, with no AWS configuration but the endpoint.
-struct Check {
-    program: Program,
-    _folder: TempDir,
-}
-
-impl Check {
-    async fn run(s3: &S3, change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> (bool, String) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("vestibule.toml");
-        let settings = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 1\n\
-                        hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
-        std::fs::write(&file, settings).unwrap();
-        let launch = Program::vestibule(&["check", &file.display().to_string(), "--themes", &s3.themes("themes")]);
-        let launch = launch.env("HOME", &folder.path().display().to_string());
-        let launch = launch.env("AWS_ENDPOINT_URL", &s3.endpoint());
-        let mut check = Self { program: change(launch).start(), _folder: folder };
-        (check.program.end().await.success(), check.program.log())
-    }
+/// `vestibule check` of a theme, with no AWS configuration but the endpoint: whether it succeeds, and what it says.
+async fn check(s3: &S3, change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> (bool, String) {
+    let settings = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 1\n\
+                    hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
+    let launch = Program::vestibule(&["check", "vestibule.toml", "--themes", &s3.themes("themes")]);
+    let launch = launch.file("vestibule.toml", settings).env("HOME", ".").env("AWS_ENDPOINT_URL", &s3.endpoint());
+    let mut program = change(launch).start();
+    (program.end().await.success(), program.log())
 }
 
 #[tokio::test]
@@ -69,9 +57,7 @@ async fn a_profile_names_credentials_and_region() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
     let server = s3.require_signatures().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("credentials");
-    let profile = format!(
+    let profiles = format!(
         "[other]\naws_access_key_id = x\naws_secret_access_key = y\n\n\
          [gates]\nregion = eu-west-1\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n\n\
          [process]\nregion = eu-west-1\n\
@@ -79,10 +65,9 @@ async fn a_profile_names_credentials_and_region() {
         id = server.access_key,
         secret = server.secret_key
     );
-    std::fs::write(&file, profile).unwrap();
     for profile in ["gates", "process"] {
-        let (succeeded, log) = Check::run(&s3, |launch| {
-            let launch = launch.env("AWS_SHARED_CREDENTIALS_FILE", &file.display().to_string());
+        let (succeeded, log) = check(&s3, |launch| {
+            let launch = launch.file("credentials", &profiles).env("AWS_SHARED_CREDENTIALS_FILE", "credentials");
             launch.env("AWS_PROFILE", profile).env("AWS_EC2_METADATA_DISABLED", "true")
         })
         .await;
@@ -93,6 +78,6 @@ async fn a_profile_names_credentials_and_region() {
 #[tokio::test]
 async fn missing_credentials_are_reported() {
     let s3 = S3::start().await;
-    let (succeeded, log) = Check::run(&s3, |launch| launch.env("AWS_EC2_METADATA_DISABLED", "true")).await;
+    let (succeeded, log) = check(&s3, |launch| launch.env("AWS_EC2_METADATA_DISABLED", "true")).await;
     assert!(!succeeded && log.contains("credential"), "{log}");
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use http::StatusCode;
-use tempfile::TempDir;
 use tokio::time::sleep;
 use vestibule_tests::{Program, ProgramOptions, S3, TestResponse, Visitor, free_port, wait_until};
 
@@ -14,12 +13,15 @@ use crate::gate_fixture::TIMEOUT;
 const PAGE: &str = "themes/acme/queue.html";
 const ASSETS: &str = "/_vestibule/theme/tour";
 
+/// A settings file with one queue, which admits nobody.
+const SETTINGS: &str = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 0\n\
+                        hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
+
 /// A program whose one queue lets nobody in.
 struct RunningGate {
     s3: S3,
     address: String,
     program: Program,
-    _settings: TempDir,
 }
 
 impl RunningGate {
@@ -33,15 +35,15 @@ impl RunningGate {
     }
 
     async fn launched(s3: S3, more: &[&str], change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> Self {
-        let (settings, file) = settings();
         let address = format!("127.0.0.1:{}", free_port());
         let themes = s3.themes("themes/");
-        let mut arguments = vec!["serve", "--listen", &address, "--settings", &file, "--state", "state"];
+        let mut arguments = vec!["serve", "--listen", &address, "--settings", "vestibule.toml", "--state", "state"];
         arguments.extend(["--themes", &themes]);
         arguments.extend(more);
-        let mut program = change(by_environment(&s3, Program::vestibule(&arguments))).start();
+        let program = Program::vestibule(&arguments).file("vestibule.toml", SETTINGS);
+        let mut program = change(by_environment(&s3, program)).start();
         program.until_healthy(&address).await;
-        Self { s3, address, program, _settings: settings }
+        Self { s3, address, program }
     }
 
     async fn page(&self) -> String {
@@ -56,15 +58,6 @@ impl RunningGate {
         let visitor = Visitor::new(&self.address, "tickets.example.com");
         visitor.with_header("if-none-match", etag).fetch(&format!("{ASSETS}/{path}")).await
     }
-}
-
-fn settings() -> (TempDir, String) {
-    let text = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 0\n\
-                hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("vestibule.toml");
-    std::fs::write(&file, text).unwrap();
-    (folder, file.display().to_string())
 }
 
 fn by_environment(s3: &S3, launch: ProgramOptions) -> ProgramOptions {
@@ -193,7 +186,6 @@ async fn credentials_are_never_logged() {
 
 #[tokio::test]
 async fn invalid_theme_addresses_are_refused() {
-    let (_folder, file) = settings();
     for (themes, words) in [
         ("s3://", "--themes: s3:// has an invalid bucket name"),
         ("s3://A_bucket/x", "--themes: s3://A_bucket/x has an invalid bucket name"),
@@ -201,8 +193,8 @@ async fn invalid_theme_addresses_are_refused() {
         ("https://bucket.s3.amazonaws.com", "must be a folder or s3://bucket/prefix"),
         ("no/such/folder", "--themes: no/such/folder is not a folder"),
     ] {
-        let mut program =
-            Program::vestibule(&["serve", "--settings", &file, "--state", "state", "--themes", themes]).start();
+        let arguments = ["serve", "--settings", "vestibule.toml", "--state", "state", "--themes", themes];
+        let mut program = Program::vestibule(&arguments).file("vestibule.toml", SETTINGS).start();
         assert!(!program.end().await.success(), "{themes}");
         assert!(program.log().contains(words), "{themes}: {}", program.log());
     }
@@ -230,9 +222,9 @@ async fn function_refuses_an_invalid_recheck_time() {
 #[tokio::test]
 async fn check_reads_the_bucket() {
     let s3 = S3::start().await;
-    let (_folder, file) = settings();
     let check = async |themes: &str| {
-        let launch = Program::vestibule(&["check", &file, "--themes", themes]);
+        let launch =
+            Program::vestibule(&["check", "vestibule.toml", "--themes", themes]).file("vestibule.toml", SETTINGS);
         let mut program = by_environment(&s3, launch).start();
         (program.end().await.success(), program.log())
     };

@@ -1,4 +1,4 @@
-//! A settings store that counts calls and fails on request.
+//! A settings store for tests that counts reads and fails on request.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,26 +13,25 @@ use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_core::{QueueId, SystemClock, TenantId};
 use vestibule_store_memory::MemoryStore;
 
-use crate::Directory;
+/// Time that a read of queues takes.
+pub(crate) const LATENCY: Duration = Duration::from_millis(20);
 
-/// Latency of a call.
-pub(super) const ANSWERS_AFTER: Duration = Duration::from_millis(20);
-
-pub(super) struct Keeper {
-    kept: MemoryStore,
-    looks: AtomicUsize,
-    loads: AtomicUsize,
+pub(crate) struct FakeSettingsStore {
+    store: MemoryStore,
+    index_reads: AtomicUsize,
+    queue_reads: AtomicUsize,
+    tenant_reads: AtomicUsize,
     at_once: AtomicUsize,
-    pub(super) most_at_once: AtomicUsize,
-    away: AtomicBool,
+    pub(crate) most_at_once: AtomicUsize,
+    is_unavailable: AtomicBool,
     /// Whether broken queues are corrupt instead of unavailable.
-    pub(super) corrupt: AtomicBool,
+    pub(crate) corrupt: AtomicBool,
     broken: parking_lot::Mutex<HashSet<QueueId>>,
 }
 
-impl Keeper {
-    pub(super) async fn with_queues(count: usize) -> Arc<Self> {
-        let kept = MemoryStore::new(SystemClock::new());
+impl FakeSettingsStore {
+    pub(crate) async fn with_queues(count: usize) -> Arc<Self> {
+        let store = MemoryStore::new(SystemClock::new());
         let tenant = Tenant {
             id: "acme".parse().unwrap(),
             name: "Acme".to_owned(),
@@ -41,31 +40,28 @@ impl Keeper {
             domains: None,
             origins: None,
         };
-        kept.put_tenant(&tenant).await.unwrap();
+        store.put_tenant(&tenant).await.unwrap();
         for number in 0..count {
-            kept.put_settings(&settings(number), PutMode::Always).await.unwrap();
+            store.put_settings(&settings(number), PutMode::Always).await.unwrap();
         }
         Arc::new(Self {
-            kept,
-            looks: AtomicUsize::default(),
-            loads: AtomicUsize::default(),
+            store,
+            index_reads: AtomicUsize::default(),
+            queue_reads: AtomicUsize::default(),
+            tenant_reads: AtomicUsize::default(),
             at_once: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
-            away: AtomicBool::default(),
+            is_unavailable: AtomicBool::default(),
             corrupt: AtomicBool::default(),
             broken: parking_lot::Mutex::default(),
         })
     }
 
-    pub(super) fn directory(self: &Arc<Self>) -> Arc<Directory> {
-        Arc::new(Directory::new(self.clone(), Vec::new(), Vec::new()))
+    pub(crate) fn set_unavailable(&self, is_unavailable: bool) {
+        self.is_unavailable.store(is_unavailable, Ordering::Relaxed);
     }
 
-    pub(super) fn go_away(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
-    }
-
-    pub(super) fn break_queue(&self, number: usize, broken: bool) {
+    pub(crate) fn break_queue(&self, number: usize, broken: bool) {
         let mut all = self.broken.lock();
         if broken {
             all.insert(id(number))
@@ -75,29 +71,34 @@ impl Keeper {
     }
 
     /// The store loses its data.
-    pub(super) fn lose(&self) {
-        self.kept.restore(MemoryStore::new(SystemClock::new()).snapshot());
+    pub(crate) fn lose(&self) {
+        self.store.restore(MemoryStore::new(SystemClock::new()).snapshot());
     }
 
-    /// Number of reads of the index, and of loaded queues.
-    pub(super) fn asked(&self) -> (usize, usize) {
-        (self.looks.load(Ordering::Relaxed), self.loads.load(Ordering::Relaxed))
+    /// Number of reads of the index, and of queues.
+    pub(crate) fn reads(&self) -> (usize, usize) {
+        (self.index_reads.load(Ordering::Relaxed), self.queue_reads.load(Ordering::Relaxed))
     }
 
-    fn here(&self) -> Result<(), StoreError> {
-        if self.away.load(Ordering::Relaxed) { Err(StoreError::Unavailable("away".to_owned())) } else { Ok(()) }
+    pub(crate) fn tenant_reads(&self) -> usize {
+        self.tenant_reads.load(Ordering::Relaxed)
+    }
+
+    fn available(&self) -> Result<&MemoryStore, StoreError> {
+        let is_unavailable = self.is_unavailable.load(Ordering::Relaxed);
+        if is_unavailable { Err(StoreError::Unavailable("unavailable".to_owned())) } else { Ok(&self.store) }
     }
 }
 
-pub(super) fn id(number: usize) -> QueueId {
+pub(crate) fn id(number: usize) -> QueueId {
     format!("queue-{number}").parse().unwrap()
 }
 
-pub(super) fn host(number: usize) -> String {
+pub(crate) fn host(number: usize) -> String {
     format!("shop-{number}.example.com")
 }
 
-pub(super) fn settings(number: usize) -> Settings {
+pub(crate) fn settings(number: usize) -> Settings {
     Settings::from_value(&json!({
         "id": id(number), "tenant": "acme", "hosts": [host(number)], "quota": 1, "handover": { "kind": "check" },
     }))
@@ -105,47 +106,46 @@ pub(super) fn settings(number: usize) -> Settings {
 }
 
 #[async_trait]
-impl SettingsStore for Keeper {
+impl SettingsStore for FakeSettingsStore {
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
-        self.looks.fetch_add(1, Ordering::Relaxed);
-        sleep(ANSWERS_AFTER).await;
-        self.here()?;
-        self.kept.queues().await
+        self.index_reads.fetch_add(1, Ordering::Relaxed);
+        sleep(LATENCY).await;
+        self.available()?.queues().await
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        self.loads.fetch_add(1, Ordering::Relaxed);
+        self.queue_reads.fetch_add(1, Ordering::Relaxed);
         let at_once = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_once.fetch_max(at_once, Ordering::Relaxed);
-        sleep(ANSWERS_AFTER).await;
+        sleep(LATENCY).await;
         self.at_once.fetch_sub(1, Ordering::Relaxed);
-        self.here()?;
+        let store = self.available()?;
         if self.broken.lock().contains(queue) {
             let reason = "this one is broken".to_owned();
             let is_corrupt = self.corrupt.load(Ordering::Relaxed);
             return Err(if is_corrupt { StoreError::Corrupt(reason) } else { StoreError::Unavailable(reason) });
         }
-        self.kept.settings(queue).await
+        store.settings(queue).await
     }
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
-        self.here()?;
-        self.kept.tenants().await
+        self.tenant_reads.fetch_add(1, Ordering::Relaxed);
+        self.available()?.tenants().await
     }
 
     async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
-        self.kept.put_settings(settings, mode).await
+        self.store.put_settings(settings, mode).await
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        self.kept.remove_queue(queue).await
+        self.store.remove_queue(queue).await
     }
 
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        self.kept.put_tenant(tenant).await
+        self.store.put_tenant(tenant).await
     }
 
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        self.kept.remove_tenant(tenant).await
+        self.store.remove_tenant(tenant).await
     }
 }

@@ -29,6 +29,8 @@ mod connection_counts;
 mod decision;
 mod directory;
 mod env;
+#[cfg(test)]
+mod fake_settings_store;
 mod held_request;
 mod job_queues;
 mod job_request;

@@ -1,5 +1,3 @@
-mod keeper;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,162 +9,166 @@ use vestibule_core::store::{PutMode, SettingsStore as _, StoreError, VisitStore 
 use vestibule_core::{MICROS_PER_SECOND, ManualClock, Micros, SessionId, Timestamp};
 use vestibule_store_memory::MemoryStore;
 
-use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
 use super::*;
+use crate::fake_settings_store::{FakeSettingsStore, LATENCY, host, id, settings};
 use crate::stored_settings;
+
+fn directory_of(store: &Arc<FakeSettingsStore>) -> Arc<Directory> {
+    Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()))
+}
 
 #[tokio::test(start_paused = true)]
 async fn many_queues_are_loaded_at_once_but_not_all() {
-    let keeper = Keeper::with_queues(500).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(500).await;
+    let directory = directory_of(&store);
     directory.refresh().await.unwrap();
     assert_eq!(directory.queues().len(), 500);
     assert!(directory.queues().iter().all(|queue| queue.tenant.is_some()));
-    assert_eq!(keeper.asked(), (1, 500));
-    assert_eq!(keeper.most_at_once.load(Ordering::Relaxed), 64);
+    assert_eq!(store.reads(), (1, 500));
+    assert_eq!(store.most_at_once.load(Ordering::Relaxed), 64);
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_changed_queues_are_reloaded() {
-    let keeper = Keeper::with_queues(5).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(5).await;
+    let directory = directory_of(&store);
     directory.refresh().await.unwrap();
-    keeper.put_settings(&settings(2), PutMode::Always).await.unwrap();
-    keeper.remove_queue(&id(3)).await.unwrap();
+    store.put_settings(&settings(2), PutMode::Always).await.unwrap();
+    store.remove_queue(&id(3)).await.unwrap();
     directory.refresh().await.unwrap();
-    assert_eq!(keeper.asked(), (2, 6));
+    assert_eq!(store.reads(), (2, 6));
     assert_eq!(directory.queue(&id(2)).unwrap().settings.line.revision, 2);
     assert!(directory.queue(&id(3)).is_none() && directory.queue(&id(4)).is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refresh_loads_changed_tenants() {
-    let keeper = Keeper::with_queues(2).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(2).await;
+    let directory = directory_of(&store);
     directory.refresh().await.unwrap();
-    let mut tenant = keeper.tenants().await.unwrap().remove(0);
+    let mut tenant = store.tenants().await.unwrap().remove(0);
     tenant.origins = Some(Vec::new());
-    keeper.put_tenant(&tenant).await.unwrap();
+    store.put_tenant(&tenant).await.unwrap();
     directory.refresh().await.unwrap();
     assert!(directory.queues().iter().all(|queue| queue.tenant.as_deref() == Some(&tenant)));
-    assert_eq!(keeper.asked(), (2, 2), "no queue is loaded again");
+    assert_eq!(store.reads(), (2, 2), "no queue is loaded again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_corrupt_queue_does_not_hide_others() {
-    let keeper = Keeper::with_queues(100).await;
-    let directory = keeper.directory();
-    keeper.break_queue(17, true);
+    let store = FakeSettingsStore::with_queues(100).await;
+    let directory = directory_of(&store);
+    store.break_queue(17, true);
     assert!(matches!(directory.refresh().await, Err(StoreError::Unavailable(_))));
     assert_eq!(directory.queues().len(), 99);
     assert!(!directory.index_loaded(), "the hosts of the missing queue are unknown");
     assert_eq!(directory.of_host(&host(16)).await.len(), 1);
 
-    keeper.break_queue(17, false);
+    store.break_queue(17, false);
     directory.refresh().await.unwrap();
     assert_eq!((directory.queues().len(), directory.index_loaded()), (100, true));
-    assert_eq!(keeper.asked(), (2, 101), "the others are not loaded again");
+    assert_eq!(store.reads(), (2, 101), "the others are not loaded again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_corrupt_queue_is_not_treated_as_missing() {
-    let keeper = Keeper::with_queues(2).await;
-    keeper.corrupt.store(true, Ordering::Relaxed);
-    keeper.break_queue(1, true);
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(2).await;
+    store.corrupt.store(true, Ordering::Relaxed);
+    store.break_queue(1, true);
+    let directory = directory_of(&store);
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);
     assert!(directory.of_host(&host(1)).await.is_empty());
     assert!(!directory.index_loaded(), "its hosts are not known");
 
-    keeper.break_queue(1, false);
+    store.break_queue(1, false);
     advance(UNREAD_AFTER).await;
     assert_eq!(directory.of_host(&host(1)).await.len(), 1);
-    keeper.break_queue(1, true);
-    keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
+    store.break_queue(1, true);
+    store.put_settings(&settings(1), PutMode::Always).await.unwrap();
     assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached settings stay");
     assert!(directory.refresh_readable().await.is_ok(), "the others were read");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_under_load_is_loaded_once() {
-    let keeper = Keeper::with_queues(1).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(1).await;
+    let directory = directory_of(&store);
     directory.refresh().await.unwrap();
-    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    store.put_settings(&settings(0), PutMode::Always).await.unwrap();
     for broken in [true, false] {
-        keeper.break_queue(0, broken);
-        let (_, loads) = keeper.asked();
+        store.break_queue(0, broken);
+        let (_, before) = store.reads();
         let mut visits = tokio::task::JoinSet::new();
         for _ in 0..256 {
             let directory = directory.clone();
             visits.spawn(async move { directory.reload(&id(0)).await.is_ok() });
         }
         let ok = visits.join_all().await.into_iter().filter(|ok| *ok).count();
-        assert_eq!((keeper.asked().1 - loads, ok), (1, if broken { 255 } else { 256 }));
+        assert_eq!((store.reads().1 - before, ok), (1, if broken { 255 } else { 256 }));
     }
     assert_eq!(directory.queue(&id(0)).unwrap().settings.line.revision, 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn plan_does_not_overwrite_a_later_change() {
-    let keeper = Keeper::with_queues(2).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(2).await;
+    let directory = directory_of(&store);
     let mut document = Document {
-        tenants: keeper.tenants().await.unwrap(),
+        tenants: store.tenants().await.unwrap(),
         queues: vec![settings(0), settings(1)],
         ..Document::default()
     };
     document.queues.iter_mut().for_each(|queue| queue.line.quota = 5);
     let options = PlanOptions::default();
-    let stored = stored_settings(&*keeper, &document, options.unlisted).await.unwrap();
+    let stored = stored_settings(&*store, &document, options.unlisted).await.unwrap();
     let plan = Plan::of(&stored, document, &options);
     let mut changed = settings(1);
     changed.line.quota = 9;
-    keeper.put_settings(&changed, PutMode::Always).await.unwrap();
+    store.put_settings(&changed, PutMode::Always).await.unwrap();
     assert_eq!(directory.execute(&plan).await.unwrap(), [id(1)]);
-    let quota = async |number| keeper.settings(&id(number)).await.unwrap().unwrap().line.quota;
+    let quota = async |number| store.settings(&id(number)).await.unwrap().unwrap().line.quota;
     assert_eq!((quota(0).await, quota(1).await), (5, 9));
     assert_eq!(directory.queue(&id(1)).unwrap().settings.line.quota, 9, "the cache has the later change");
 }
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_queue_of_others_does_not_stop_a_plan() {
-    let keeper = Keeper::with_queues(2).await;
-    keeper.corrupt.store(true, Ordering::Relaxed);
-    keeper.break_queue(1, true);
+    let store = FakeSettingsStore::with_queues(2).await;
+    store.corrupt.store(true, Ordering::Relaxed);
+    store.break_queue(1, true);
     let with = |number| Document { tenants: Vec::new(), queues: vec![settings(number)], ..Document::default() };
-    let stored = stored_settings(&*keeper, &with(0), Unlisted::Keep).await.unwrap();
+    let stored = stored_settings(&*store, &with(0), Unlisted::Keep).await.unwrap();
     let unreadable = [UnreadableQueue { id: id(1), revision: 1, reason: "this one is broken".to_owned() }];
     assert_eq!((stored.queues.len(), &stored.unreadable[..]), (1, &unreadable[..]));
-    let listed = stored_settings(&*keeper, &with(1), Unlisted::RemoveOnly(&[])).await.unwrap();
+    let listed = stored_settings(&*store, &with(1), Unlisted::RemoveOnly(&[])).await.unwrap();
     assert_eq!((listed.queues.len(), &listed.unreadable[..]), (0, &unreadable[..]));
-    assert!(readable_settings(&*keeper, &with(0), Unlisted::Keep).await.is_ok());
-    assert!(readable_settings(&*keeper, &with(1), Unlisted::Keep).await.is_err());
+    assert!(readable_settings(&*store, &with(0), Unlisted::Keep).await.is_ok());
+    assert!(readable_settings(&*store, &with(1), Unlisted::Keep).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn index_is_loaded_after_start_or_first_read() {
-    let keeper = Keeper::with_queues(1).await;
-    keeper.go_away(true);
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(1).await;
+    store.set_unavailable(true);
+    let directory = directory_of(&store);
     assert!(directory.refresh().await.is_err() && !directory.index_loaded());
-    keeper.go_away(false);
+    store.set_unavailable(false);
     directory.refresh().await.unwrap();
     assert!(directory.index_loaded());
-    keeper.go_away(true);
+    store.set_unavailable(true);
     assert!(directory.refresh().await.is_err() && directory.index_loaded(), "the cached index stays");
     assert!(directory.refresh_readable().await.is_err(), "nothing was read");
 
-    assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).index_loaded());
-    let empty = Keeper::with_queues(0).await.directory();
+    assert!(Directory::new(store.clone(), Vec::new(), vec![settings(9)]).index_loaded());
+    let empty = directory_of(&FakeSettingsStore::with_queues(0).await);
     empty.refresh().await.unwrap();
     assert!(empty.index_loaded(), "an empty index is loaded, too");
 }
 
 #[tokio::test(start_paused = true)]
 async fn concurrent_requests_share_a_refresh() {
-    let keeper = Keeper::with_queues(3).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(3).await;
+    let directory = directory_of(&store);
     let requests: Vec<_> = (0..50)
         .map(|number| {
             let directory = directory.clone();
@@ -179,51 +181,51 @@ async fn concurrent_requests_share_a_refresh() {
     for request in requests {
         assert_eq!(request.await.unwrap(), 1, "each request finds the queue");
     }
-    assert_eq!(keeper.asked(), (1, 3));
+    assert_eq!(store.reads(), (1, 3));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_does_not_cancel_the_refresh() {
-    let keeper = Keeper::with_queues(3).await;
-    let directory = keeper.directory();
-    let _ = tokio::time::timeout(ANSWERS_AFTER / 2, directory.of_host(&host(1))).await;
+    let store = FakeSettingsStore::with_queues(3).await;
+    let directory = directory_of(&store);
+    let _ = tokio::time::timeout(LATENCY / 2, directory.of_host(&host(1))).await;
     assert_eq!(directory.of_host(&host(1)).await.len(), 1);
-    assert_eq!(keeper.asked(), (1, 3));
+    assert_eq!(store.reads(), (1, 3));
 }
 
 #[tokio::test(start_paused = true)]
 async fn refreshes_are_rate_limited_in_an_outage() {
-    let keeper = Keeper::with_queues(1).await;
-    keeper.go_away(true);
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(1).await;
+    store.set_unavailable(true);
+    let directory = directory_of(&store);
     for _ in 0..100 {
         assert!(directory.of_host(&host(0)).await.is_empty());
     }
-    assert_eq!(keeper.asked().0, 1);
+    assert_eq!(store.reads().0, 1);
     advance(UNREAD_AFTER).await;
     for _ in 0..100 {
         assert!(directory.of_host(&host(0)).await.is_empty());
     }
-    assert_eq!(keeper.asked().0, 2, "the next refresh is soon, because no queue is known");
-    keeper.go_away(false);
+    assert_eq!(store.reads().0, 2, "the next refresh is soon, because no queue is known");
+    store.set_unavailable(false);
     advance(UNREAD_AFTER).await;
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);
 
-    keeper.go_away(true);
+    store.set_unavailable(true);
     advance(UNREAD_AFTER).await;
     assert!(directory.of_host("unknown.example.com").await.is_empty());
-    assert_eq!(keeper.asked().0, 3, "an unknown host does not cause another refresh soon");
+    assert_eq!(store.reads().0, 3, "an unknown host does not cause another refresh soon");
     advance(UNKNOWN_HOST_AFTER).await;
     assert!(directory.of_host("unknown.example.com").await.is_empty());
-    assert_eq!(keeper.asked().0, 4);
+    assert_eq!(store.reads().0, 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_old_snapshot_is_refreshed_in_the_background() {
-    let keeper = Keeper::with_queues(1).await;
-    let directory = keeper.directory();
+    let store = FakeSettingsStore::with_queues(1).await;
+    let directory = directory_of(&store);
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);
-    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    store.put_settings(&settings(0), PutMode::Always).await.unwrap();
     advance(REFRESH_AFTER).await;
     for _ in 0..10 {
         assert_eq!(
@@ -232,36 +234,36 @@ async fn an_old_snapshot_is_refreshed_in_the_background() {
             "the request does not wait for the refresh"
         );
     }
-    sleep(10 * ANSWERS_AFTER).await;
+    sleep(10 * LATENCY).await;
     assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 2);
-    assert_eq!(keeper.asked().0, 2);
+    assert_eq!(store.reads().0, 2);
 }
 
 /// A store and two processes, of which only the second one knows the last change (quota 5).
-async fn stale_and_current() -> (Arc<Keeper>, Arc<Directory>, Arc<Directory>) {
-    let keeper = Keeper::with_queues(1).await;
-    let (stale, current) = (keeper.directory(), keeper.directory());
+async fn stale_and_current() -> (Arc<FakeSettingsStore>, Arc<Directory>, Arc<Directory>) {
+    let store = FakeSettingsStore::with_queues(1).await;
+    let (stale, current) = (directory_of(&store), directory_of(&store));
     stale.refresh().await.unwrap();
     let mut changed = settings(0);
     changed.line.quota = 5;
-    keeper.put_settings(&changed, PutMode::Always).await.unwrap();
+    store.put_settings(&changed, PutMode::Always).await.unwrap();
     current.refresh().await.unwrap();
-    (keeper, stale, current)
+    (store, stale, current)
 }
 
 #[tokio::test(start_paused = true)]
 async fn newer_settings_replace_those_restored_after_a_loss() {
     for by_index in [false, true] {
-        let (keeper, stale, current) = stale_and_current().await;
-        keeper.lose();
+        let (store, stale, current) = stale_and_current().await;
+        store.lose();
         assert!(stale.restore_lost_queue(&stale.queue(&id(0)).unwrap()).await.unwrap());
-        assert_eq!(keeper.settings(&id(0)).await.unwrap().unwrap().line.quota, 1);
+        assert_eq!(store.settings(&id(0)).await.unwrap().unwrap().line.quota, 1);
         if by_index {
             current.refresh().await.unwrap();
         } else {
             current.reload(&id(0)).await.unwrap();
         }
-        let stored = keeper.settings(&id(0)).await.unwrap().unwrap();
+        let stored = store.settings(&id(0)).await.unwrap().unwrap();
         assert_eq!((stored.line.quota, stored.line.revision), (5, 2));
         assert_eq!(current.queue(&id(0)).unwrap().settings.line.quota, 5);
         stale.reload(&id(0)).await.unwrap();
@@ -271,28 +273,28 @@ async fn newer_settings_replace_those_restored_after_a_loss() {
 
 #[tokio::test(start_paused = true)]
 async fn settings_of_a_removed_queue_do_not_replace_new_ones() {
-    let (keeper, _, current) = stale_and_current().await;
+    let (store, _, current) = stale_and_current().await;
     let mut again = settings(0);
     again.line.quota = 7;
-    keeper.remove_queue(&id(0)).await.unwrap();
-    keeper.put_settings(&again, PutMode::Always).await.unwrap();
+    store.remove_queue(&id(0)).await.unwrap();
+    store.put_settings(&again, PutMode::Always).await.unwrap();
     current.reload(&id(0)).await.unwrap();
-    assert_eq!(keeper.settings(&id(0)).await.unwrap().unwrap().line.quota, 7, "the queue was created again");
+    assert_eq!(store.settings(&id(0)).await.unwrap().unwrap().line.quota, 7, "the queue was created again");
     assert_eq!(current.queue(&id(0)).unwrap().settings.line.quota, 7);
 }
 
 #[tokio::test(start_paused = true)]
 async fn restored_queue_overwrites_no_tenant() {
-    let (keeper, stale, _) = stale_and_current().await;
-    keeper.lose();
+    let (store, stale, _) = stale_and_current().await;
+    store.lose();
     let queue = stale.queue(&id(0)).unwrap();
     stale.restore_lost_queue(&queue).await.unwrap();
-    let restored = keeper.tenants().await.unwrap().remove(0);
+    let restored = store.tenants().await.unwrap().remove(0);
     assert_eq!(queue.tenant.as_deref(), Some(&restored));
     let changed = Tenant { origins: Some(Vec::new()), ..restored };
-    keeper.put_tenant(&changed).await.unwrap();
+    store.put_tenant(&changed).await.unwrap();
     stale.restore_lost_queue(&queue).await.unwrap();
-    assert_eq!(keeper.tenants().await.unwrap(), [changed]);
+    assert_eq!(store.tenants().await.unwrap(), [changed]);
 }
 
 #[tokio::test]

@@ -1,6 +1,3 @@
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use async_trait::async_trait;
 use serde_json::json;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{JobId, Payload, WebhookEvent, WebhookEventType, WebhookSubject};
@@ -10,6 +7,7 @@ use vestibule_core::{Micros, QueueId, SystemClock, TenantId};
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
 use super::*;
+use crate::fake_settings_store::FakeSettingsStore;
 
 fn job_queue(id: &str) -> JobQueueSettings {
     let target = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
@@ -37,65 +35,24 @@ async fn plan(job_queues: &JobQueues, wanted: &[JobQueueSettings]) -> JobQueuePl
     Plan::of(&stored, document, &options).job_queues
 }
 
-/// A store that counts how often tenants are read, and fails on request.
-struct Tenants {
-    kept: MemoryStore,
-    reads: AtomicUsize,
-    is_away: AtomicBool,
-}
-
-#[async_trait]
-impl SettingsStore for Tenants {
-    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        let is_away = self.is_away.load(Ordering::Relaxed);
-        if is_away { Err(StoreError::Unavailable("away".to_owned())) } else { self.kept.tenants().await }
-    }
-
-    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
-        self.kept.put_settings(settings, mode).await
-    }
-
-    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        self.kept.settings(queue).await
-    }
-
-    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
-        self.kept.queues().await
-    }
-
-    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        self.kept.remove_queue(queue).await
-    }
-
-    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        self.kept.put_tenant(tenant).await
-    }
-
-    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        self.kept.remove_tenant(tenant).await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn cached_settings_are_returned_at_once_while_the_store_is_away() {
-    let kept = MemoryStore::new(SystemClock::new());
-    let store = Arc::new(Tenants { kept, reads: AtomicUsize::default(), is_away: AtomicBool::default() });
+    let store = FakeSettingsStore::with_queues(0).await;
     let records = Arc::new(MemoryRecords::new(SystemClock::new()));
     let job_queues = JobQueues::new(records, store.clone(), Arc::new(MemoryJobs::new(SystemClock::new())));
     let mails = job_queue("mails");
     job_queues.execute(&plan(&job_queues, std::slice::from_ref(&mails)).await).await.unwrap();
-    store.is_away.store(true, Ordering::Relaxed);
+    store.set_unavailable(true);
     tokio::time::advance(FRESH_FOR).await;
-    let before = store.reads.load(Ordering::Relaxed);
+    let before = store.tenant_reads();
     for _ in 0..20 {
         assert!(job_queues.get(&mails.id).await.unwrap().is_some());
     }
-    assert_eq!(store.reads.load(Ordering::Relaxed), before + 1, "the others do not try again");
-    store.is_away.store(false, Ordering::Relaxed);
+    assert_eq!(store.tenant_reads(), before + 1, "the others do not try again");
+    store.set_unavailable(false);
     tokio::time::advance(AFTER_FAILURE).await;
     job_queues.get(&mails.id).await.unwrap();
-    assert_eq!(store.reads.load(Ordering::Relaxed), before + 2);
+    assert_eq!(store.tenant_reads(), before + 2);
 }
 
 #[tokio::test]

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use utoipa::openapi::path::Operation;
+use utoipa::PartialSchema as _;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    Components, Content, Info, InfoBuilder, License, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder, Tag,
-    tag::TagBuilder,
+    Components, Content, Info, InfoBuilder, License, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
+    Tag, tag::TagBuilder,
 };
 use utoipa_axum::router::OpenApiRouter;
 
@@ -24,6 +25,7 @@ use crate::access::COOKIE;
 use crate::api;
 use crate::api::job_queues::{FailedJob, JobDraft};
 use crate::api::themes::DraftTemplate;
+use crate::confirmation::CONFIRM_HEADER;
 use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
 
@@ -83,24 +85,52 @@ fn tags() -> Vec<Tag> {
     .collect()
 }
 
-/// Completes the document with what the operations share: schemas and error responses.
+/// Completes the document with what the operations share: schemas, parameters of their paths and error responses.
 fn complete(document: &mut OpenApi) {
     let components = document.components.get_or_insert_default();
     let mut found = Vec::new();
     <ProblemDetails as utoipa::ToSchema>::schemas(&mut found);
     components.schemas.extend(found);
-    components.schemas.insert("ProblemDetails".to_owned(), <ProblemDetails as utoipa::PartialSchema>::schema());
+    components.schemas.insert("ProblemDetails".to_owned(), ProblemDetails::schema());
     for (name, schema) in parts() {
         components.schemas.insert(name.to_owned(), crate::describe::schema(schema));
     }
     let problem_response = ResponseBuilder::new().description(PROBLEM).content(PROBLEM_JSON, problem()).build();
     components.responses.insert("Problem".to_owned(), RefOr::T(problem_response));
     crate::message::describe(document);
-    for item in document.paths.paths.values_mut() {
+    for (path, item) in &mut document.paths.paths {
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         for operation in operations.into_iter().flatten() {
+            add_path_parameters(path, operation);
+            add_confirmation(operation);
             add_problems(operation);
         }
+    }
+}
+
+/// Adds the parameters of the path that an operation does not describe itself.
+fn add_path_parameters(path: &str, operation: &mut Operation) {
+    let names = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    for (index, name) in names.enumerate() {
+        let parameters = operation.parameters.get_or_insert_default();
+        if parameters.iter().all(|it| it.name != name) {
+            let description = match name {
+                "operator" => "Name of the operator".to_owned(),
+                "session" => "ID or support code of the session".to_owned(),
+                _ => format!("ID of the {}", name.replace('_', " ")),
+            };
+            let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True);
+            let parameter = parameter.description(Some(description)).schema(Some(String::schema()));
+            parameters.insert(index, parameter.build());
+        }
+    }
+}
+
+/// Adds the response to a request that needs the header of a confirmation.
+fn add_confirmation(operation: &mut Operation) {
+    if operation.parameters.iter().flatten().any(|it| it.name.eq_ignore_ascii_case(CONFIRM_HEADER)) {
+        let response = ResponseBuilder::new().description("Confirmation required").build();
+        operation.responses.responses.entry("428".to_owned()).or_insert(RefOr::T(response));
     }
 }
 

@@ -61,7 +61,6 @@ describe!(Controls = Settings, Patch, only CONTROLS);
 /// Sets mode, quota, rate and its steps, maximum queue length, times and the message on the queue page to the given values without
 /// `If-Match`. Lowering the quota removes nobody.
 #[utoipa::path(patch, path = "/queues/{queue}/controls", tag = "actions", request_body = Controls,
-    params(("queue" = String, Path, description = "ID of the queue")),
     responses(
         (status = 200, description = "The current settings", body = QueueSettings, headers(("ETag" = String))),
         (status = 409, description = "Someone else is changing it"),
@@ -115,14 +114,12 @@ pub(crate) struct ReleaseResult {
 /// they cannot be sent back. While the order of an event is drawn, nobody can be admitted. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
 /// returns the first response.
 #[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = ReleaseRequest,
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
         ("Idempotency-Key" = Option<String>, Header, description = "Identifies the request so that it can be retried safely",
             pattern = "^[A-Za-z0-9_-]{1,128}$")),
     responses(
         (status = 200, description = "How many visitors were admitted", body = ReleaseResult),
         (status = 409, description = "The order of an event is being drawn"),
-        (status = 428, description = "Confirmation required"),
         (status = 504, description = "The store did not respond; visitors may or may not have been admitted"),
     ))]
 pub(crate) async fn release(
@@ -210,11 +207,9 @@ async fn release_batches(admin: &Admin, queue: &QueueId, count: u64) -> (u64, Op
 /// become invalid. All slots are free at once; with the handover `redirect`, passes of visitors who were active stay valid for up
 /// to a minute. Needs a confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/reset", tag = "actions",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 200, description = "The current settings", body = QueueSettings, headers(("ETag" = String))),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn reset_queue(
     State(admin): State<Admin>,
@@ -250,7 +245,6 @@ pub(crate) async fn reset_queue(
 /// Sets the mode `draining`: no new visitors join, waiting visitors are admitted in order of arrival, and then the
 /// queue closes. Any other mode ends it. The statistics of the queue contain the remaining time.
 #[utoipa::path(post, path = "/queues/{queue}/drain", tag = "actions",
-    params(("queue" = String, Path, description = "ID of the queue")),
     responses(
         (status = 200, description = "The current settings", body = QueueSettings, headers(("ETag" = String))),
         (status = 409, description = "Someone else is changing it"),

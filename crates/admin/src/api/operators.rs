@@ -179,7 +179,6 @@ pub(crate) async fn create_operator(
 
 /// Get an operator
 #[utoipa::path(get, path = "/operators/{operator}", tag = "operators",
-    params(("operator" = String, Path, description = "Name of the operator")),
     responses((status = 200, description = "The operator", body = OperatorView)))]
 pub(crate) async fn get_operator(
     State(admin): State<Admin>,
@@ -196,7 +195,6 @@ pub(crate) async fn get_operator(
 /// Effective from their next request. A new password ends all their sign-ins. Requires a superuser who signed in or
 /// confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not accepted.
 #[utoipa::path(patch, path = "/operators/{operator}", tag = "operators", request_body = OperatorPatch,
-    params(("operator" = String, Path, description = "Name of the operator")),
     responses(
         (status = 200, description = "The updated operator", body = OperatorView),
         (status = 409, description = "The last superuser, or someone else is changing the operator"),
@@ -231,12 +229,10 @@ pub(crate) async fn update_operator(
 /// signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not
 /// accepted.
 #[utoipa::path(delete, path = "/operators/{operator}", tag = "operators",
-    params(("operator" = String, Path, description = "Name of the operator"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
         (status = 409, description = "The last superuser"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_operator(
     State(admin): State<Admin>,
@@ -269,7 +265,6 @@ pub(crate) async fn remove_operator(
 /// superuser who signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens
 /// are not accepted.
 #[utoipa::path(delete, path = "/operators/{operator}/totp", tag = "operators",
-    params(("operator" = String, Path, description = "Name of the operator")),
     responses(
         (status = 204, description = "TOTP is off"),
         (status = 409, description = "Someone else changed this operator at the same time"),

@@ -168,7 +168,7 @@ describe!(query SessionsQuery);
 /// Returns a page of its waiting, active or ended sessions. A page may have fewer entries than `limit`: sessions that have
 /// just ended are not listed as active.
 #[utoipa::path(get, path = "/queues/{queue}/sessions", tag = "sessions",
-    params(("queue" = String, Path, description = "ID of the queue"), SessionsQuery),
+    params(SessionsQuery),
     responses((status = 200, description = "A page of sessions", body = SessionPageView)))]
 pub(crate) async fn list_sessions(
     State(admin): State<Admin>,
@@ -324,8 +324,6 @@ enum SessionState {
 /// By its ID or by the support code on the queue page. An absent session is not found: its position is in the ticket of
 /// the visitor.
 #[utoipa::path(get, path = "/queues/{queue}/sessions/{session}", tag = "sessions",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("session" = String, Path, description = "ID or support code of the session")),
     responses((status = 200, description = "The session", body = SessionView)))]
 pub(crate) async fn find_session(
     State(admin): State<Admin>,
@@ -406,12 +404,9 @@ impl PreviousState {
 /// the handover `redirect` up to a minute later. A visitor in the lobby of an event does not take part in its draw. Needs a
 /// confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/end", tag = "sessions",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("session" = String, Path, description = "ID or support code of the session"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 200, description = "The session before it ended", body = EndedSession),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn end_session(
     State(admin): State<Admin>,
@@ -446,8 +441,6 @@ pub(crate) struct AdmitResult {
 /// Admits one session now, out of order and regardless of mode, quota and rate. While the order of an event is drawn, nobody
 /// can be admitted.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/admit", tag = "sessions",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("session" = String, Path, description = "ID or support code of the session")),
     responses(
         (status = 200, description = "Whether the session was admitted", body = AdmitResult),
         (status = 409, description = "The order of an event is being drawn"),

@@ -86,7 +86,7 @@ pub(crate) async fn list_queue_stats(
 }
 
 /// Get queue stats
-#[utoipa::path(get, path = "/queues/{queue}/stats", tag = "stats", params(("queue" = String, Path, description = "ID of the queue")),
+#[utoipa::path(get, path = "/queues/{queue}/stats", tag = "stats",
     responses((status = 200, description = "The statistics", body = QueueStats)))]
 pub(crate) async fn get_queue_stats(
     State(admin): State<Admin>,
@@ -112,7 +112,7 @@ describe!(query ForecastQuery);
 /// Estimates how long the last waiting visitor would wait with another quota, and when the present line would end. Nothing is
 /// changed. Visitors who join later are not included. While nobody is admitted, the forecast presumes that the queue opens now.
 #[utoipa::path(get, path = "/queues/{queue}/forecast", tag = "stats",
-    params(("queue" = String, Path, description = "ID of the queue"), ForecastQuery),
+    params(ForecastQuery),
     responses((status = 200, description = "The forecast", body = QueueForecast)))]
 pub(crate) async fn get_queue_forecast(
     State(admin): State<Admin>,
@@ -159,7 +159,7 @@ describe!(query HistoryQuery);
 /// Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV. Unknown values
 /// are `null` in JSON and empty in CSV.
 #[utoipa::path(get, path = "/queues/{queue}/history", tag = "stats",
-    params(("queue" = String, Path, description = "ID of the queue"), HistoryQuery),
+    params(HistoryQuery),
     responses((status = 200, description = "The samples", content((QueueHistory = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn get_queue_history(
     State(admin): State<Admin>,

@@ -98,7 +98,7 @@ pub(crate) async fn create_tenant(
 }
 
 /// Get a tenant
-#[utoipa::path(get, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
+#[utoipa::path(get, path = "/tenants/{tenant}", tag = "tenants",
     responses((status = 200, description = "The tenant", body = TenantView)))]
 pub(crate) async fn get_tenant(
     State(admin): State<Admin>,
@@ -112,7 +112,7 @@ pub(crate) async fn get_tenant(
 ///
 /// Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains` and `origins`, and
 /// only to lists that cover all queues of the tenant.
-#[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
+#[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants",
     request_body = TenantPatch,
     responses(
         (status = 200, description = "The updated tenant", body = TenantView),
@@ -169,12 +169,10 @@ async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem
 /// Only a tenant without queues can be removed. Needs a confirmation. Superusers can still read its audit events; a later tenant
 /// with the same ID does not see them.
 #[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
-    params(("tenant" = String, Path, description = "ID of the tenant"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
         (status = 409, description = "The tenant has queues, someone else is removing it, or too many tenants were removed within `--audit-days`"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_tenant(
     State(admin): State<Admin>,

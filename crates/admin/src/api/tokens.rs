@@ -172,7 +172,6 @@ fn within(principal: &Principal, scope: &Scope) -> Result<(), Problem> {
 ///
 /// Revokes one of your own tokens; superusers can revoke any. Effective immediately.
 #[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens",
-    params(("token" = String, Path, description = "ID of the token")),
     responses((status = 204, description = "Revoked")))]
 pub(crate) async fn revoke_token(
     State(admin): State<Admin>,

@@ -22,7 +22,6 @@ use crate::state::Admin;
 ///
 /// Deletes a job that has not been received. A held order becomes a dead letter instead, and its visitor can submit it again.
 #[utoipa::path(delete, path = "/job-queues/{job_queue}/jobs/{job}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
     responses((status = 204, description = "Canceled"),
         (status = 404, description = "`unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired"),
         (status = 409, description = "`job_leased`: the job runs. `job_finished`: it is completed or a dead letter")))]
@@ -65,10 +64,8 @@ pub(crate) struct DrainedJobs {
 /// Cancels all jobs that wait: they are deleted, and held orders become dead letters. Jobs that run are finished. Needs a
 /// confirmation. Pause the job queue first if no further job is to start meanwhile.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/drain", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses((status = 200, description = "How many were canceled", body = DrainedJobs),
-        (status = 428, description = "Confirmation required"),
         (status = 504, description = "The store did not respond to the first part; some jobs may have been canceled")))]
 pub(crate) async fn drain_job_queue(
     State(admin): State<Admin>,

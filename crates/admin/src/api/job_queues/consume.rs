@@ -159,7 +159,7 @@ async fn find_pulled<'a>(
 /// Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
 /// a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/receive", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = ReceiveRequest,
+    request_body = ReceiveRequest,
     responses((status = 200, description = "The jobs; none if none was due in time", body = ReceivedJobs),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`pull_not_supported`: the target is not `pull`")))]
@@ -304,7 +304,7 @@ pub(crate) struct LeaseResults {
 /// Completes jobs that the consumer has received. A result `lease_ended` means that the lease had ended before: the job may be
 /// received again. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/acknowledge", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = AcknowledgeRequest,
+    request_body = AcknowledgeRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
@@ -324,7 +324,7 @@ pub(crate) async fn acknowledge_jobs(
 /// Ends leases without success. A failed job is received again after its backoff, up to `max_attempts` attempts; then it is a
 /// dead letter. A repeated request has the same results.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/fail", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = FailRequest,
+    request_body = FailRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
@@ -386,7 +386,7 @@ async fn settle(
 ///
 /// For jobs that take longer than `timeout`. A lease is never shortened.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/extend", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = ExtendRequest,
+    request_body = ExtendRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`pull_not_supported`: the target is not `pull`"),

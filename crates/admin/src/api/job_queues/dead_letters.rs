@@ -72,7 +72,7 @@ pub(crate) struct DeadLetterPage {
 /// The jobs that failed for good, the newest first, with their reasons and the start of the last response. They are kept for
 /// `dead_letter_retention`.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/dead-letters", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), DeadLettersQuery),
+    params(DeadLettersQuery),
     responses((status = 200, description = "The dead letters", body = DeadLetterPage),
         (status = 404, description = "`unknown_job_queue`")))]
 pub(crate) async fn list_dead_letters(
@@ -103,7 +103,6 @@ fn position(text: &str) -> Option<DeadLetterPosition> {
 ///
 /// With its payload. Held orders have none.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/dead-letters/{job}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
     responses((status = 200, description = "The dead letter", body = Job),
         (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`")))]
 pub(crate) async fn get_dead_letter(
@@ -132,7 +131,6 @@ async fn read(job_queues: &JobQueues, settings: &JobQueueSettings, job: JobId) -
 
 /// Delete a dead letter
 #[utoipa::path(delete, path = "/job-queues/{job_queue}/dead-letters/{job}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
     responses((status = 204, description = "Deleted"),
         (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`")))]
 pub(crate) async fn delete_dead_letter(
@@ -181,7 +179,7 @@ pub(crate) struct Replayed {
 /// Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
 /// dead letters any more are left out. Held orders are never replayed.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/replay", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = Replay,
+    request_body = Replay,
     responses((status = 200, description = "How many were put back", body = Replayed),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`not_replayable`: the jobs are held orders"),
@@ -262,7 +260,6 @@ describe!(request OrderResolution);
 /// Records what became of a held order whose outcome is unknown. Find it out in the shop, which received the job ID as
 /// `Idempotency-Key`. The visitor's page shows it.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/{job}/resolve", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
     request_body = OrderResolution,
     responses((status = 204, description = "Recorded"),
         (status = 404, description = "`unknown_job_queue`, or `unknown_dead_letter`: there is no held order with an unknown outcome and this ID")))]

@@ -93,7 +93,7 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 /// is called. After 503 `enqueue_unconfirmed` the job may or may not be queued: repeat the request with the same
 /// `Idempotency-Key`.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/jobs", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), EnqueueQuery,
+    params(EnqueueQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "The deduplication ID, if the query has none"),
         ("Vestibule-User-Id" = Option<String>, Header, description = "The user of your site for whom the job runs")),
     request_body(content(("application/json"), (String = "text/plain"), ("application/octet-stream")),
@@ -310,7 +310,7 @@ pub(crate) struct JobResults {
 ///
 /// Enqueues 1 to 100 jobs with JSON payloads, in order. Each has a result of its own; the others are queued even if one is refused.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/jobs/batch", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")), request_body = JobsDraft,
+    request_body = JobsDraft,
     responses((status = 202, description = "The results", body = JobResults), (status = 404, description = "`unknown_job_queue`")))]
 pub(crate) async fn enqueue_jobs(
     State(admin): State<Admin>,
@@ -348,7 +348,6 @@ impl JobDraft {
 ///
 /// Its state, its last attempts and its payload. The result of a completed job is kept for `result_ttl`.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/jobs/{job}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"), ("job" = String, Path, description = "ID of the job")),
     responses((status = 200, description = "The job", body = Job),
         (status = 404, description = "`unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired")))]
 pub(crate) async fn get_job(

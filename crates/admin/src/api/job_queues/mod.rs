@@ -116,7 +116,6 @@ pub(crate) async fn create_job_queue(
 ///
 /// The revision of the settings is the `ETag`.
 #[utoipa::path(get, path = "/job-queues/{job_queue}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses((status = 200, description = "Settings and statistics", body = JobQueueView, headers(("ETag" = String)))))]
 pub(crate) async fn get_job_queue(
     State(admin): State<Admin>,
@@ -133,8 +132,7 @@ pub(crate) async fn get_job_queue(
 /// seconds. A secret in `target` replaces the current one at once; to keep both for a while, rotate it.
 #[utoipa::path(patch, path = "/job-queues/{job_queue}", tag = "job queues",
     request_body(content = JobQueuePatch, content_type = "application/merge-patch+json"),
-    params(("job_queue" = String, Path, description = "ID of the job queue"),
-        ("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any")),
+    params(("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any")),
     responses(
         (status = 200, description = "The job queue after the update", body = JobQueueView, headers(("ETag" = String))),
         (status = 412, description = "Changed by someone else; nothing was written"),
@@ -160,12 +158,10 @@ pub(crate) async fn update_job_queue(
 ///
 /// Only a job queue without jobs and dead letters can be removed. Stop its producers first. Needs a confirmation.
 #[utoipa::path(delete, path = "/job-queues/{job_queue}", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
         (status = 409, description = "`job_queue_not_empty`: it has jobs or dead letters. `job_queue_in_use`: rules hold orders in it"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_job_queue(
     State(admin): State<Admin>,
@@ -198,7 +194,6 @@ async fn holding_queue(admin: &Admin, settings: &JobQueueSettings) -> Result<Opt
 
 /// Get job queue stats
 #[utoipa::path(get, path = "/job-queues/{job_queue}/stats", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses((status = 200, description = "The statistics", body = JobQueueStats)))]
 pub(crate) async fn get_job_queue_stats(
     State(admin): State<Admin>,
@@ -232,7 +227,6 @@ impl JobQueueSecret {
 ///
 /// Handlers verify calls with it. The audit log records who read it.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/secret", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses((status = 200, description = "The secret", body = JobQueueSecret),
         (status = 409, description = "`no_signing_secret`: the target is not `http`")))]
 pub(crate) async fn get_job_queue_secret(
@@ -252,12 +246,10 @@ pub(crate) async fn get_job_queue_secret(
 /// Generates a new secret. For 24 hours calls have two signatures, also one of the old secret, so that handlers can be changed
 /// meanwhile. A further rotation within that time ends the oldest secret at once, and needs a confirmation.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/secret/rotate", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 200, description = "The new secret", body = JobQueueSecret),
         (status = 409, description = "`no_signing_secret`: the target is not `http`"),
-        (status = 428, description = "Confirmation required"),
         (status = 504, description = "The store did not respond; read the secret before you rotate it again"),
     ))]
 pub(crate) async fn rotate_job_queue_secret(
@@ -288,7 +280,6 @@ pub(crate) async fn rotate_job_queue_secret(
 ///
 /// It accepts jobs and starts none. Jobs that run are finished. Nothing changes if it is paused already.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/pause", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses(
         (status = 200, description = "The job queue", body = JobQueueView),
         (status = 504, description = "The store did not respond; the job queue may or may not be paused"),
@@ -305,7 +296,6 @@ pub(crate) async fn pause_job_queue(
 ///
 /// Nothing changes if it is not paused.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/resume", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses(
         (status = 200, description = "The job queue", body = JobQueueView),
         (status = 504, description = "The store did not respond; the job queue may or may not be paused"),

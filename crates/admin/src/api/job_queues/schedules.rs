@@ -59,7 +59,6 @@ impl ScheduleView {
 ///
 /// They are part of its settings. A missed run is made up for if it is at most an hour old.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/schedules", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses((status = 200, description = "The schedules", body = ScheduleList)))]
 pub(crate) async fn list_schedules(
     State(admin): State<Admin>,
@@ -76,8 +75,6 @@ pub(crate) async fn list_schedules(
 ///
 /// Enqueues a job of the schedule, beside those at its times.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/schedules/{schedule}/run", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue"),
-        ("schedule" = String, Path, description = "ID of the schedule")),
     responses(
         (status = 202, description = "Queued", body = EnqueuedJob,
             headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"))),

@@ -23,7 +23,6 @@ pub(super) fn routes() -> OpenApiRouter<Admin> {
 ///
 /// Enqueues an event of the type `webhook.test`, which is delivered like every other one. Its job shows what the handler answered.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/webhook/test", tag = "job queues",
-    params(("job_queue" = String, Path, description = "ID of the job queue")),
     responses(
         (status = 202, description = "Queued", body = EnqueuedJob,
             headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"))),

@@ -34,8 +34,6 @@ describe!(request BeaconDraft);
 /// Records what the beacon of a draw has published, once and between the publication of the round and the end of the event. The order is drawn then.
 /// The signature is not verified here: anyone can compare it with a relay.
 #[utoipa::path(post, path = "/queues/{queue}/events/{event}/beacon", tag = "queues", request_body = BeaconDraft,
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("event" = String, Path, description = "ID of the event")),
     responses(
         (status = 200, description = "The event with its draw", body = EventState),
         (status = 409, description = "The event has no beacon, or its value was recorded before"),

@@ -139,8 +139,6 @@ impl BeaconState {
 ///
 /// Returns an event of a queue with its phase, its draw and its problems.
 #[utoipa::path(get, path = "/queues/{queue}/events/{event}", tag = "queues",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("event" = String, Path, description = "ID of the event")),
     responses((status = 200, description = "The event", body = EventState)))]
 pub(crate) async fn get_event(
     State(admin): State<Admin>,

@@ -40,8 +40,7 @@ describe!(query CodesQuery);
 /// only operators can get them, and each download is in the audit log. Without a code from `from` on, there are no rows. A link
 /// leads to the first host of the queue without a wildcard; if there is none, it has no host.
 #[utoipa::path(get, path = "/queues/{queue}/invitations/{batch}/codes", tag = "queues",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("batch" = String, Path, description = "ID of the batch"), CodesQuery),
+    params(CodesQuery),
     responses(
         (status = 200, description = "The codes", body = String, content_type = "text/csv"),
         (status = 409, description = "The backoffice does not know the sale key of the batch"),

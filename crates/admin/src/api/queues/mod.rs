@@ -156,8 +156,7 @@ pub(crate) async fn create_queue(
 /// Applies the body to the settings of the queue. It needs at least an `id`, and hosts if both queues cannot have the
 /// same. Sessions are not cloned. With `validate=true` nothing is written.
 #[utoipa::path(post, path = "/queues/{queue}/clone", tag = "queues", request_body = QueueClone,
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ValidateQuery),
+    params(ValidateQuery),
     responses(
         (status = 200, description = "What would be written", body = Validated),
         (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
@@ -194,7 +193,7 @@ pub(crate) async fn clone_queue(
 /// Get a queue
 ///
 /// Returns all settings; their revision is the `ETag`.
-#[utoipa::path(get, path = "/queues/{queue}", tag = "queues", params(("queue" = String, Path, description = "ID of the queue")),
+#[utoipa::path(get, path = "/queues/{queue}", tag = "queues",
     responses((status = 200, description = "The settings", body = QueueSettings, headers(("ETag" = String)))))]
 pub(crate) async fn get_queue(
     State(admin): State<Admin>,
@@ -229,8 +228,7 @@ pub(crate) enum Changed {
 /// with lobby tickets, or removing its beacon, needs a confirmation. With `validate=true` nothing is written.
 #[utoipa::path(patch, path = "/queues/{queue}", tag = "queues",
     request_body(content = QueuePatch, content_type = "application/merge-patch+json"),
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any"),
+    params(("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
         ValidateQuery),
     responses(
@@ -276,11 +274,9 @@ pub(crate) async fn update_queue(
 ///
 /// Removes the queue with all its sessions. Needs a confirmation.
 #[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_queue(
     State(admin): State<Admin>,

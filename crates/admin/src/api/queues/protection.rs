@@ -42,7 +42,6 @@ pub(crate) struct AttackModeState {
 /// or joins later. Limits of joins are enforced and halved, and clients of suspicious networks do not join. The settings stay as they are. It ends by itself. If it is on already, it ends
 /// `duration_seconds` from now.
 #[utoipa::path(put, path = "/queues/{queue}/attack-mode", tag = "actions", request_body = AttackModeRequest,
-    params(("queue" = String, Path, description = "ID of the queue")),
     responses(
         (status = 200, description = "When it ends", body = AttackModeState),
         (status = 504, description = "The store did not respond; attack mode may or may not be on"),
@@ -64,7 +63,6 @@ pub(crate) async fn start_attack_mode(
 ///
 /// The settings apply again from the next request on. Nothing changes if it is off.
 #[utoipa::path(delete, path = "/queues/{queue}/attack-mode", tag = "actions",
-    params(("queue" = String, Path, description = "ID of the queue")),
     responses(
         (status = 204, description = "It is off"),
         (status = 504, description = "The store did not respond; attack mode may or may not be on"),
@@ -244,7 +242,6 @@ impl QueueProtection {
 ///
 /// Returns what is known about joins and pre-tickets in the last five to ten minutes, and attack mode.
 #[utoipa::path(get, path = "/queues/{queue}/protection", tag = "stats",
-    params(("queue" = String, Path, description = "ID of the queue")),
     responses((status = 200, description = "The report", body = QueueProtection)))]
 pub(crate) async fn get_queue_protection(
     State(admin): State<Admin>,

@@ -128,8 +128,7 @@ impl QueueReport {
 /// Returns what the queue counted from the opening of the lobby until the event was over, or until now. As CSV it has
 /// the columns `metric` and `value`, with a row for each wait such as `wait_le_60`.
 #[utoipa::path(get, path = "/queues/{queue}/events/{event}/report", tag = "stats",
-    params(("queue" = String, Path, description = "ID of the queue"),
-        ("event" = String, Path, description = "ID of the event"), ReportQuery),
+    params(ReportQuery),
     responses(
         (status = 200, description = "The report", content((QueueReport = "application/json"), (String = "text/csv"))),
         (status = 409, description = "The lobby has not opened, or the event is suspended"),
@@ -152,7 +151,7 @@ pub(crate) async fn get_event_report(
 /// Returns what the queue counted since its state began: since it was created or reset, or since the store lost its data.
 /// For queues without events; the format is that of an event's report.
 #[utoipa::path(get, path = "/queues/{queue}/report", tag = "stats",
-    params(("queue" = String, Path, description = "ID of the queue"), ReportQuery),
+    params(ReportQuery),
     responses((status = 200, description = "The report", content((QueueReport = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn get_queue_report(
     State(admin): State<Admin>,

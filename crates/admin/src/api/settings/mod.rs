@@ -149,7 +149,6 @@ pub(crate) struct ImportResult {
     responses(
         (status = 200, description = "The import or its plan", body = ImportResult),
         (status = 409, description = "Queues would conflict"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn import_settings(
     State(admin): State<Admin>,

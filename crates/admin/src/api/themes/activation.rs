@@ -24,8 +24,7 @@ use crate::themes::{OwnedTheme, find_editable, must_exist, theme_versions};
 /// because activating the previous version undoes it. If the theme was activated or deactivated since the revision in
 /// `If-Match`, nothing is changed.
 #[utoipa::path(post, path = "/themes/{theme}/versions/{version}/activate", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme"), ("version" = String, Path, description = "ID of the version"),
-        ("If-Match" = String, Header, description = "The `ETag` of the versions, or `*` for any")),
+    params(("If-Match" = String, Header, description = "The `ETag` of the versions, or `*` for any")),
     responses(
         (status = 200, description = "The active version", body = ThemeVersionView, headers(("ETag" = String))),
         (status = 409, description = "Theme storage is not configured"),
@@ -54,8 +53,7 @@ pub(crate) async fn activate_theme_version(
 /// files that were copied into the folder, which visitors do not see either. Needs no confirmation, because activating a
 /// version undoes it. Has no effect on an inactive theme.
 #[utoipa::path(post, path = "/themes/{theme}/deactivate", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme"),
-        ("If-Match" = String, Header, description = "The `ETag` of the versions, or `*` for any")),
+    params(("If-Match" = String, Header, description = "The `ETag` of the versions, or `*` for any")),
     responses(
         (status = 204, description = "Deactivated", headers(("ETag" = String))),
         (status = 409, description = "Theme storage is not configured"),

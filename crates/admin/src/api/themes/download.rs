@@ -20,7 +20,6 @@ use crate::themes::{find_visible, theme_versions};
 ///
 /// Returns the files as a ZIP archive that can be uploaded again.
 #[utoipa::path(get, path = "/themes/{theme}/versions/{version}/download", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme"), ("version" = String, Path, description = "ID of the version")),
     responses(
         (status = 200, description = "The archive", content_type = "application/zip", body = crate::themes::ZipArchive),
         (status = 409, description = "Theme storage is not configured"),
@@ -41,7 +40,6 @@ pub(crate) async fn download_theme_version(
 /// Returns the files that gates use now as a ZIP archive that can be uploaded: those of the active version, or without any
 /// activation those that were copied into the folder.
 #[utoipa::path(get, path = "/themes/{theme}/download", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme")),
     responses(
         (status = 200, description = "The archive", content_type = "application/zip", body = crate::themes::ZipArchive),
         (status = 409, description = "Theme storage is not configured"),

@@ -56,8 +56,7 @@ fn check_event(query: &mut PreviewQuery, object: &mut ObjectReader<'_>) {
 /// Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
 /// theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme"),
-        PreviewQuery),
+    params(PreviewQuery),
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
         (status = 409, description = "Theme storage is not configured"),

@@ -15,12 +15,10 @@ use crate::themes::{OwnedTheme, find_editable, must_exist, theme_versions};
 ///
 /// Removes the theme permanently with all its versions, and files that were copied into the folder. Fails while a queue uses it. Needs a confirmation.
 #[utoipa::path(delete, path = "/themes/{theme}", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
         (status = 409, description = "Queues use the theme, or theme storage is not configured"),
-        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_theme(
     State(admin): State<Admin>,

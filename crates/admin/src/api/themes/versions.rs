@@ -29,7 +29,6 @@ pub(crate) struct ThemeVersions {
 /// Returns the versions, newest first. The last 50 and the active version are kept. Uploads add versions and do not
 /// change the revision.
 #[utoipa::path(get, path = "/themes/{theme}/versions", tag = "themes",
-    params(("theme" = String, Path, description = "ID of the theme")),
     responses(
         (status = 200, description = "The versions", body = ThemeVersions, headers(("ETag" = String))),
         (status = 409, description = "Theme storage is not configured"),

@@ -309,6 +309,7 @@ suite! {
         queues_are_listed_by_id_with_their_revision,
         queues_are_isolated,
         tenants_are_stored_by_id,
+        changed_tenant_is_not_replaced,
         removed_tenant_leaves_its_queues,
         sessions_are_found_in_every_state,
         next_page_continues_after_the_previous_one,

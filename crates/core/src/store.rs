@@ -100,8 +100,11 @@ pub trait SettingsStore: Send + Sync {
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError>;
     /// Removes a queue and all its data.
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;
-    /// Writes a tenant.
+    /// Writes a tenant, whatever the store holds.
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError>;
+    /// Writes a tenant over `before`, or creates it if that is `None`. Returns whether the store holds it now: not if someone
+    /// else has changed, removed or created it.
+    async fn replace_tenant(&self, before: Option<&Tenant>, tenant: &Tenant) -> Result<bool, StoreError>;
     /// Removes a tenant; its queues are not checked.
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError>;
     /// All tenants, ordered by id.

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
-use vestibule_core::QueueId;
 use vestibule_core::line::Stats;
-use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, Tenant, Unlisted, affected_lobbies};
+use vestibule_core::settings::{
+    Document, Plan, PlanOptions, Settings, StoredSettings, Tenant, TenantChange, Unlisted, affected_lobbies,
+};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_core::{QueueId, TenantId};
 
 use self::queue::queue_of;
 use self::refresh_gate::{Refresh, RefreshGate};
@@ -32,6 +34,15 @@ const REFRESH_AFTER: Duration = Duration::from_secs(10);
 const UNKNOWN_HOST_AFTER: Duration = Duration::from_secs(1);
 /// The same while the index has not been read, so that no host is known.
 const UNREAD_AFTER: Duration = Duration::from_millis(500);
+
+/// What a plan did not write, because someone else changed it since the plan was made.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NotWritten {
+    /// Tenants.
+    pub tenants: Vec<TenantId>,
+    /// Queues.
+    pub queues: Vec<QueueId>,
+}
 
 /// Finds queues by host, kept up to date from the store's index.
 pub struct Directory {
@@ -132,16 +143,17 @@ impl Directory {
         let document = Document { tenants: tenants.to_vec(), queues: queues.to_vec(), ..Document::default() };
         let options = PlanOptions { unlisted: Unlisted::RemoveOnly(&[]), ..PlanOptions::default() };
         let stored = readable_settings(&*self.store, &document, options.unlisted).await?;
-        self.execute(&Plan::of(&stored, document, &options)).await.map(drop)
+        let plan = Plan::of(&stored, document, &options);
+        self.execute(&stored, &plan).await.map(drop)
     }
 
     /// Writes the new and changed tenants and queues of a plan. The copy in this process changes first, so that it is in
-    /// effect even while the store is unavailable. Returns the queues that were changed since the plan was made; they are
-    /// not written.
+    /// effect even while the store is unavailable. `stored` is what the plan was made from. Returns what was changed since; it
+    /// is not written.
     ///
     /// # Errors
     /// Returns the store's error. Plan again to write the rest.
-    pub async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, StoreError> {
+    pub async fn execute(&self, stored: &StoredSettings, plan: &Plan) -> Result<NotWritten, StoreError> {
         let tenants = plan.tenants_after.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
         let mut all = self.snapshot.load().queues.clone();
         for settings in &plan.queues_after {
@@ -152,16 +164,18 @@ impl Directory {
             all.insert(settings.id.clone(), queue_of(settings, &tenants));
         }
         self.replace_snapshot(all.into_values().collect());
-        for change in &plan.tenants {
-            self.store.put_tenant(&change.tenant).await?;
+        let mut skipped = NotWritten::default();
+        for TenantChange { tenant, .. } in &plan.tenants {
+            if !self.store.replace_tenant(stored.tenant(&tenant.id), tenant).await? {
+                skipped.tenants.push(tenant.id.clone());
+            }
         }
-        let mut skipped = Vec::new();
         for change in &plan.queues {
             let settings = &change.settings;
             match self.store.put_settings(settings, PutMode::of(change)).await {
                 Ok(PutOutcome::Stored(revision)) => info!(queue = %settings.id, revision, "settings written"),
                 Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                    skipped.push(settings.id.clone());
+                    skipped.queues.push(settings.id.clone());
                 }
                 Err(error) => return Err(error),
             }
@@ -266,10 +280,8 @@ impl Directory {
             PutOutcome::Conflict(_) => {}
         }
         // Tenants have no revision: one that the store has may be newer.
-        if let Some(tenant) = &queue.tenant
-            && self.store.tenants().await?.iter().all(|stored| stored.id != tenant.id)
-        {
-            self.store.put_tenant(tenant).await?;
+        if let Some(tenant) = &queue.tenant {
+            self.store.replace_tenant(None, tenant).await?;
         }
         Ok(true)
     }

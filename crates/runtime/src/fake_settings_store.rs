@@ -145,6 +145,10 @@ impl SettingsStore for FakeSettingsStore {
         self.store.put_tenant(tenant).await
     }
 
+    async fn replace_tenant(&self, before: Option<&Tenant>, tenant: &Tenant) -> Result<bool, StoreError> {
+        self.store.replace_tenant(before, tenant).await
+    }
+
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
         self.store.remove_tenant(tenant).await
     }

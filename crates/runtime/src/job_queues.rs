@@ -282,10 +282,8 @@ impl JobQueues {
             if let (DocumentOutcome::Stored(_), None) = (written, found) {
                 warn!(job_queue = id, "job queue missing in the store; settings restored");
             }
-            if let Some(tenant) = &cached.tenant
-                && self.store.tenants().await?.iter().all(|it| it.id != tenant.id)
-            {
-                self.store.put_tenant(tenant).await?;
+            if let Some(tenant) = &cached.tenant {
+                self.store.replace_tenant(None, tenant).await?;
             }
             // Or another process was faster, or its settings can't be read.
             is_changed = true;

@@ -214,6 +214,16 @@ impl SettingsStore for MemoryStore {
         Ok(())
     }
 
+    async fn replace_tenant(&self, before: Option<&Tenant>, tenant: &Tenant) -> Result<bool, StoreError> {
+        let mut tenants = self.tenants.lock();
+        let held = tenants.get(&tenant.id);
+        let is_free = held == before || held == Some(tenant);
+        if is_free {
+            tenants.insert(tenant.id.clone(), tenant.clone());
+        }
+        Ok(is_free)
+    }
+
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
         self.tenants.lock().remove(tenant);
         Ok(())

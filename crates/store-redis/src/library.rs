@@ -125,6 +125,7 @@ functions! {
     put_settings: Queue, Create, "put_settings.lua";
     remove_queue: Queue, Create, "remove_queue.lua";
     list_queue: Index, Write, "list_queue.lua";
+    replace_tenant: Index, Write, "replace_tenant.lua";
     set_last_purge: Index, Write, "set_last_purge.lua";
     put_document: Record, Write, "records/put_document.lua";
     append: Record, Write, "records/append.lua";

@@ -131,6 +131,10 @@ impl RedisStore {
     }
 }
 
+fn json_of(tenant: &Tenant) -> Result<String, StoreError> {
+    serde_json::to_string(tenant).map_err(|error| StoreError::Corrupt(error.to_string()))
+}
+
 #[async_trait]
 impl VisitStore for RedisStore {
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
@@ -227,9 +231,26 @@ impl SettingsStore for RedisStore {
     }
 
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        let json = serde_json::to_string(tenant).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let arguments = vec![Keys::TENANTS.into(), text(tenant.id.as_str()), text(json)];
+        let arguments = vec![Keys::TENANTS.into(), text(tenant.id.as_str()), text(json_of(tenant)?)];
         self.command("HSET", arguments).await.map(drop)
+    }
+
+    async fn replace_tenant(&self, before: Option<&Tenant>, tenant: &Tenant) -> Result<bool, StoreError> {
+        let corrupt = |error: &dyn std::fmt::Display| StoreError::Corrupt(format!("tenant {}: {error}", tenant.id));
+        let found = self.command("HGET", vec![Keys::TENANTS.into(), text(tenant.id.as_str())]).await?;
+        // The text and not the tenant is compared, as other versions may write it differently. What can't be read is not there.
+        let held: Option<Bytes> = found.convert().map_err(|error| corrupt(&error))?;
+        let read = held.as_ref().and_then(|json| serde_json::from_slice::<Tenant>(json).ok());
+        if read.as_ref() == Some(tenant) {
+            return Ok(true);
+        }
+        if read.as_ref() != before {
+            return Ok(false);
+        }
+        let arguments = [text(tenant.id.as_str()), held.map_or_else(nothing, Value::Bytes), text(json_of(tenant)?)];
+        let keys = [Key::from_static_str(Keys::TENANTS)];
+        let reply = self.call(&functions().replace_tenant, keys, arguments, Retry::Safe).await?;
+        Ok(reply.as_i64() == Some(codes::STORED))
     }
 
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {

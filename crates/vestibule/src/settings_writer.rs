@@ -10,8 +10,8 @@ use tracing::{error, info, warn};
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted};
-use vestibule_core::{QueueId, SaleKeys, Store, StoreError};
-use vestibule_runtime::{Directory, JobQueues, readable_settings};
+use vestibule_core::{QueueId, SaleKeys, Store, StoreError, TenantId};
+use vestibule_runtime::{Directory, JobQueues, NotWritten, readable_settings};
 
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::serve_options::ServeOptions;
@@ -63,6 +63,8 @@ pub(crate) enum WriteError {
     Store(#[from] StoreError),
     #[error("nothing was written: {0}")]
     Rejected(String),
+    #[error("tenant {0} was changed by someone else at the same time")]
+    TenantConflict(TenantId),
     #[error("queue {0} was changed by someone else at the same time")]
     Conflict(QueueId),
     #[error("job queue {0} was changed by someone else at the same time")]
@@ -115,8 +117,8 @@ impl SettingsWriter {
         log_locked(&plan, &locked);
         // After a failed write, the audit events compare with what was there before the first attempt.
         let mut previous = self.previous.lock().await;
-        let before = previous.take().unwrap_or(stored);
-        let left = match self.execute(&plan).await {
+        let before = previous.take().unwrap_or_else(|| stored.clone());
+        let left = match self.execute(&stored, &plan).await {
             Ok(left) => left,
             Err(error) => {
                 *previous = Some(before);
@@ -174,8 +176,12 @@ impl SettingsWriter {
         }
     }
 
-    async fn execute(&self, plan: &Plan) -> Result<Vec<QueueId>, WriteError> {
-        if let Some(queue) = self.directory.execute(plan).await?.into_iter().next() {
+    async fn execute(&self, stored: &StoredSettings, plan: &Plan) -> Result<Vec<QueueId>, WriteError> {
+        let NotWritten { tenants, queues } = self.directory.execute(stored, plan).await?;
+        if let Some(tenant) = tenants.into_iter().next() {
+            return Err(WriteError::TenantConflict(tenant));
+        }
+        if let Some(queue) = queues.into_iter().next() {
             return Err(WriteError::Conflict(queue));
         }
         Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)

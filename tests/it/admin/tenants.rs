@@ -8,6 +8,9 @@ use super::backoffice::{Backoffice, on_memory_and_redis, queue};
 
 on_memory_and_redis! {
     tenant_is_created_read_updated_and_removed,
+    concurrent_updates_of_a_tenant_are_all_kept,
+    removed_tenant_does_not_come_back,
+    removal_names_the_operators_of_a_tenant,
     tenant_with_queues_cannot_be_removed,
     all_invalid_and_unknown_fields_are_listed,
     confirmation_is_valid_once_for_one_request,
@@ -37,6 +40,47 @@ async fn tenant_is_created_read_updated_and_removed(backoffice: Backoffice) {
     assert_eq!(root.confirmed(Method::DELETE, "/tenants/acme", None).await.status, 204);
     assert_eq!(root.get("/tenants/acme").await.status, 404);
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [] }));
+}
+
+async fn concurrent_updates_of_a_tenant_are_all_kept(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let (mut root, mut zoe) = (backoffice.root(), backoffice.operator("zoe", "operator", &["acme"]).await);
+    for round in 0..20 {
+        let (name, domain) = (format!("Acme {round}"), format!("{round}.acme.test"));
+        let (tightened, renamed) = tokio::join!(
+            root.patch("/tenants/acme", json!({ "domains": [domain] })),
+            zoe.patch("/tenants/acme", json!({ "name": name })),
+        );
+        assert_eq!((tightened.status.as_u16(), renamed.status.as_u16()), (200, 200));
+        let acme = root.get("/tenants/acme").await.json();
+        assert_eq!((&acme["name"], &acme["domains"]), (&json!(name), &json!([domain])), "in round {round}");
+    }
+}
+
+async fn removed_tenant_does_not_come_back(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    for round in 0..12 {
+        let path = format!("/tenants/t{round}");
+        backoffice.tenant(&format!("t{round}")).await;
+        let mut other = backoffice.root();
+        let token = root.send(Method::DELETE, &path, &[], None).await.confirmation();
+        let confirmed = [("x-vestibule-confirm", token.as_str())];
+        let (removed, _) = tokio::join!(root.send(Method::DELETE, &path, &confirmed, None), async {
+            for name in ["One", "Two", "Three"] {
+                other.patch(&path, json!({ "name": name })).await;
+            }
+        });
+        assert_eq!(removed.status, 204);
+        assert_eq!(root.get(&path).await.status, 404, "in round {round}");
+    }
+}
+
+async fn removal_names_the_operators_of_a_tenant(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.operator("eve", "operator", &["acme"]).await;
+    let asked = backoffice.root().send(Method::DELETE, "/tenants/acme", &[], None).await;
+    let consequence = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
+    assert!(consequence.contains("a later tenant with this ID, unless you change them: eve."), "{consequence}");
 }
 
 async fn tenant_with_queues_cannot_be_removed(backoffice: Backoffice) {

@@ -153,6 +153,32 @@ pub(super) async fn tenants_are_stored_by_id(stores: &StoreFixture) {
     assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
 }
 
+pub(super) async fn changed_tenant_is_not_replaced(stores: &StoreFixture) {
+    let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
+    let named = |name: &str| Tenant {
+        id: id.clone(),
+        name: name.to_owned(),
+        color: None,
+        logo: None,
+        domains: None,
+        origins: None,
+    };
+    let [first, second, third] = [named("First"), named("Second"), named("Third")];
+    let stored = async || stores.store.tenants().await.unwrap().into_iter().find(|tenant| tenant.id == id);
+    let replace = async |before, after| stores.store.replace_tenant(before, after).await.unwrap();
+    assert!(!replace(Some(&first), &second).await, "it does not exist");
+    assert_eq!(stored().await, None);
+    assert!(replace(None, &first).await);
+    assert!(!replace(None, &second).await, "it exists");
+    assert!(replace(Some(&first), &second).await);
+    assert!(replace(Some(&first), &second).await, "a retry finds what it has written");
+    assert!(!replace(Some(&first), &third).await, "it has changed");
+    assert_eq!(stored().await, Some(second.clone()));
+    stores.store.remove_tenant(&id).await.unwrap();
+    assert!(!replace(Some(&second), &third).await, "it was removed");
+    assert_eq!(stored().await, None);
+}
+
 pub(super) async fn removed_tenant_leaves_its_queues(stores: &StoreFixture) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
     let tenant =

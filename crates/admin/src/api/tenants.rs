@@ -93,7 +93,9 @@ pub(crate) async fn create_tenant(
     refuse_missing_logo(&admin, &tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));
     let event = AuditEventBuilder::of(&principal, "tenant.create").tenant(&tenant.id).changes(changes);
-    event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
+    let created = admin.store.replace_tenant(None, &tenant).await.map_err(Problem::of_write);
+    let created = created.and_then(|created| created.then_some(()).ok_or(Problem::AlreadyExists(Code::ThisId)));
+    event.concluded(&admin, created).await?;
     Ok((StatusCode::CREATED, Json(tenant)))
 }
 
@@ -116,7 +118,7 @@ pub(crate) async fn get_tenant(
     request_body = TenantPatch,
     responses(
         (status = 200, description = "The updated tenant", body = TenantView),
-        (status = 409, description = "Queues of the tenant use values that the lists do not allow"),
+        (status = 409, description = "Queues of the tenant use values that the lists do not allow, or others are changing the tenant"),
     ))]
 pub(crate) async fn update_tenant(
     State(admin): State<Admin>,
@@ -124,10 +126,21 @@ pub(crate) async fn update_tenant(
     Segments(id): Segments<String>,
     JsonBody(patch): JsonBody,
 ) -> Result<Json<Tenant>, Problem> {
-    let before = find_visible(&admin, &principal, &id).await?;
+    let patch = Value::Object(patch);
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(tenant) = try_update(&admin, &principal, &id, &patch).await? {
+            return Ok(Json(tenant));
+        }
+    }
+    Err(Problem::ConcurrentChange)
+}
+
+/// Applies a merge patch to the tenant that is stored now; `None` if someone else changed it meanwhile.
+async fn try_update(admin: &Admin, principal: &Principal, id: &str, patch: &Value) -> Result<Option<Tenant>, Problem> {
+    let before = find_visible(admin, principal, id).await?;
     principal.can_edit(&before.id)?;
     let mut document = json!(before);
-    merge(&mut document, &Value::Object(patch));
+    merge(&mut document, patch);
     let tenant = Tenant::from_value(&document).map_err(Problem::ValidationFailed)?;
     if tenant.id != before.id {
         return Err(wrong("id", Code::Immutable));
@@ -139,18 +152,21 @@ pub(crate) async fn update_tenant(
             return Err(wrong(field, Code::SuperuserOnly));
         }
         if changed {
-            refuse_if_outside(&admin, &tenant).await?;
+            refuse_if_outside(admin, &tenant).await?;
         }
     }
     if tenant.logo != before.logo {
-        refuse_missing_logo(&admin, &tenant).await?;
+        refuse_missing_logo(admin, &tenant).await?;
     }
     let changes = differences(&json!(before), &json!(tenant));
-    if !changes.is_empty() {
-        let event = AuditEventBuilder::of(&principal, "tenant.update").tenant(&tenant.id).changes(changes);
-        event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
+    if changes.is_empty() {
+        return Ok(Some(tenant));
     }
-    Ok(Json(tenant))
+    let event = AuditEventBuilder::of(principal, "tenant.update").tenant(&tenant.id).changes(changes);
+    match admin.store.replace_tenant(Some(&before), &tenant).await {
+        Ok(false) => Ok(None),
+        written => event.written(admin, written).await.map(|_| Some(tenant)),
+    }
 }
 
 async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {

@@ -125,7 +125,7 @@ async fn plan_does_not_overwrite_a_later_change() {
     let mut changed = settings(1);
     changed.line.quota = 9;
     store.put_settings(&changed, PutMode::Always).await.unwrap();
-    assert_eq!(directory.execute(&plan).await.unwrap(), [id(1)]);
+    assert_eq!(directory.execute(&stored, &plan).await.unwrap().queues, [id(1)]);
     let quota = async |number| store.settings(&id(number)).await.unwrap().unwrap().line.quota;
     assert_eq!((quota(0).await, quota(1).await), (5, 9));
     assert_eq!(directory.queue(&id(1)).unwrap().settings.line.quota, 9, "the cache has the later change");

@@ -97,7 +97,13 @@ async fn execute(
     let mut code = ExitCode::SUCCESS;
     let via = Via::CommandLine;
     for TenantChange { tenant, .. } in &plan.tenants {
-        store.put_tenant(tenant).await.with_context(|| format!("cannot write tenant {}", tenant.id))?;
+        let id = &tenant.id;
+        let written = store.replace_tenant(stored.tenant(id), tenant).await;
+        if !written.with_context(|| format!("cannot write tenant {id}"))? {
+            // The queues of the document may need what the tenant allows.
+            println!("tenant {id}: not written: changed by someone else; run apply again");
+            return Ok(ExitCode::FAILURE);
+        }
         audit_tenant(records, via, stored.tenant(&tenant.id), Some(tenant)).await;
     }
     for change in &plan.queues {

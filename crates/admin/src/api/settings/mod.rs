@@ -148,7 +148,7 @@ pub(crate) struct ImportResult {
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 200, description = "The import or its plan", body = ImportResult),
-        (status = 409, description = "Queues would conflict"),
+        (status = 409, description = "Queues would conflict, or someone else is changing a tenant; queues and job queues are not written then"),
     ))]
 pub(crate) async fn import_settings(
     State(admin): State<Admin>,
@@ -205,7 +205,9 @@ async fn execute(
     let mut skipped = Vec::new();
     for TenantChange { tenant, changes, .. } in plan.tenants {
         let event = AuditEventBuilder::of(principal, "settings.import").tenant(&tenant.id).changes(changes);
-        event.written(admin, admin.store.put_tenant(&tenant).await).await?;
+        let written = admin.store.replace_tenant(stored.tenant(&tenant.id), &tenant).await.map_err(Problem::of_write);
+        let written = written.and_then(|is_written| if is_written { Ok(()) } else { Err(Problem::ConcurrentChange) });
+        event.concluded(admin, written).await?;
     }
     for change in plan.queues {
         let mode = PutMode::of(&change);

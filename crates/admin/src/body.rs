@@ -1,5 +1,7 @@
 //! The body, the query and the path of a request.
 
+use std::convert::Infallible;
+
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
@@ -17,7 +19,7 @@ use crate::problem::Problem;
 /// Maximum size of a body in bytes.
 pub(crate) const BODY_MAX: usize = 256 * 1024;
 /// Maximum size of a body with the settings of all queues, in bytes.
-pub(crate) const DOCUMENT_MAX: usize = 8 * 1024 * 1024;
+const DOCUMENT_MAX: usize = 8 * 1024 * 1024;
 const CONTENT_TYPE: &str = "application/json";
 
 /// A JSON object of at most `MAX` bytes.
@@ -35,8 +37,36 @@ impl<S: Send + Sync, const MAX: usize> FromRequest<S> for JsonBody<MAX> {
     }
 }
 
+/// A body that is read after authorization, as it can be large.
+pub(crate) struct UnreadBody(Request);
+
+impl<S: Send + Sync> FromRequest<S> for UnreadBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
+}
+
+impl UnreadBody {
+    /// The bytes of a JSON document of at most [`DOCUMENT_MAX`] bytes.
+    pub(crate) async fn bytes(self) -> Result<Bytes, Problem> {
+        read_json(self.0, DOCUMENT_MAX).await
+    }
+
+    /// A JSON object with the fields of `T`, of at most [`DOCUMENT_MAX`] bytes.
+    pub(crate) async fn read<T: Object>(self) -> Result<T, Problem> {
+        Body::<T, DOCUMENT_MAX>::from_request(self.0, &()).await.map(|Body(read)| read)
+    }
+
+    /// A JSON object of at most [`DOCUMENT_MAX`] bytes.
+    pub(crate) async fn object(self) -> Result<Map<String, Value>, Problem> {
+        JsonBody::<DOCUMENT_MAX>::from_request(self.0, &()).await.map(|JsonBody(map)| map)
+    }
+}
+
 /// The bytes of a body whose content type is JSON.
-pub(crate) async fn read_json(request: Request, max: usize) -> Result<Bytes, Problem> {
+async fn read_json(request: Request, max: usize) -> Result<Bytes, Problem> {
     if !is_json(request.headers()) {
         return Err(Problem::WrongContentType(CONTENT_TYPE));
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use vestibule_core::NetworkClass;
 use vestibule_core::fields::joined;
 use vestibule_core::settings::{
-    Mode, OnFailure, RequestAttributes, Route, Rule, RuleAction, Settings, TrustedHeaders, class_of, decide, decisive,
-    hold_of, parse_settings_document, rulings, untrusted_headers,
+    Mode, OnFailure, RequestAttributes, Route, Rule, RuleAction, Settings, Tenant, TrustedHeaders, class_of, decide,
+    decisive, hold_of, parse_settings_document, rulings, untrusted_headers,
 };
 
 fn queue() -> Value {
@@ -488,4 +488,11 @@ fn stored_settings_without_required_fields_are_rejected() {
         let errors = Settings::from_stored(&with(field, json!({}))).expect_err(field);
         assert!(errors[0].field.starts_with(field), "{errors:?}");
     }
+}
+
+#[test]
+fn reported_errors_are_limited() {
+    let unknown: serde_json::Map<_, _> = (0..10_000).map(|number| (format!("field{number}"), json!(0))).collect();
+    let errors = Tenant::from_value(&unknown.into()).unwrap_err();
+    assert_eq!(errors.len(), 100);
 }

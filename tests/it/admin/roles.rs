@@ -383,3 +383,16 @@ async fn audit_log_shows_accessible_events_only() {
         assert!(backoffice.root().get(path).await.text().contains("blue") || path == "/tokens", "{path}");
     }
 }
+
+#[tokio::test]
+async fn large_bodies_are_read_after_authorization() {
+    let backoffice = Backoffice::memory().await;
+    backoffice.tenant("acme").await;
+    let mut viewer = backoffice.operator("vera", "viewer", &["acme"]).await;
+    let unknown = json!({ "a": 0 });
+    assert_eq!(viewer.post("/settings", unknown.clone()).await.status, 403);
+    for operation in ["jobs/batch", "receive", "acknowledge", "fail", "extend"] {
+        let refused = viewer.post(&format!("/job-queues/nothing/{operation}"), unknown.clone()).await;
+        assert_eq!(refused.status, 404, "{operation}: {}", refused.text());
+    }
+}

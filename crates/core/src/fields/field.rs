@@ -9,6 +9,8 @@ use crate::Message;
 
 /// Maximum number of characters of an invalid value repeated in a message.
 const SHOWN_MAX: usize = 60;
+/// Maximum number of errors of a document that are reported.
+const ERRORS_MAX: usize = 100;
 /// The path of an error in the document as a whole.
 const ROOT: &str = "document";
 
@@ -245,8 +247,12 @@ impl Reader {
         self.reading == Reading::Query
     }
 
-    /// Records an error of the current field.
+    /// Records an error of the current field, unless there are many already.
     pub fn error(&mut self, fault: impl Into<Message>) {
+        // Stored data is smaller, and what is invalid in it is noticed by its errors.
+        if self.errors.len() >= ERRORS_MAX && !self.is_stored() {
+            return;
+        }
         let path = if self.path.is_empty() { ROOT } else { &self.path };
         self.errors.push(FieldError::new(path, fault));
     }
@@ -380,7 +386,8 @@ impl<'a> ObjectReader<'a> {
             return;
         }
         let known = self.known.join(", ");
-        let unknown: Vec<String> = self.unknown().map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
+        let unknown = self.unknown().take(ERRORS_MAX);
+        let unknown: Vec<String> = unknown.map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
         for name in unknown {
             self.error(&name, W::UnknownField.with("known", known.as_str()));
         }

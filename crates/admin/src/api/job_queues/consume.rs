@@ -27,7 +27,7 @@ use vestibule_runtime::{CachedJobQueue, JobQueues};
 use super::service::find_editable;
 use super::views::shown;
 use crate::access::Principal;
-use crate::body::{Body, DOCUMENT_MAX, Segments};
+use crate::body::{Segments, UnreadBody};
 use crate::describe::describe;
 use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
@@ -167,9 +167,10 @@ pub(crate) async fn receive_jobs(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(ReceiveRequest { max_jobs, wait_seconds }): Body<ReceiveRequest, DOCUMENT_MAX>,
+    body: UnreadBody,
 ) -> Result<Json<ReceivedJobs>, Problem> {
     let (job_queues, cached) = find_pulled(&admin, &principal, &id).await?;
+    let ReceiveRequest { max_jobs, wait_seconds } = body.read().await?;
     let (job_queues, wait) = (job_queues.clone(), Duration::from_secs(wait_seconds));
     let (answer, received) = oneshot::channel();
     // A task of its own ends what it has begun if the client goes away meanwhile.
@@ -313,8 +314,10 @@ pub(crate) async fn acknowledge_jobs(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(AcknowledgeRequest { receipt_handles }): Body<AcknowledgeRequest, DOCUMENT_MAX>,
+    body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
+    find_pulled(&admin, &principal, &id).await?;
+    let AcknowledgeRequest { receipt_handles } = body.read().await?;
     let outcomes = receipt_handles.into_iter().map(|handle| (handle, Outcome::Acknowledged(None))).collect();
     settle(&admin, &principal, &id, outcomes).await
 }
@@ -333,8 +336,10 @@ pub(crate) async fn fail_jobs(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(FailRequest { jobs }): Body<FailRequest, DOCUMENT_MAX>,
+    body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
+    find_pulled(&admin, &principal, &id).await?;
+    let FailRequest { jobs } = body.read().await?;
     let outcomes = jobs.into_iter().map(|job| (job.receipt_handle.clone(), job.outcome())).collect();
     settle(&admin, &principal, &id, outcomes).await
 }
@@ -395,9 +400,10 @@ pub(crate) async fn extend_leases(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(ExtendRequest { receipt_handles, seconds }): Body<ExtendRequest, DOCUMENT_MAX>,
+    body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
     let (job_queues, cached) = find_pulled(&admin, &principal, &id).await?;
+    let ExtendRequest { receipt_handles, seconds } = body.read().await?;
     let leases = receipt_handles.iter().filter_map(|handle| handle.parse::<ReceiptHandle>().ok());
     let extensions: Vec<_> = leases.map(|handle| Extension { seconds, ..Extension::of(handle.0) }).collect();
     let extended = job_queues.backend().extend(&cached.settings, &extensions).await;

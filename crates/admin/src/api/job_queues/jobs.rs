@@ -25,7 +25,7 @@ use super::service::{find_editable, find_visible};
 use super::views::{EnqueuedJob, Job};
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
-use crate::body::{DOCUMENT_MAX, Query, Segments, not_json, read_json};
+use crate::body::{Query, Segments, UnreadBody, not_json};
 use crate::codes::Code;
 use crate::describe::describe;
 use crate::idempotency::IDEMPOTENCY_HEADER;
@@ -241,21 +241,14 @@ fields! {
 
 describe!(request JobsDraft);
 
-/// Jobs to enqueue, with the text of each payload in its place.
-pub(crate) struct JobsBody(JobsDraft);
-
-impl<S: Send + Sync> FromRequest<S> for JobsBody {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = read_json(request, DOCUMENT_MAX).await?;
-        let document = serde_json::from_slice::<&RawValue>(&bytes).and_then(with_payload_texts);
-        let document = document.map_err(|error| not_json(&error))?;
-        if !document.is_object() {
-            return Err(Problem::InvalidBody(Code::NotAnObject.into()));
-        }
-        JobsDraft::from_json(&document).map(Self).map_err(Problem::ValidationFailed)
+/// Reads jobs to enqueue, with the text of each payload in its place.
+fn jobs_of(body: &[u8]) -> Result<JobsDraft, Problem> {
+    let document = serde_json::from_slice::<&RawValue>(body).and_then(with_payload_texts);
+    let document = document.map_err(|error| not_json(&error))?;
+    if !document.is_object() {
+        return Err(Problem::InvalidBody(Code::NotAnObject.into()));
     }
+    JobsDraft::from_json(&document).map_err(Problem::ValidationFailed)
 }
 
 /// A document of jobs, whose payloads are replaced by their texts.
@@ -316,9 +309,10 @@ pub(crate) async fn enqueue_jobs(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    JobsBody(JobsDraft { jobs }): JobsBody,
+    body: UnreadBody,
 ) -> Result<(StatusCode, Json<JobResults>), Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let JobsDraft { jobs } = jobs_of(&body.bytes().await?)?;
     let checked: Vec<Result<NewJob, JobRefusal>> = jobs.into_iter().map(|job| job.checked(&cached.settings)).collect();
     let valid = checked.iter().flatten().cloned().collect();
     let mut enqueued = enqueue(job_queues, &cached.settings, valid).await.into_iter();

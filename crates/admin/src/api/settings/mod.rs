@@ -28,7 +28,7 @@ use crate::api::job_queues::{JobQueueDraft, settings_for};
 use crate::api::queues::service::record_turning_points;
 use crate::api::tenants::TenantView;
 use crate::audit::AuditEventBuilder;
-use crate::body::{DOCUMENT_MAX, JsonBody, Query};
+use crate::body::{Query, UnreadBody};
 use crate::confirmation::confirmed;
 use crate::describe::describe;
 use crate::problem::Problem;
@@ -155,9 +155,10 @@ pub(crate) async fn import_settings(
     principal: Principal,
     headers: HeaderMap,
     Query(ImportQuery { validate, remove }): Query<ImportQuery>,
-    JsonBody(body): JsonBody<DOCUMENT_MAX>,
+    body: UnreadBody,
 ) -> Result<Json<ImportResult>, Problem> {
     principal.at_least(Role::Superuser)?;
+    let body = body.object().await?;
     let document = parse_settings_document(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     let PlannedImport { stored, mut plan, shown, consequences } = plan_import(&admin, document, remove).await?;
     if validate || plan.is_empty() {

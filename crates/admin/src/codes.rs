@@ -21,7 +21,7 @@ wordings! {
         TotpExists("totp_exists", "Two-factor authentication is already set up. Turn it off first."),
         NoTotpSetup("no_totp_setup", "No setup of two-factor authentication is in progress, or it took more than ten minutes. Start again."),
         RateLimited("rate_limited", "Too many sign-in attempts. Try again in {seconds} seconds."),
-        TooManyChanges("too_many_changes", "This operator has reached the limit of {most} changes in 24 hours. Try again later."),
+        TooManyChanges("too_many_changes", "This operator has reached the limit of {most} changes a day. Try again after midnight UTC."),
         PermissionDenied("permission_denied", "This requires {who}."),
         NoRequestHeader("no_request_header", "Requests that change data need the header \"X-Vestibule-Request: 1\"."),
         NotFound("not_found", "No {what} with this name, or no access to it."),

@@ -41,8 +41,11 @@ pub(crate) enum Problem {
     NoTotpSetup,
     /// Seconds until the next attempt is accepted.
     RateLimited(u64),
-    /// An operator reached this limit of changes in a day.
-    TooManyChanges(u64),
+    /// An operator reached the limit of changes in a day, of which these seconds are left.
+    TooManyChanges {
+        most: u64,
+        seconds: u64,
+    },
     /// What the request requires.
     PermissionDenied(Code),
     NoRequestHeader,
@@ -245,7 +248,9 @@ impl Problem {
             Self::TotpExists => (StatusCode::CONFLICT, Code::TotpExists.into()),
             Self::NoTotpSetup => (StatusCode::CONFLICT, Code::NoTotpSetup.into()),
             Self::RateLimited(seconds) => (StatusCode::TOO_MANY_REQUESTS, Code::RateLimited.with("seconds", *seconds)),
-            Self::TooManyChanges(most) => (StatusCode::TOO_MANY_REQUESTS, Code::TooManyChanges.with("most", *most)),
+            Self::TooManyChanges { most, .. } => {
+                (StatusCode::TOO_MANY_REQUESTS, Code::TooManyChanges.with("most", *most))
+            }
             Self::PermissionDenied(who) => (StatusCode::FORBIDDEN, Code::PermissionDenied.with("who", *who)),
             Self::NoRequestHeader => (StatusCode::FORBIDDEN, Code::NoRequestHeader.into()),
             Self::NotFound(what) => (StatusCode::NOT_FOUND, Code::NotFound.with("what", *what)),
@@ -315,7 +320,7 @@ impl Problem {
 
     fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::RateLimited(seconds) => Some(*seconds),
+            Self::RateLimited(seconds) | Self::TooManyChanges { seconds, .. } => Some(*seconds),
             Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams => Some(STORE_RETRY),
             Self::Job(refusal) if refusal.response().0 == StatusCode::SERVICE_UNAVAILABLE => Some(STORE_RETRY),
             _ => None,

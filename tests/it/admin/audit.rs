@@ -15,6 +15,7 @@ on_memory_and_redis! {
     audit_log_is_exported_as_lines,
     operator_cannot_displace_events_of_others,
     daily_changes_of_an_operator_are_limited,
+    operator_at_the_limit_can_still_secure_the_account,
     failed_sign_ins_are_audited_without_filling_the_log,
     sign_ins_are_audited_without_filling_the_log,
     events_of_a_removed_tenant_are_for_superusers,
@@ -191,13 +192,39 @@ async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {
     backoffice.queue("tour", "acme", json!({})).await;
     let mut acme_operator = backoffice.operator("zoe", "operator", &["acme"]).await;
     assert_eq!(acme_operator.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
-    let key = EphemeralKey::new(EphemeralKind::Changes, hash("zoe"));
+    let changes_of = |day: u64| EphemeralKey::new(EphemeralKind::Changes, format!("{}-{day}", hash("zoe")));
+    let key = changes_of(backoffice.now() / 86_400);
     assert_eq!(backoffice.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
     backoffice.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
     let refused = acme_operator.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
+    let left: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert_eq!((backoffice.now() + left) % 86_400, 0, "until the next day");
     assert_eq!(acme_operator.get("/queues/tour").await.json()["quota"], 7);
     assert_eq!(backoffice.root().patch("/queues/tour/controls", json!({ "quota": 9 })).await.status, 200);
+}
+
+async fn operator_at_the_limit_can_still_secure_the_account(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    backoffice.root().create("/job-queues", super::job_queues::job_queue("mails", &json!({}))).await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let token = json!({ "name": "shop", "role": "operator", "tenants": ["acme"], "only": "jobs", "expires_in": 600 });
+    let created = zoe.create("/tokens", token).await;
+    let key = EphemeralKey::new(EphemeralKind::Changes, format!("{}-{}", hash("zoe"), backoffice.now() / 86_400));
+    backoffice.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
+    let mut shop = backoffice.admin.client().with_token(created["secret"].as_str().unwrap());
+    assert_eq!(shop.post("/job-queues/mails/jobs", json!({ "to": "zoe" })).await.status, 202);
+    assert_eq!(zoe.post("/url-tests", json!({ "url": "tour.example.com" })).await.status, 200);
+    assert_eq!(zoe.patch("/queues/tour?validate=true", json!({ "name": "Tour" })).await.status, 200);
+    zoe.patch("/queues/tour", json!({ "name": "Tour" })).await.assert_code("too_many_changes");
+    zoe.patch("/queues/tour?validate=false", json!({ "name": "Tour" })).await.assert_code("too_many_changes");
+    assert_eq!(zoe.post("/sign-in/proof", json!({ "password": PASSWORD })).await.status, 204);
+    let revoke = format!("/tokens/{}", created["token"]["id"].as_str().unwrap());
+    assert_eq!(zoe.send(Method::DELETE, &revoke, &[], None).await.status, 204);
+    let new = json!({ "current": PASSWORD, "new": "another donkey charger" });
+    assert_eq!(zoe.send(Method::PUT, "/sign-in/password", &[], Some(new)).await.status, 204);
+    assert_eq!(zoe.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
 }
 
 async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoffice) {

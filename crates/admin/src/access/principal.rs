@@ -1,7 +1,7 @@
 //! The principal of a request: an operator, identified by a token or by the cookie of a sign-in, with permissions.
 
 use http::request::Parts;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Uri, header};
 use vestibule_core::{Micros, TenantId};
 use vestibule_records::RecordStore;
 
@@ -50,7 +50,7 @@ impl Principal {
             Some(token) => by_token(records, token, parts).await,
             None => by_cookie(records, parts, require_totp).await,
         }?;
-        if !SAFE_METHODS.contains(&parts.method) {
+        if counts_as_change(&parts.method, &parts.uri) {
             may_change(records, principal.operator.as_str()).await?;
         }
         Ok(principal)
@@ -140,6 +140,19 @@ fn is_within(limit: TokenLimit, method: &Method, path: &str) -> bool {
             may && segments.nth(1).is_some_and(|it| JOBS_SEGMENTS.contains(&it))
         }
     }
+}
+
+/// Whether a request is a change that is audited with others of its operator. Signing out, giving the password, revoking tokens,
+/// the jobs of a shop and tests without a change are not: they work after the limit is reached.
+fn counts_as_change(method: &Method, uri: &Uri) -> bool {
+    let path = uri.path().strip_prefix(PREFIX).unwrap_or(uri.path());
+    let is_exempt = path == "/sign-in"
+        || path.starts_with("/sign-in/")
+        || path == "/url-tests"
+        || (*method == Method::DELETE && path.starts_with("/tokens/"))
+        || is_within(TokenLimit::Jobs, method, path)
+        || uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "validate=true"));
+    !SAFE_METHODS.contains(method) && !is_exempt
 }
 
 /// Whether a request is for one of these paths below [`PREFIX`], which a nested router does not see.

@@ -8,7 +8,7 @@ use tracing::warn;
 use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
 use vestibule_records::RecordStore;
-use vestibule_runtime::{Directory, JobQueues, Queue};
+use vestibule_runtime::{ClientAddressSource, Directory, JobQueues, Queue, request_origin};
 use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, Principal, RequireTotp};
@@ -142,6 +142,8 @@ impl FromRequestParts<Admin> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
-        Self::of(parts, &*admin.records, admin.require_totp).await
+        let proxies = admin.trusted_proxies;
+        let https = request_origin(&parts.headers, None, proxies, &ClientAddressSource::default()).https;
+        Self::of(parts, &*admin.records, https, admin.require_totp).await
     }
 }

@@ -17,6 +17,7 @@ on_memory_and_redis! {
     password_reset_by_a_superuser_ends_all_sign_ins,
     removed_operator_loses_sign_ins_and_tokens,
     the_last_superuser_stays,
+    cookies_of_other_pages_do_not_replace_the_sign_in,
     rejected_password_is_not_echoed,
     token_cannot_exceed_its_creator,
     token_use_is_recorded_once_a_minute,
@@ -36,7 +37,9 @@ async fn sign_in_cookie_is_http_only_and_same_site(backoffice: Backoffice) {
     assert!(cookie.starts_with("vestibule_admin="), "{cookie}");
     assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict"), "{cookie}");
     let secure = client.send(Method::POST, "/sign-in", &[("x-forwarded-proto", "https")], Some(body)).await;
-    assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Strict; Secure"));
+    let cookie = secure.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-vestibule_admin="), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
     let who = client.get("/sign-in").await.json();
     assert_eq!((&who["operator"], &who["role"], &who["tenants"]), (&json!("root"), &json!("superuser"), &json!(null)));
     assert_eq!(who["ends_at"], backoffice.now() + 43_200);
@@ -51,6 +54,23 @@ async fn sign_in_cookie_is_http_only_and_same_site(backoffice: Backoffice) {
     client.visitor().set_cookie("vestibule_admin", &secret);
     assert_eq!(client.get("/queues").await.code(), "not_signed_in", "it is good no more");
     assert_eq!(client.get("/sign-in").await.json(), json!(null));
+}
+
+async fn cookies_of_other_pages_do_not_replace_the_sign_in(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let of_zoe = zoe.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    let mut root = backoffice.root();
+    let of_root = root.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    let who = async |cookies: String, scheme: &str| {
+        let mut client = backoffice.admin.client().with_header("cookie", &cookies);
+        client.send(Method::GET, "/sign-in", &[("x-forwarded-proto", scheme)], None).await.json()["operator"].clone()
+    };
+    let tossed = format!("vestibule_admin=x; vestibule_admin={of_root}");
+    assert_eq!(who(tossed, "http").await, "root", "one that is no sign-in hides none");
+    let over_https = format!("vestibule_admin={of_zoe}; __Host-vestibule_admin={of_root}");
+    assert_eq!(who(over_https, "https").await, "root", "only this host can set that cookie");
+    assert_eq!(who(format!("vestibule_admin={of_zoe}"), "https").await, json!(null));
 }
 
 async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {

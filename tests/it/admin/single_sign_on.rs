@@ -141,7 +141,9 @@ async fn auth_request_cookie_is_http_only_with_a_narrow_path() {
     let secret = client.visitor().cookie("vestibule_sign_in").unwrap().to_owned();
     assert!(!location.contains(&secret), "{location}");
     let secure = client.send(Method::GET, "/sign-in/oidc", &[("x-forwarded-proto", "https")], None).await;
-    assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Secure"));
+    let cookie = secure.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-vestibule_sign_in="), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
 }
 
 #[tokio::test]

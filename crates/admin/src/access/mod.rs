@@ -17,7 +17,7 @@ pub(crate) use operator_name::OperatorName;
 pub(crate) use password::{AuthenticationCode, NewPassword, Password, PasswordHasher, is_password};
 pub(crate) use principal::Principal;
 pub(crate) use role::{Role, Scope, TenantIds, Tenants};
-pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
+pub(crate) use sign_in::{COOKIE, SignIn, cookie_candidates, cookie_name, set_cookie};
 pub(crate) use sign_in_throttle::SignInThrottle;
 pub(crate) use token::{Token, TokenLimit};
 pub use totp::RequireTotp;

@@ -44,11 +44,12 @@ impl Principal {
     pub(crate) async fn of(
         parts: &Parts,
         records: &dyn RecordStore,
+        https: bool,
         require_totp: RequireTotp,
     ) -> Result<Self, Problem> {
         let principal = match bearer(&parts.headers) {
             Some(token) => by_token(records, token, parts).await,
-            None => by_cookie(records, parts, require_totp).await,
+            None => by_cookie(records, parts, https, require_totp).await,
         }?;
         if counts_as_change(&parts.method, &parts.uri) {
             may_change(records, principal.operator.as_str()).await?;
@@ -160,8 +161,13 @@ fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }
 
-async fn by_cookie(records: &dyn RecordStore, parts: &Parts, require_totp: RequireTotp) -> Result<Principal, Problem> {
-    let Some(sign_in) = SignIn::find(records, &parts.headers).await? else { return Err(Problem::NotSignedIn) };
+async fn by_cookie(
+    records: &dyn RecordStore,
+    parts: &Parts,
+    https: bool,
+    require_totp: RequireTotp,
+) -> Result<Principal, Problem> {
+    let Some(sign_in) = SignIn::find(records, &parts.headers, https).await? else { return Err(Problem::NotSignedIn) };
     if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
         return Err(Problem::NoRequestHeader);
     }

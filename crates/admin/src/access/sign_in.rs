@@ -9,8 +9,12 @@ use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 use crate::access::{OperatorName, SignInMethod};
 use crate::secret::{hash, new_secret};
 
-/// Name of the cookie.
+/// Name of the cookie, without the prefix that it has over https.
 pub(crate) const COOKIE: &str = "vestibule_admin";
+/// What the name of a cookie begins with that browsers accept only over https, from this host and for all paths.
+const HOST_ONLY: &str = "__Host-";
+/// Most cookies of one name that are tried.
+const CANDIDATES_MAX: usize = 8;
 /// Seconds without a request after which a sign-in ends.
 const IDLE_TTL: u64 = 3600;
 /// Seconds after which it ends whatever happened.
@@ -54,12 +58,19 @@ impl SignIn {
     }
 
     /// The sign-in of a request's cookie.
-    pub(crate) async fn find(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
-        let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
-        let id = hash(&secret);
-        let Some(text) = records.get_ephemeral(&key(&id)).await? else { return Ok(None) };
-        let kept: Self = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        Ok(Some(Self { id, ..kept }))
+    pub(crate) async fn find(
+        records: &dyn RecordStore,
+        headers: &HeaderMap,
+        https: bool,
+    ) -> Result<Option<Self>, StoreError> {
+        for secret in cookie_candidates(headers, COOKIE, https) {
+            let id = hash(&secret);
+            if let Some(text) = records.get_ephemeral(&key(&id)).await? {
+                let kept: Self = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+                return Ok(Some(Self { id, ..kept }));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes down that the operator is there, now and then.
@@ -98,17 +109,22 @@ fn key(id: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::SignIn, id)
 }
 
-/// The value of a request's cookie.
-pub(crate) fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
+/// The name of a cookie. Over https no other host of the site can set or replace it.
+pub(crate) fn cookie_name(name: &str, https: bool) -> String {
+    if https { format!("{HOST_ONLY}{name}") } else { name.to_owned() }
+}
+
+/// The values of a request's cookies with this name. Without https, other hosts and paths of the site can add some, in any order.
+pub(crate) fn cookie_candidates(headers: &HeaderMap, name: &str, https: bool) -> Vec<String> {
     let values = headers.get_all(http::header::COOKIE).into_iter().map(HeaderValue::as_bytes);
-    cookie_values(values, name)
-        .find_map(|value| String::from_utf8(value.to_vec()).ok())
-        .filter(|value| !value.is_empty())
+    let name = cookie_name(name, https);
+    let readable = cookie_values(values, &name).filter_map(|value| String::from_utf8(value.to_vec()).ok());
+    readable.filter(|value| !value.is_empty()).take(CANDIDATES_MAX).collect()
 }
 
 /// The header that sets the cookie, or with `None` removes it.
 pub(crate) fn set_cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
     let (value, lasts) = secret.map_or(("", 0), |secret| (secret, LONGEST));
-    format!("{COOKIE}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}")
+    format!("{}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}", cookie_name(COOKIE, https))
 }

@@ -6,12 +6,12 @@ use subtle::ConstantTimeEq as _;
 use vestibule_core::StoreError;
 use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
-use crate::access::cookie_of;
+use crate::access::{cookie_candidates, cookie_name};
 use crate::secret::{hash, new_secret};
 
 /// Seconds within which a browser must return from the provider.
 pub(crate) const AUTH_REQUEST_TTL: u64 = 600;
-/// Name of the cookie that ties an attempt to the browser that began it.
+/// Name, without the prefix that it has over https, of the cookie that ties an attempt to the browser that began it.
 const COOKIE: &str = "vestibule_sign_in";
 
 /// The secrets of one attempt. They stay here; the browser has the name of the attempt only.
@@ -36,10 +36,17 @@ impl AuthRequest {
     }
 
     /// Takes the attempt of a request's cookie, which can be used once.
-    pub(crate) async fn take(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
-        let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
-        let Some(text) = records.take_ephemeral(&key(&secret)).await? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
+    pub(crate) async fn take(
+        records: &dyn RecordStore,
+        headers: &HeaderMap,
+        https: bool,
+    ) -> Result<Option<Self>, StoreError> {
+        for secret in cookie_candidates(headers, COOKIE, https) {
+            if let Some(text) = records.take_ephemeral(&key(&secret)).await? {
+                return serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()));
+            }
+        }
+        Ok(None)
     }
 
     #[cfg(feature = "oidc")]
@@ -62,8 +69,8 @@ fn key(secret: &str) -> EphemeralKey {
 pub(crate) fn cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
     let (value, lasts) = secret.map_or(("", 0), |secret| (secret, AUTH_REQUEST_TTL));
-    format!(
-        "{COOKIE}={value}; Path={}/sign-in/oidc; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}",
-        crate::prefix::PREFIX
-    )
+    // A cookie that belongs to the host alone is for all paths.
+    let path = if https { "/".to_owned() } else { format!("{}/sign-in/oidc", crate::prefix::PREFIX) };
+    let name = cookie_name(COOKIE, https);
+    format!("{name}={value}; Path={path}; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}")
 }

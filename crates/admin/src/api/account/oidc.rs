@@ -70,7 +70,7 @@ pub(crate) async fn complete_oidc(
 async fn end(admin: &Admin, client: &ClientInfo, headers: &HeaderMap, uri: &Uri) -> Result<String, OidcError> {
     let provider = admin.provider.as_ref().ok_or(OidcError::NoProvider)?;
     let records = &*admin.records;
-    let attempt = AuthRequest::take(records, headers).await?.ok_or(OidcError::AttemptExpired)?;
+    let attempt = AuthRequest::take(records, headers, client.https()).await?.ok_or(OidcError::AttemptExpired)?;
     let answer = Answer::of(uri);
     if !attempt.has_state(&answer.state) {
         return Err(OidcError::WrongState);

@@ -288,6 +288,8 @@ pub trait RecordStore: Send + Sync {
     async fn set_ephemeral(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError>;
     /// Sets an ephemeral key if it is absent. Returns whether it was set.
     async fn set_ephemeral_if_absent(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
+    /// Replaces an ephemeral key if it is present. Returns whether it was.
+    async fn set_ephemeral_if_present(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
     /// Increments a counter and returns it. The TTL of `seconds` starts with the first increment.
     async fn increment(&self, key: &EphemeralKey, seconds: u64) -> Result<u64, StoreError>;
     /// Decrements a counter, if it exists.

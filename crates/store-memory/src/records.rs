@@ -179,6 +179,15 @@ impl RecordStore for MemoryRecords {
         Ok(free)
     }
 
+    async fn set_ephemeral_if_present(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError> {
+        let (mut content, now) = self.lock();
+        let is_present = content.get_ephemeral(now, key).is_some();
+        if is_present {
+            content.set_ephemeral(now, key, text.to_owned(), expiry(now, seconds));
+        }
+        Ok(is_present)
+    }
+
     async fn increment(&self, key: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
         let (mut content, now) = self.lock();
         let current = content.ephemeral.get(key).filter(|(expires_at, _)| *expires_at > now);

@@ -132,6 +132,7 @@ functions! {
     entries: Record, Read, "records/entries.lua";
     set_ephemeral: Record, Write, "records/set_ephemeral.lua";
     set_ephemeral_if_absent: Record, Write, "records/set_ephemeral_if_absent.lua";
+    set_ephemeral_if_present: Record, Write, "records/set_ephemeral_if_present.lua";
     increment: Record, Write, "records/increment.lua";
     decrement: Record, Write, "records/decrement.lua";
     get_ephemeral: Record, Read, "records/get_ephemeral.lua";

@@ -153,6 +153,15 @@ impl RecordStore for RedisStore {
         Ok(self.number(key, &functions().set_ephemeral_if_absent, [ttl(seconds), text(value)]).await? == 1)
     }
 
+    async fn set_ephemeral_if_present(
+        &self,
+        key: &EphemeralKey,
+        value: &str,
+        seconds: u64,
+    ) -> Result<bool, StoreError> {
+        Ok(self.number(key, &functions().set_ephemeral_if_present, [ttl(seconds), text(value)]).await? == 1)
+    }
+
     async fn increment(&self, key: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
         self.number(key, &functions().increment, [ttl(seconds)]).await
     }

@@ -92,6 +92,7 @@ suite! {
     old_entries_are_dropped,
     ephemeral_key_expires,
     one_concurrent_set_if_absent_succeeds,
+    absent_ephemeral_key_is_not_replaced,
     counter_expires_with_its_first_ttl,
     ephemeral_key_is_taken_once,
 }
@@ -272,6 +273,19 @@ async fn one_concurrent_set_if_absent_succeeds(stores: &StoreFixture) {
         stores.records.set_ephemeral_if_absent(&key, "me", 60).await.unwrap(),
         "it can be set again after it has expired"
     );
+}
+
+async fn absent_ephemeral_key_is_not_replaced(stores: &StoreFixture) {
+    let key = key(EphemeralKind::SignIn);
+    assert!(!stores.records.set_ephemeral_if_present(&key, "zoe", 60).await.unwrap());
+    assert_eq!(stores.records.get_ephemeral(&key).await.unwrap(), None);
+    stores.records.set_ephemeral(&key, "zoe 1", 60).await.unwrap();
+    stores.advance_seconds(59);
+    assert!(stores.records.set_ephemeral_if_present(&key, "zoe 2", 60).await.unwrap());
+    stores.advance_seconds(59);
+    assert_eq!(stores.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("zoe 2"), "with a new TTL");
+    stores.advance_seconds(1);
+    assert!(!stores.records.set_ephemeral_if_present(&key, "zoe 3", 60).await.unwrap(), "it has expired");
 }
 
 async fn counter_expires_with_its_first_ttl(stores: &StoreFixture) {

@@ -18,6 +18,7 @@ on_memory_and_redis! {
     removed_operator_loses_sign_ins_and_tokens,
     the_last_superuser_stays,
     cookies_of_other_pages_do_not_replace_the_sign_in,
+    sign_out_is_not_undone_by_a_concurrent_request,
     rejected_password_is_not_echoed,
     token_cannot_exceed_its_creator,
     token_use_is_recorded_once_a_minute,
@@ -71,6 +72,21 @@ async fn cookies_of_other_pages_do_not_replace_the_sign_in(backoffice: Backoffic
     let over_https = format!("vestibule_admin={of_zoe}; __Host-vestibule_admin={of_root}");
     assert_eq!(who(over_https, "https").await, "root", "only this host can set that cookie");
     assert_eq!(who(format!("vestibule_admin={of_zoe}"), "https").await, json!(null));
+}
+
+async fn sign_out_is_not_undone_by_a_concurrent_request(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let (mut other, secret) = (zoe.clone(), zoe.visitor().cookie("vestibule_admin").unwrap().to_owned());
+    // The password is verified while the other tab signs out.
+    let (proof, signed_out) = tokio::join!(zoe.post("/sign-in/proof", json!({ "password": PASSWORD })), async {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        other.send(Method::DELETE, "/sign-in", &[], None).await
+    });
+    assert_eq!(signed_out.status, 204);
+    assert!([204, 401].contains(&proof.status.as_u16()), "{}", proof.text());
+    zoe.visitor().set_cookie("vestibule_admin", &secret);
+    assert_eq!(zoe.get("/sign-in").await.json(), json!(null));
 }
 
 async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {

@@ -184,7 +184,9 @@ async fn by_cookie(
     if totp == TotpStatus::Required && !is_one_of(&TOTP_PATHS, parts.uri.path()) {
         return Err(Problem::TotpSetupRequired);
     }
-    sign_in.clone().refresh(records, now).await?;
+    if !sign_in.clone().refresh(records, now).await? {
+        return Err(Problem::NotSignedIn);
+    }
     Ok(Principal {
         operator: sign_in.operator.clone(),
         token: None,

@@ -53,7 +53,8 @@ impl SignIn {
         let secret = new_secret();
         let id = hash(&secret);
         let sign_in = Self { operator, password_at, began_at: now, proved_at: now, seen_at: now, method, id };
-        sign_in.keep(records).await?;
+        let (text, ttl) = sign_in.record()?;
+        records.set_ephemeral(&key(&sign_in.id), &text, ttl).await?;
         Ok(secret)
     }
 
@@ -73,19 +74,19 @@ impl SignIn {
         Ok(None)
     }
 
-    /// Writes down that the operator is there, now and then.
-    pub(crate) async fn refresh(mut self, records: &dyn RecordStore, now: Micros) -> Result<(), StoreError> {
+    /// Writes down that the operator is there, now and then. Returns whether the sign-in has not ended meanwhile.
+    pub(crate) async fn refresh(mut self, records: &dyn RecordStore, now: Micros) -> Result<bool, StoreError> {
         if now < self.seen_at.add_seconds(REFRESH_AFTER) {
-            return Ok(());
+            return Ok(true);
         }
         self.seen_at = now;
-        self.keep(records).await
+        self.replace(records).await
     }
 
-    /// The operator has given the password again.
-    pub(crate) async fn prove(mut self, records: &dyn RecordStore, now: Micros) -> Result<(), StoreError> {
+    /// The operator has given the password again. Returns whether the sign-in has not ended meanwhile.
+    pub(crate) async fn prove(mut self, records: &dyn RecordStore, now: Micros) -> Result<bool, StoreError> {
         (self.proved_at, self.seen_at) = (now, now);
-        self.keep(records).await
+        self.replace(records).await
     }
 
     /// Ends it.
@@ -98,10 +99,17 @@ impl SignIn {
         self.began_at.add_seconds(LONGEST)
     }
 
-    async fn keep(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
+    /// Replaces the record. One that has ended stays ended: the operator may have signed out during this request.
+    async fn replace(&self, records: &dyn RecordStore) -> Result<bool, StoreError> {
+        let (text, ttl) = self.record()?;
+        records.set_ephemeral_if_present(&key(&self.id), &text, ttl).await
+    }
+
+    /// The text of the record and its TTL in seconds.
+    fn record(&self) -> Result<(String, u64), StoreError> {
         let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let left = self.ends_at().since(self.seen_at).div_ceil(MICROS_PER_SECOND);
-        records.set_ephemeral(&key(&self.id), &text, left.min(IDLE_TTL)).await
+        Ok((text, left.min(IDLE_TTL)))
     }
 }
 

@@ -271,7 +271,9 @@ pub(crate) async fn confirm_password(
         return Err(wrong("password", Code::NotThePassword));
     }
     throttle.succeeded(records).await?;
-    sign_in.prove(records, now).await?;
+    if !sign_in.prove(records, now).await? {
+        return Err(Problem::NotSignedIn);
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

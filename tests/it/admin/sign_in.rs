@@ -19,6 +19,7 @@ on_memory_and_redis! {
     the_last_superuser_stays,
     cookies_of_other_pages_do_not_replace_the_sign_in,
     sign_out_is_not_undone_by_a_concurrent_request,
+    expired_tokens_do_not_count_and_others_are_limited,
     rejected_password_is_not_echoed,
     token_cannot_exceed_its_creator,
     token_use_is_recorded_once_a_minute,
@@ -87,6 +88,22 @@ async fn sign_out_is_not_undone_by_a_concurrent_request(backoffice: Backoffice) 
     assert!([204, 401].contains(&proof.status.as_u16()), "{}", proof.text());
     zoe.visitor().set_cookie("vestibule_admin", &secret);
     assert_eq!(zoe.get("/sign-in").await.json(), json!(null));
+}
+
+async fn expired_tokens_do_not_count_and_others_are_limited(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let token = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 60 });
+    for _ in 0..100 {
+        zoe.create("/tokens", token.clone()).await;
+    }
+    let refused = zoe.post("/tokens", token.clone()).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "limit_reached".to_owned()));
+    let mut root = backoffice.root();
+    root.create("/tokens", token.clone()).await;
+    backoffice.advance_seconds(61);
+    zoe.create("/tokens", token).await;
+    assert_eq!(root.get("/tokens").await.json()["tokens"].as_array().unwrap().len(), 1, "the others have expired");
 }
 
 async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {

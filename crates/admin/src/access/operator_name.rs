@@ -11,7 +11,7 @@ use crate::codes::{Code, NAME_FORMAT};
 const NAME_MAX: usize = 63;
 
 /// The name that an operator signs in with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub(crate) struct OperatorName(String);
 
 impl OperatorName {

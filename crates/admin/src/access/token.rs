@@ -10,6 +10,8 @@ use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;
 use crate::secret::{has_hash, hash, new_secret, random_hex};
 
+/// Maximum number of tokens of an operator, so that no operator can use up the number of all.
+const PER_OPERATOR_MAX: usize = 100;
 /// Prefix of all tokens, by which secret scanners recognize them.
 const PREFIX: &str = "vestibule_";
 /// Seconds within which a token's use is written once.
@@ -49,7 +51,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Makes a token. Returns its public half and the whole of it, which is kept nowhere.
+    /// Makes a token, and removes all that have expired. Returns its public half and the whole of it, which is kept nowhere.
     pub(crate) async fn create(
         records: &dyn RecordStore,
         name: String,
@@ -57,6 +59,17 @@ impl Token {
         (scope, only): (Scope, Option<TokenLimit>),
         (created_at, expires_at): (Micros, Micros),
     ) -> Result<(String, String, Self), Problem> {
+        let mut own = 0;
+        for (id, token) in Self::all(records).await? {
+            if token.expires_at <= created_at {
+                records.remove_document(DocumentKind::Tokens, &id).await?;
+            } else if token.operator == operator {
+                own += 1;
+            }
+        }
+        if own >= PER_OPERATOR_MAX {
+            return Err(Problem::LimitReached(PER_OPERATOR_MAX));
+        }
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
         let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash: hash(&secret) };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;

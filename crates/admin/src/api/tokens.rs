@@ -122,7 +122,8 @@ pub(crate) struct CreatedToken {
 
 /// Create an API token
 ///
-/// Requires a signed-in operator; API tokens are not accepted.
+/// Requires a signed-in operator; API tokens are not accepted. An operator has at most 100 tokens. Tokens that have expired are
+/// removed when one is created.
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenDraft,
     responses(
         (status = 201, description = "Created; the secret is shown only once", body = CreatedToken),

@@ -85,6 +85,8 @@ pub(crate) enum Problem {
     NotEmpty(String),
     /// The job queues that a tenant still has.
     NotEmptyOfJobs(String),
+    /// The themes that a tenant still has.
+    NotEmptyOfThemes(String),
     /// The queues that use a theme.
     ThemeInUse(String),
     LastSuperuser(String),
@@ -279,6 +281,7 @@ impl Problem {
             Self::AlreadyExists(what) => (StatusCode::CONFLICT, Code::AlreadyExists.with("what", *what)),
             Self::NotEmpty(queues) => (StatusCode::CONFLICT, Code::NotEmpty.with("queues", queues.as_str())),
             Self::NotEmptyOfJobs(ids) => (StatusCode::CONFLICT, Code::HasJobQueues.with("job_queues", ids.as_str())),
+            Self::NotEmptyOfThemes(themes) => (StatusCode::CONFLICT, Code::HasThemes.with("themes", themes.as_str())),
             Self::ThemeInUse(queues) => (StatusCode::CONFLICT, Code::ThemeInUse.with("queues", queues.as_str())),
             Self::LastSuperuser(name) => (StatusCode::CONFLICT, Code::LastSuperuser.with("name", name.as_str())),
             Self::LimitReached(most) => (StatusCode::CONFLICT, Code::LimitReached.with("most", *most)),

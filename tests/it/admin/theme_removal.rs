@@ -16,6 +16,8 @@ in_folder_and_bucket! {
     deactivated_theme_can_be_activated_again,
     theme_in_use_cannot_be_removed,
     theme_of_another_tenant_is_not_accessible,
+    new_tenant_takes_over_no_themes,
+    tenant_with_themes_cannot_be_removed,
     logo_must_be_in_an_active_theme,
     every_theme_change_is_audited,
     stale_revision_changes_nothing,
@@ -101,6 +103,36 @@ async fn theme_of_another_tenant_is_not_accessible(mut theme_fixture: ThemeFixtu
         204,
         "a queue from before holds nothing"
     );
+}
+
+async fn new_tenant_takes_over_no_themes(mut theme_fixture: ThemeFixture) {
+    theme_fixture.published("Summer").await;
+    let mut root = theme_fixture.backoffice.root();
+    let takes = json!({ "id": "acme-summer", "name": "Summer" });
+    let refused = root.post("/tenants", takes.clone()).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.wrong_fields()[0].starts_with("id: would take over themes"), "{}", refused.text());
+    let document = json!({ "tenants": [takes], "queues": [] });
+    let refused = root.post("/settings?validate=true", document).await;
+    assert!(refused.wrong_fields()[0].starts_with("acme-summer.id: would take over"), "{}", refused.text());
+    root.create("/tenants", json!({ "id": "acme-winter", "name": "Winter" })).await;
+
+    // A theme of superusers that a queue uses.
+    let version = root.create("/themes/shared/versions", upload(&[("queue.html", &page("Shared"))])).await;
+    let activate = format!("/themes/shared/versions/{}/activate", version["id"].as_str().unwrap());
+    assert_eq!(root.send(Method::POST, &activate, &[("if-match", "*")], None).await.status, 200);
+    theme_fixture.backoffice.queue("tour", "acme", json!({ "theme": "shared" })).await;
+    assert_eq!(root.post("/tenants", json!({ "id": "shared", "name": "Shared" })).await.status, 422);
+}
+
+async fn tenant_with_themes_cannot_be_removed(mut theme_fixture: ThemeFixture) {
+    theme_fixture.published("Summer").await;
+    let mut root = theme_fixture.backoffice.root();
+    let refused = root.send(Method::DELETE, "/tenants/acme", &[], None).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "has_themes".to_owned()), "{}", refused.text());
+    assert!(refused.text().contains("acme-summer"), "{}", refused.text());
+    assert_eq!(root.confirmed(Method::DELETE, THEME, None).await.status, 204);
+    assert_eq!(root.confirmed(Method::DELETE, "/tenants/acme", None).await.status, 204);
 }
 
 async fn logo_must_be_in_an_active_theme(mut theme_fixture: ThemeFixture) {

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use vestibule_core::settings::{Tenant, differences, job_queues_outside, values_outside};
 use vestibule_core::{StoreError, TenantId};
 
-use crate::access::{Principal, Role};
+use crate::access::{Operator, Principal, Role};
 use crate::audit::AuditEventBuilder;
 use crate::body::{Body, JsonBody, Segments, wrong};
 use crate::codes::Code;
@@ -22,7 +22,10 @@ use crate::former_tenants::FormerTenants;
 use crate::merge_patch::merge;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::refuse_missing_logo;
+use crate::themes::{quoted, refuse_missing_logo, takeover_refusal, themes_of};
+
+/// How often an update begins again because someone else changed the tenant meanwhile.
+const ATTEMPTS_MAX: usize = 5;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(list_tenants, create_tenant)).routes(routes!(
@@ -89,6 +92,9 @@ pub(crate) async fn create_tenant(
     principal.at_least(Role::Superuser)?;
     if find(&admin, &tenant.id).await?.is_some() {
         return Err(Problem::AlreadyExists(Code::ThisId));
+    }
+    if let Some(error) = takeover_refusal(&admin, &tenant).await? {
+        return Err(Problem::ValidationFailed(vec![error]));
     }
     refuse_missing_logo(&admin, &tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));
@@ -182,13 +188,14 @@ async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem
 
 /// Remove a tenant
 ///
-/// Only a tenant without queues can be removed. Needs a confirmation. Superusers can still read its audit events; a later tenant
+/// Only a tenant without queues, job queues and themes can be removed. Needs a confirmation, which names the operators who keep
+/// the ID of the tenant and so get access to a later tenant with it. Superusers can still read its audit events; a later tenant
 /// with the same ID does not see them.
 #[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
     params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "The tenant has queues, someone else is removing it, or too many tenants were removed within `--audit-days`"),
+        (status = 409, description = "The tenant has queues, job queues or themes, someone else is removing it, or too many tenants were removed within `--audit-days`"),
     ))]
 pub(crate) async fn remove_tenant(
     State(admin): State<Admin>,
@@ -214,7 +221,21 @@ pub(crate) async fn remove_tenant(
         let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
         return Err(Problem::NotEmpty(names.join(", ")));
     }
-    let effect = || Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
+    let themes = themes_of(&admin, &tenant.id).await?;
+    if !themes.is_empty() {
+        return Err(Problem::NotEmptyOfThemes(quoted(&themes)));
+    }
+    let operators = Operator::all(&*admin.records).await?.into_iter();
+    let operators = operators.filter(|(_, operator, _)| operator.scope.tenants.contains(&tenant.id));
+    let operators: Vec<String> = operators.map(|(name, ..)| name.to_string()).collect();
+    let effect = || {
+        let removal = Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
+        if operators.is_empty() {
+            return removal;
+        }
+        let access = Code::WillLeaveOperators.with("operators", operators.join(", "));
+        Code::Both.with("first", removal).with("then", access)
+    };
     confirmed(&admin, &principal, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
     // First, so that a later tenant with this ID never sees the events.
     let earlier = FormerTenants::add(&admin, &tenant.id).await?;

@@ -54,8 +54,11 @@ impl OwnedTheme {
     }
 }
 
-/// The tenant that owns a theme of this name.
+/// The tenant that owns a theme of this name. The theme of all queues without one is never a tenant's.
 fn owner<'a>(theme: &ThemeId, tenants: &'a [Tenant]) -> Option<&'a Tenant> {
+    if theme.as_str() == DEFAULT_THEME {
+        return None;
+    }
     let has = |tenant: &&Tenant| {
         let rest = theme.as_str().strip_prefix(tenant.id.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -78,6 +81,38 @@ pub(crate) fn theme_refusal(queue: &Settings, tenants: &[Tenant], by_superuser: 
     Some(FieldError::new("theme", fault))
 }
 
+/// The themes of a tenant that exist, by ID.
+pub(crate) async fn themes_of(admin: &Admin, tenant: &TenantId) -> Result<Vec<ThemeId>, Problem> {
+    let Some(versions) = &admin.themes else { return Ok(Vec::new()) };
+    let tenants = admin.store.tenants().await?;
+    let mut themes: Vec<ThemeId> = versions.themes().await?.into_iter().collect();
+    themes.retain(|theme| owner(theme, &tenants).is_some_and(|owner| owner.id == *tenant));
+    Ok(themes)
+}
+
+/// The error of a new tenant whose ID would take over existing themes: those of another tenant, and those that its queues use.
+pub(crate) async fn takeover_refusal(admin: &Admin, new: &Tenant) -> Result<Option<FieldError>, Problem> {
+    let Some(versions) = &admin.themes else { return Ok(None) };
+    admin.directory.refresh().await?;
+    let before = admin.store.tenants().await?;
+    let after: Vec<Tenant> = before.iter().chain([new]).cloned().collect();
+    let queues = admin.directory.queues();
+    let others_use = |theme: &ThemeId| {
+        let mut users = queues.iter().filter(|queue| queue.settings.theme.as_ref() == Some(theme));
+        users.any(|queue| queue.settings.tenant != new.id)
+    };
+    let mut taken: Vec<ThemeId> = versions.themes().await?.into_iter().collect();
+    taken.retain(|theme| owner(theme, &after).is_some_and(|owner| owner.id == new.id));
+    taken.retain(|theme| owner(theme, &before).is_some() || others_use(theme));
+    let fault = || Code::TakesThemes.with("themes", quoted(&taken));
+    Ok((!taken.is_empty()).then(|| FieldError::new("id", fault())))
+}
+
+/// IDs of themes for a message.
+pub(crate) fn quoted(themes: &[ThemeId]) -> String {
+    themes.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(", ")
+}
+
 /// Refuses a logo that is in no live theme of the tenant. Without a live theme or theme storage, any logo is accepted:
 /// pages show the name until the file exists.
 pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
@@ -97,8 +132,7 @@ pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Resul
     if live.is_empty() {
         return Ok(());
     }
-    let live: Vec<_> = live.iter().map(|id| format!("\"{id}\"")).collect();
-    Err(wrong("logo", Code::LogoNotFound.with("file", logo.as_str()).with("themes", live.join(", "))))
+    Err(wrong("logo", Code::LogoNotFound.with("file", logo.as_str()).with("themes", quoted(&live))))
 }
 
 /// The themes that the principal can see, and whether each is live.
@@ -161,8 +195,8 @@ mod tests {
 
     use super::*;
 
-    fn tenants() -> [Tenant; 3] {
-        ["acme", "acme-live", "blue"].map(|id| Tenant::from_value(&json!({ "id": id, "name": id })).unwrap())
+    fn tenants() -> [Tenant; 4] {
+        ["acme", "acme-live", "blue", "default"].map(|id| Tenant::from_value(&json!({ "id": id, "name": id })).unwrap())
     }
 
     #[test]
@@ -176,6 +210,7 @@ mod tests {
             ("acme-lively", Some("acme")),
             ("acmeish", None),
             ("default", None),
+            ("default-dark", Some("default")),
         ] {
             let found = owner(&theme.parse().unwrap(), &tenants).map(|tenant| tenant.id.as_str());
             assert_eq!(found, expected, "{theme}");

@@ -5,7 +5,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 use vestibule_core::settings::{
     Document, FieldChange, FieldError, JobQueueChange, KeptReason, Plan, PlanOptions, QueueChange, SaltPolicy,
-    StoredSettings, Tenant, Unlisted, untrusted_headers,
+    StoredSettings, Tenant, TenantChange, Unlisted, untrusted_headers,
 };
 use vestibule_core::{Message, Micros, Store, StoreError};
 use vestibule_runtime::{Queue, stored_settings};
@@ -17,7 +17,7 @@ use crate::codes::Code;
 use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::theme_refusal;
+use crate::themes::{takeover_refusal, theme_refusal};
 
 /// The plan of an import.
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -201,6 +201,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
     reject_untrusted_headers(admin, &plan)?;
     reject_missing_job_queues(admin, &plan)?;
     reject_foreign_themes(&stored, &plan)?;
+    reject_takeovers(admin, &plan).await?;
     let locked = plan.locked_events(&stored, now);
     if !locked.is_empty() {
         return Err(Problem::EventLocked(locked));
@@ -273,6 +274,16 @@ fn reject_foreign_themes(stored: &StoredSettings, plan: &Plan) -> Result<(), Pro
         Some(FieldError::new(format!("{}.{field}", queue.id), fault))
     };
     Problem::unless_valid(plan.queues.iter().filter_map(|change| refusal(&change.settings)).collect())
+}
+
+/// Rejects new tenants that would take over themes of others.
+async fn reject_takeovers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    for TenantChange { tenant, .. } in plan.tenants.iter().filter(|change| change.created) {
+        let error = takeover_refusal(admin, tenant).await?;
+        errors.extend(error.map(|it| FieldError::new(format!("{}.{}", tenant.id, it.field), it.fault)));
+    }
+    Problem::unless_valid(errors)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ pub(crate) enum AuditOutcome {
     Done,
     /// Partly completed, as described by `changes`; the next part may have been completed too.
     Incomplete,
-    /// The store did not respond; the action may or may not have been completed.
+    /// The store or the theme storage did not respond; the action may or may not have been completed.
     Unknown,
 }
 
@@ -186,7 +186,7 @@ impl AuditEventBuilder {
 
     /// Writes the event of a failed write if it may have been applied. Returns the problem.
     pub(crate) async fn failed(mut self, admin: &Admin, problem: Problem) -> Problem {
-        if let Problem::OutcomeUnknown(_) = problem {
+        if let Problem::OutcomeUnknown(_) | Problem::ThemeStorageUnavailable(_) = problem {
             self.event.outcome = AuditOutcome::Unknown;
             self.log(admin).await;
         }

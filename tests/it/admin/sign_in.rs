@@ -20,6 +20,7 @@ on_memory_and_redis! {
     cookies_of_other_pages_do_not_replace_the_sign_in,
     sign_out_is_not_undone_by_a_concurrent_request,
     expired_tokens_do_not_count_and_others_are_limited,
+    wrong_passwords_for_a_change_are_audited,
     rejected_password_is_not_echoed,
     token_cannot_exceed_its_creator,
     token_use_is_recorded_once_a_minute,
@@ -104,6 +105,15 @@ async fn expired_tokens_do_not_count_and_others_are_limited(backoffice: Backoffi
     backoffice.advance_seconds(61);
     zoe.create("/tokens", token).await;
     assert_eq!(root.get("/tokens").await.json()["tokens"].as_array().unwrap().len(), 1, "the others have expired");
+}
+
+async fn wrong_passwords_for_a_change_are_audited(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let wrong = json!({ "current": "this is not it", "new": "another donkey charger" });
+    assert_eq!(zoe.send(Method::PUT, "/sign-in/password", &[], Some(wrong)).await.status, 422);
+    let events = backoffice.root().get("/audit?action=account.change_password_failed").await.json();
+    assert_eq!(events["events"][0]["operator"], "zoe", "{events}");
 }
 
 async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {

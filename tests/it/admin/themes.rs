@@ -353,7 +353,12 @@ async fn unavailable_theme_storage_is_reported() {
     let mut s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
     let backoffice = Backoffice::memory_with_themes(ThemeVersions::on_server(s3.server(), address)).await;
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     s3.kill();
+    assert_eq!(zoe.post("/themes/acme/versions", upload(&[("queue.html", &page("x"))])).await.status, 503);
+    let event = zoe.get("/audit?action=theme.upload").await.json()["events"][0].clone();
+    assert_eq!(event["outcome"], "unknown", "files may have been stored: {event}");
     let answer = backoffice.root().get("/themes").await;
     assert_eq!(
         (answer.status.as_u16(), answer.code()),

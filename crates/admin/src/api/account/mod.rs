@@ -299,6 +299,7 @@ pub(crate) async fn change_password(
     let found = Operator::load(records, &principal.operator).await?;
     let Some((mut operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if !admin.passwords.matches(&current, operator.password.clone()).await? {
+        AuditEventBuilder::of(&principal, "account.change_password_failed").log(&admin).await;
         return Err(wrong("current", Code::NotThePassword));
     }
     throttle.succeeded(records).await?;

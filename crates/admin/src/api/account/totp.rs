@@ -124,7 +124,10 @@ pub(crate) async fn confirm_totp_setup(
         return Err(wrong("password", Code::NotThePassword));
     }
     let confirmed = OperatorTotp::confirm(TotpSecret::kept(secret), &code, now)?;
-    let Some((totp, recovery_codes)) = confirmed else { return Err(wrong("code", Code::NotTheCode)) };
+    let Some((totp, recovery_codes)) = confirmed else {
+        AuditEventBuilder::of(&principal, "account.enable_totp_failed").log(&admin).await;
+        return Err(wrong("code", Code::NotTheCode));
+    };
     throttle.succeeded(records).await?;
     operator.totp = Some(totp);
     let stored = operator.store(records, &principal.operator, revision).await;

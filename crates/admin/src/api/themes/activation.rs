@@ -42,7 +42,18 @@ pub(crate) async fn activate_theme_version(
     let version: VersionId = version.parse().map_err(|_| Problem::NotFound(Code::AVersion))?;
     let (expected, by) = (IfMatch::of(&headers)?.revision(), principal.operator.to_string());
     let versions = theme_versions(&admin)?;
-    let (live, change) = versions.activate(&theme.id, &version, expected, &by, admin.now().await?).await?;
+    // It is validated again. The semaphore is never closed.
+    let permit = admin.theme_work.renders.acquire().await;
+    let activated = versions.activate(&theme.id, &version, expected, &by, admin.now().await?).await;
+    drop(permit);
+    let (live, change) = match activated {
+        Ok(activated) => activated,
+        Err(error) => {
+            let event = AuditEventBuilder::of(&principal, "theme.activate").theme(&theme);
+            let event = event.changes(vec![live_change(None, Some(&version))]);
+            return Err(event.failed(&admin, error.into()).await);
+        }
+    };
     log(&admin, &principal, "theme.activate", &theme, &change, Some(&version)).await;
     Ok(([(ETAG, etag(change.revision))], Json(ThemeVersionView::from(live))).into_response())
 }
@@ -69,7 +80,13 @@ pub(crate) async fn deactivate_theme(
     let theme = find_editable(&admin, &principal, &id).await?;
     must_exist(&admin, &theme).await?;
     let (expected, by) = (IfMatch::of(&headers)?.revision(), principal.operator.to_string());
-    let change = theme_versions(&admin)?.deactivate(&theme.id, expected, &by, admin.now().await?).await?;
+    let change = match theme_versions(&admin)?.deactivate(&theme.id, expected, &by, admin.now().await?).await {
+        Ok(change) => change,
+        Err(error) => {
+            let event = AuditEventBuilder::of(&principal, "theme.deactivate").theme(&theme);
+            return Err(event.failed(&admin, error.into()).await);
+        }
+    };
     log(&admin, &principal, "theme.deactivate", &theme, &change, None).await;
     Ok((StatusCode::NO_CONTENT, [(ETAG, etag(change.revision))]).into_response())
 }
@@ -86,8 +103,13 @@ async fn log(
     if !change.is_changed {
         return;
     }
-    let value = |version: Option<&VersionId>| version.map_or(Value::Null, |version| version.as_str().into());
-    let live = FieldChange { field: "live".to_owned(), from: value(change.before.as_ref()), to: value(live) };
+    let live = live_change(change.before.as_ref(), live);
     let event = AuditEventBuilder::of(principal, action).theme(theme).changes(vec![live]);
     event.revision(change.revision).log(admin).await;
+}
+
+/// The change of the live version; `None` is no version.
+fn live_change(before: Option<&VersionId>, after: Option<&VersionId>) -> FieldChange {
+    let value = |version: Option<&VersionId>| version.map_or(Value::Null, |version| version.as_str().into());
+    FieldChange { field: "live".to_owned(), from: value(before), to: value(after) }
 }

@@ -38,8 +38,17 @@ pub(crate) async fn remove_theme(
     };
     let subject = format!("theme.remove {} {versions} {newest} {revision}", theme.id);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;
-    stored.remove(&theme.id, &principal.operator.to_string(), admin.now().await?).await?;
-    AuditEventBuilder::of(&principal, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
+    let event = AuditEventBuilder::of(&principal, "theme.remove").theme(&theme).with("versions", versions);
+    let (by, now) = (principal.operator.to_string(), admin.now().await?);
+    if let Err(error) = stored.deactivate(&theme.id, None, &by, now).await {
+        return Err(event.failed(&admin, error.into()).await);
+    }
+    if let Err(error) = stored.remove(&theme.id, &by, now).await {
+        // Visitors do not see the theme any more, and some of its files may be gone.
+        event.incomplete().log(&admin).await;
+        return Err(error.into());
+    }
+    event.log(&admin).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

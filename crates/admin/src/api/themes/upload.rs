@@ -57,8 +57,12 @@ pub(crate) async fn upload_theme(
     }
     let now = admin.now().await?;
     let by = principal.operator.to_string();
-    let version = theme_versions(&admin)?.create(&theme.id, &draft, &by, now).await?;
-    let event = AuditEventBuilder::of(&principal, "theme.upload").theme(&theme).with("version", version.id.to_string());
+    let event = AuditEventBuilder::of(&principal, "theme.upload").theme(&theme);
+    let version = match theme_versions(&admin)?.create(&theme.id, &draft, &by, now).await {
+        Ok(version) => version,
+        Err(error) => return Err(event.failed(&admin, error.into()).await),
+    };
+    let event = event.with("version", version.id.to_string());
     event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
 }

@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use vestibule_themes::Draft;
+use vestibule_core::QueueId;
+use vestibule_themes::{Draft, ThemeFiles};
+
+use crate::problem::Problem;
 
 /// Most previews whose files are cached.
 const KEPT_MAX: usize = 8;
-/// Drafts that are rendered at the same time; others wait. Each takes a core.
+/// Drafts that are validated or rendered at the same time; others wait. Each takes a core.
 const RENDERS_MAX: usize = 2;
 /// Uploads that are unpacked at the same time. Each takes as much memory as a theme.
 const UNPACKING_MAX: usize = 2;
@@ -18,10 +21,19 @@ const UNPACKING_MAX: usize = 2;
 /// What requests about themes share.
 pub(crate) struct ThemeWork {
     pub(crate) previews: PreviewCache,
-    /// Permits to render a draft.
+    /// Permits to validate and render a draft.
     pub(crate) renders: Semaphore,
     /// Permits to unpack an upload.
     pub(crate) unpacking: Semaphore,
+}
+
+impl ThemeWork {
+    /// Validates files for these queues, as soon as there is a free core for it.
+    pub(crate) async fn checked(&self, files: ThemeFiles, queues: Vec<QueueId>) -> Result<Draft, Problem> {
+        // The semaphore is never closed.
+        let _permit = self.renders.acquire().await;
+        Draft::check_for(files, queues).await.map_err(|faults| Problem::theme_invalid(&faults))
+    }
 }
 
 impl Default for ThemeWork {
@@ -45,6 +57,12 @@ impl PreviewCache {
             kept.pop_front();
         }
         kept.push_back((id, draft));
+    }
+
+    /// The draft of a preview with these files, which need not be validated again.
+    pub(crate) fn of_files(&self, files: &ThemeFiles) -> Option<Arc<Draft>> {
+        let kept = self.0.lock();
+        kept.iter().find(|(_, draft)| draft.files() == files).map(|(_, draft)| Arc::clone(draft))
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Draft>> {

@@ -46,7 +46,7 @@ pub(crate) async fn preview_page(
     shown_page: &SamplePage,
 ) -> Result<Response, Problem> {
     let shown = Shown { theme: theme.id.clone(), version };
-    let draft = draft(admin, &shown).await?.map(Arc::new);
+    let draft = draft(admin, &shown).await?;
     let token = new_secret();
     if let Some(draft) = &draft {
         let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
@@ -74,7 +74,7 @@ pub(crate) async fn preview_file(
     } else {
         // Another process rendered the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
+        let draft = draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?;
         admin.theme_work.previews.keep(id, Arc::clone(&draft));
         draft
     };
@@ -93,15 +93,17 @@ fn key(token: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::Preview, hash(token))
 }
 
-/// The files of a version, or the live ones; `None` for the built-in pages.
-async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Draft>, Problem> {
+/// The files of a version, or the live ones; `None` for the built-in pages. They are validated once as long as a preview of them is
+/// cached.
+async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Arc<Draft>>, Problem> {
     let files = match (&shown.version, &admin.themes) {
         (Some(version), _) => Some(theme_versions(admin)?.read(&shown.theme, version).await?),
         (None, Some(versions)) => versions.live(&shown.theme).await?,
         (None, None) => None,
     };
-    match files {
-        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::theme_invalid(&faults)),
-        None => Ok(None),
+    let Some(files) = files else { return Ok(None) };
+    if let Some(draft) = admin.theme_work.previews.of_files(&files) {
+        return Ok(Some(draft));
     }
+    admin.theme_work.checked(files, Vec::new()).await.map(|draft| Some(Arc::new(draft)))
 }

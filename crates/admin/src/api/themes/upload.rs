@@ -5,7 +5,6 @@ use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::QueueId;
-use vestibule_themes::Draft;
 
 use crate::access::Principal;
 use crate::api::themes::version_view::ThemeVersionView;
@@ -49,8 +48,7 @@ pub(crate) async fn upload_theme(
 ) -> Result<Response, Problem> {
     let theme = find_editable(&admin, &principal, &id).await?;
     let files = upload.files(&admin.theme_work.unpacking).await?;
-    let draft =
-        Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::theme_invalid(&faults))?;
+    let draft = admin.theme_work.checked(files, queues_of(&admin, &theme)).await?;
     if validate {
         let bytes = draft.files().values().map(bytes::Bytes::len).sum();
         return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());

@@ -122,6 +122,7 @@ wordings! {
         Duplicate("duplicate", "is given twice"),
         NotBase64("not_base64", "must be base64: {cause}"),
         RoleAboveOwn("role_above_own", "exceeds your own role"),
+        NoSuchTenant("no_such_tenant", "is not a tenant: \"{tenant}\""),
         TenantNotAccessible("tenant_not_accessible", "is not a tenant that you have access to: \"{tenant}\""),
         SuperuserHasAll("superuser_has_all", "must be empty: a superuser has all tenants"),
         NeedsTenant("needs_tenant", "must name a tenant: this role applies only to listed tenants"),

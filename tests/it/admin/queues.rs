@@ -273,7 +273,10 @@ async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     assert_eq!(root.post("/url-tests", json!({ "url": "nobody.example" })).await.json()["outcome"], "unknown_host");
     let mut blue = backoffice.operator("zoe", "viewer", &["blue"]).await;
     let foreign = blue.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
-    assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
+    assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("foreign"), &Value::Null), "not theirs to see");
+    let passes = blue.post("/url-tests", json!({ "url": "x.example.com/shop/css/a" })).await.json();
+    assert_eq!(passes["outcome"], "foreign", "nor what the rules of others let pass");
+    assert_eq!(passes["readings"][0]["outcome"], "foreign");
     assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("Rule 1"), "{foreign}");
     assert_eq!(root.post("/url-tests", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
 

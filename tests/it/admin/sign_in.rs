@@ -20,6 +20,7 @@ on_memory_and_redis! {
     cookies_of_other_pages_do_not_replace_the_sign_in,
     sign_out_is_not_undone_by_a_concurrent_request,
     expired_tokens_do_not_count_and_others_are_limited,
+    tenants_of_an_operator_exist,
     wrong_passwords_for_a_change_are_audited,
     rejected_password_is_not_echoed,
     token_cannot_exceed_its_creator,
@@ -114,6 +115,17 @@ async fn wrong_passwords_for_a_change_are_audited(backoffice: Backoffice) {
     assert_eq!(zoe.send(Method::PUT, "/sign-in/password", &[], Some(wrong)).await.status, 422);
     let events = backoffice.root().get("/audit?action=account.change_password_failed").await.json();
     assert_eq!(events["events"][0]["operator"], "zoe", "{events}");
+}
+
+async fn tenants_of_an_operator_exist(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
+    let zoe = json!({ "name": "zoe", "password": PASSWORD, "role": "viewer", "tenants": ["acme", "blue"] });
+    let refused = root.post("/operators", zoe).await;
+    assert_eq!(refused.wrong_fields(), ["tenants[1]: is not a tenant: \"blue\""]);
+    backoffice.operator("ben", "viewer", &["acme"]).await;
+    let refused = root.patch("/operators/ben", json!({ "tenants": ["blue"] })).await;
+    assert_eq!(refused.wrong_fields(), ["tenants[0]: is not a tenant: \"blue\""]);
 }
 
 async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {

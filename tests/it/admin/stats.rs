@@ -21,6 +21,8 @@ on_memory_and_redis! {
     history_is_available_as_json_and_csv,
     stats_tell_the_time_between_steps_of_admissions,
     stats_stream_sends_changes,
+    stats_stream_of_a_removed_operator_ends,
+    streams_of_an_operator_are_limited,
 }
 
 #[tokio::test]
@@ -231,4 +233,26 @@ async fn stats_stream_sends_changes(backoffice: Backoffice) {
     redis.kill();
     let ends = async { while next().await != Value::Null {} };
     timeout(Duration::from_secs(20), ends).await.expect("old numbers are not taken for new ones");
+}
+
+async fn stats_stream_of_a_removed_operator_ends(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let mut stream = zoe.visitor().event_stream("/api/v1/stats/stream").await.unwrap();
+    assert_eq!(backoffice.root().confirmed(Method::DELETE, "/operators/zoe", None).await.status, 204);
+    let ends = async { while stream.next().await.is_some() {} };
+    timeout(Duration::from_secs(20), ends).await.expect("the stream ends");
+}
+
+async fn streams_of_an_operator_are_limited(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let mut streams = Vec::new();
+    for _ in 0..20 {
+        streams.push(zoe.visitor().event_stream("/api/v1/stats/stream").await.unwrap());
+    }
+    assert_eq!(zoe.get("/stats/stream").await.code(), "too_many_streams");
+    let mut root = backoffice.root();
+    assert!(root.visitor().event_stream("/api/v1/stats/stream").await.is_ok(), "others are not affected");
 }

@@ -10,8 +10,9 @@ use tracing::warn;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vestibule_core::TenantId;
 use vestibule_core::fields;
-use vestibule_core::fields::{ObjectReader, Omissible};
+use vestibule_core::fields::{FieldError, ObjectReader, Omissible};
 use vestibule_core::settings::{FieldChange, FieldWording, differences};
 use vestibule_records::DocumentKind;
 
@@ -81,6 +82,16 @@ async fn not_the_last(admin: &Admin, name: &OperatorName) -> Result<(), Problem>
         return Ok(());
     }
     Err(Problem::LastSuperuser(name.to_string()))
+}
+
+/// Refuses tenants that do not exist. A later tenant with such an ID would be accessible at once.
+async fn tenants_exist(admin: &Admin, tenants: &[TenantId]) -> Result<(), Problem> {
+    let known = admin.store.tenants().await?;
+    let missing = tenants.iter().enumerate().filter(|(_, id)| known.iter().all(|tenant| tenant.id != **id));
+    let error = |(index, id): (usize, &TenantId)| {
+        FieldError::new(format!("tenants[{index}]"), Code::NoSuchTenant.with("tenant", id.as_str()))
+    };
+    Problem::unless_valid(missing.map(error).collect())
 }
 
 /// That a password was set, without it.
@@ -163,6 +174,7 @@ pub(crate) async fn create_operator(
     if password.is_none() && admin.provider.is_none() {
         return Err(wrong("password", FieldWording::Required.with("what", Code::NewPassword)));
     }
+    tenants_exist(&admin, &tenants).await?;
     let scope =
         Scope::updated(None, Some(role), Some(tenants)).map_err(|error| Problem::ValidationFailed(vec![error]))?;
     let password = match password {
@@ -208,6 +220,8 @@ pub(crate) async fn update_operator(
     principal.manages_operators(admin.now().await?)?;
     let (name, before, revision) = find(&admin, &name).await?;
     let mut after = before.clone();
+    let added = patch.tenants.iter().flatten().filter(|id| !before.scope.tenants.contains(id));
+    tenants_exist(&admin, &added.cloned().collect::<Vec<_>>()).await?;
     after.scope = Scope::updated(Some(&before.scope), patch.role, patch.tenants)
         .map_err(|error| Problem::ValidationFailed(vec![error]))?;
     let mut changes = differences(&OperatorView::scope(Some(&before)), &OperatorView::scope(Some(&after)));

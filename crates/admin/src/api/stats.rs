@@ -4,10 +4,11 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts as _, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
+use http::request::Parts;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
@@ -28,6 +29,7 @@ use crate::former_tenants::FormerTenants;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::stats::{QueueForecast, QueueStats, all_stats, recent};
+use crate::stats_stream::Subscriber;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
@@ -188,8 +190,10 @@ const fn point((at, sample): (u64, Option<Sample>)) -> [Option<u64>; 8] {
     [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted, pre_tickets, rejected]
 }
 
-/// How long a stream lasts. Then the browser opens another one, which checks the principal again.
+/// How long a stream lasts. Then the browser opens another one.
 const STREAM_TTL: Duration = Duration::from_mins(5);
+/// How often the principal of a stream is authenticated again: they may have been removed, or have another role.
+const RECHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Data of an event `stats`.
 #[derive(Serialize, ToSchema)]
@@ -201,8 +205,8 @@ pub(crate) struct StatsEvent<'a> {
 /// Stream stats
 ///
 /// Sends server-sent events `stats` every two seconds with the statistics of all queues that you have access to. A
-/// stream ends after five minutes, and when the store is unavailable; reconnecting returns the error. Where streaming
-/// is not available, poll `/stats`.
+/// stream ends after five minutes, when the store is unavailable, and seconds after the sign-in or token has ended;
+/// reconnecting returns the error. An operator can open 20 streams. Where streaming is not available, poll `/stats`.
 #[utoipa::path(get, path = "/stats/stream", tag = "stats",
     responses(
         (status = 200, description = "Events `stats`; their data is a `StatsEvent`", content((String = "text/event-stream"))),
@@ -211,21 +215,48 @@ pub(crate) struct StatsEvent<'a> {
 pub(crate) async fn stream_stats(
     State(admin): State<Admin>,
     principal: Principal,
+    parts: Parts,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     if !admin.streams {
         return Err(Problem::StreamingUnavailable);
     }
-    let subscriber = admin.stats_stream.subscribe()?;
+    let subscriber = admin.stats_stream.subscribe(&principal.operator)?;
     let end = Instant::now() + STREAM_TTL;
-    let events = futures_util::stream::unfold((subscriber, principal), move |(mut subscriber, principal)| async move {
-        let changed = timeout_at(end, subscriber.stats.changed()).await;
+    let stream = PrincipalStream { admin, subscriber, principal, parts, checked_at: Instant::now() };
+    let events = futures_util::stream::unfold(stream, move |mut stream| async move {
+        let changed = timeout_at(end, stream.subscriber.stats.changed()).await;
         changed.ok()?.ok()?;
-        let event = {
-            let stats = subscriber.stats.borrow_and_update();
-            let queues = stats.as_ref()?.iter().filter(|it| principal.can_view(&it.tenant)).collect();
-            Event::default().event("stats").json_data(StatsEvent { queues }).unwrap_or_default()
-        };
-        Some((Ok(event), (subscriber, principal)))
+        stream.check().await.ok()?;
+        let event = stream.event()?;
+        Some((Ok(event), stream))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}
+
+/// A stream of statistics and who receives it.
+struct PrincipalStream {
+    admin: Admin,
+    subscriber: Subscriber,
+    principal: Principal,
+    /// The request.
+    parts: Parts,
+    checked_at: Instant,
+}
+
+impl PrincipalStream {
+    /// Authenticates the request again from time to time.
+    async fn check(&mut self) -> Result<(), Problem> {
+        if self.checked_at.elapsed() >= RECHECK_EVERY {
+            self.principal = Principal::from_request_parts(&mut self.parts, &self.admin).await?;
+            self.checked_at = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The statistics that the principal can view; `None` while the store is unavailable.
+    fn event(&mut self) -> Option<Event> {
+        let stats = self.subscriber.stats.borrow_and_update();
+        let queues = stats.as_ref()?.iter().filter(|it| self.principal.can_view(&it.tenant)).collect();
+        Some(Event::default().event("stats").json_data(StatsEvent { queues }).unwrap_or_default())
+    }
 }

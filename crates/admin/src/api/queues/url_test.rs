@@ -120,6 +120,8 @@ pub(crate) enum Outcome {
     Rejected,
     /// No queue is configured for the host: the gate answers 404.
     UnknownHost,
+    /// Queues of other tenants, to which you have no access, decide.
+    Foreign,
 }
 
 /// One interpretation of the path.
@@ -226,7 +228,12 @@ fn met(
     };
     let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
     let rulings = rulings(&rules, &facts);
+    let can_view = |queue: &Queue| principal.can_view(&queue.settings.tenant);
+    let has_foreign = queues.iter().any(|queue| !can_view(queue));
+    let is_visible = |ruling: &Ruling| ruling.queue.map_or(!has_foreign, |index| can_view(&queues[index]));
     let outcome = |ruling: &Ruling| match (ruling.route, ruling.queue) {
+        // Everything else would tell what the rules of others are.
+        _ if !is_visible(ruling) => Outcome::Foreign,
         _ if queues.is_empty() => Outcome::UnknownHost,
         (Route::Queue, _) => Outcome::Queue,
         (Route::Bypass, Some(_)) => Outcome::Bypass,
@@ -234,7 +241,6 @@ fn met(
         (Route::Reject, _) => Outcome::Rejected,
     };
     let decisive = decisive(&rulings);
-    let can_view = |queue: &Queue| principal.can_view(&queue.settings.tenant);
     let shown_queue = |ruling: &Ruling| {
         let queue = ruling.queue.map(|index| &queues[index]).filter(|queue| can_view(queue));
         queue.map(|queue| queue.settings.id.to_string())
@@ -247,6 +253,7 @@ fn met(
         queue: shown_queue(ruling),
     });
     let evaluated_count = match (decisive.route, decisive.queue) {
+        _ if !is_visible(decisive) => queues.len(),
         (Route::Reject, _) => 0,
         (_, deciding) => deciding.map_or(queues.len(), |index| index + 1),
     };

@@ -15,6 +15,7 @@ wordings! {
         CredentialInvalid("credential_invalid", "This sign-in or token is invalid, expired or revoked."),
         WrongPassword("wrong_password", "Incorrect name or password."),
         PasswordRequired("password_required", "Confirm your password (POST /api/v1/sign-in/proof) or sign in again. The confirmation is valid for five minutes."),
+        SignInAgain("sign_in_again", "Sign out and sign in again at the identity provider, as you have no password here. That is valid for five minutes."),
         CodeRequired("code_required", "This operator uses two-factor authentication. Send the code of the authenticator app or a recovery code as \"code\"."),
         WrongCode("wrong_code", "This code is incorrect, expired or already used."),
         TotpSetupRequired("totp_setup_required", "Two-factor authentication is required. Set it up first (POST /api/v1/sign-in/totp)."),

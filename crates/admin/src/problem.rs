@@ -32,6 +32,8 @@ pub(crate) enum Problem {
     WrongPassword,
     /// The password must be confirmed.
     PasswordRequired,
+    /// The operator must sign in again at the identity provider, as they have no password.
+    SignInAgain,
     /// The password was correct; the operator has TOTP.
     CodeRequired,
     WrongCode,
@@ -244,6 +246,7 @@ impl Problem {
             Self::CredentialInvalid => (StatusCode::UNAUTHORIZED, Code::CredentialInvalid.into()),
             Self::WrongPassword => (StatusCode::UNAUTHORIZED, Code::WrongPassword.into()),
             Self::PasswordRequired => (StatusCode::FORBIDDEN, Code::PasswordRequired.into()),
+            Self::SignInAgain => (StatusCode::FORBIDDEN, Code::SignInAgain.into()),
             Self::CodeRequired => (StatusCode::UNAUTHORIZED, Code::CodeRequired.into()),
             Self::WrongCode => (StatusCode::UNAUTHORIZED, Code::WrongCode.into()),
             Self::TotpSetupRequired => (StatusCode::FORBIDDEN, Code::TotpSetupRequired.into()),

@@ -1205,7 +1205,8 @@ export interface paths {
         put?: never;
         /**
          * Confirm your password
-         * @description Allows the sign-in of the cookie to manage operators for five minutes. API tokens are not accepted.
+         * @description Allows the sign-in of the cookie to manage operators for five minutes. API tokens are not accepted. Operators without a password
+         *     sign in again at the identity provider instead.
          */
         post: operations["confirm_password"];
         delete?: never;
@@ -1275,8 +1276,8 @@ export interface paths {
         /**
          * Stream stats
          * @description Sends server-sent events `stats` every two seconds with the statistics of all queues that you have access to. A
-         *     stream ends after five minutes, and when the store is unavailable; reconnecting returns the error. Where streaming
-         *     is not available, poll `/stats`.
+         *     stream ends after five minutes, when the store is unavailable, and seconds after the sign-in or token has ended;
+         *     reconnecting returns the error. An operator can open 20 streams. Where streaming is not available, poll `/stats`.
          */
         get: operations["stream_stats"];
         put?: never;
@@ -1321,7 +1322,8 @@ export interface paths {
         post?: never;
         /**
          * Remove a tenant
-         * @description Only a tenant without queues can be removed. Needs a confirmation. Superusers can still read its audit events; a later tenant
+         * @description Only a tenant without queues, job queues and themes can be removed. Needs a confirmation, which names the operators who keep
+         *     the ID of the tenant and so get access to a later tenant with it. Superusers can still read its audit events; a later tenant
          *     with the same ID does not see them.
          */
         delete: operations["remove_tenant"];
@@ -1530,7 +1532,8 @@ export interface paths {
         put?: never;
         /**
          * Create an API token
-         * @description Requires a signed-in operator; API tokens are not accepted.
+         * @description Requires a signed-in operator; API tokens are not accepted. An operator has at most 100 tokens. Tokens that have expired are
+         *     removed when one is created.
          */
         post: operations["create_token"];
         delete?: never;
@@ -1905,7 +1908,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "sign_in_again" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "has_themes" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "takes_themes" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "no_such_tenant" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_leave_operators" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -2879,7 +2882,7 @@ export interface components {
          * @description The result for a request.
          * @enum {string}
          */
-        Outcome: "queue" | "bypass" | "pass" | "rejected" | "unknown_host";
+        Outcome: "queue" | "bypass" | "pass" | "rejected" | "unknown_host" | "foreign";
         /** @description Joins above a limit. */
         OverLimitCounts: {
             /**
@@ -6698,7 +6701,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResult"];
                 };
             };
-            /** @description Queues would conflict */
+            /** @description Queues would conflict, or someone else is changing a tenant; queues and job queues are not written then */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7168,7 +7171,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The tenant has queues, someone else is removing it, or too many tenants were removed within `--audit-days` */
+            /** @description The tenant has queues, job queues or themes, someone else is removing it, or too many tenants were removed within `--audit-days` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7206,7 +7209,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            /** @description Queues of the tenant use values that the lists do not allow */
+            /** @description Queues of the tenant use values that the lists do not allow, or others are changing the tenant */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -117,6 +117,23 @@ async fn signs_in(front: Front) {
 }
 
 #[tokio::test]
+async fn superuser_without_password_signs_in_again_to_manage_operators() {
+    let front = Front::memory().await;
+    let mut root = front.root.clone();
+    assert_eq!(root.patch("/operators/zoe@example.com", json!({ "role": "superuser" })).await.status, 200);
+    let mut zoe = front.admin.client();
+    let callback = front.proven(&mut zoe, "1").await;
+    follow(&mut zoe, &callback).await;
+    let ben = json!({ "name": "ben", "role": "viewer", "tenants": ["acme"] });
+    front.clock.advance(300 * 1_000_000);
+    zoe.post("/operators", ben.clone()).await.assert_code("sign_in_again");
+    zoe.post("/sign-in/proof", json!({ "password": "this is not it" })).await.assert_code("sign_in_again");
+    let callback = front.proven(&mut zoe, "1").await;
+    follow(&mut zoe, &callback).await;
+    assert_eq!(zoe.post("/operators", ben).await.status, 201);
+}
+
+#[tokio::test]
 async fn oidc_identity_signs_in_as_the_operator() {
     signs_in(Front::memory().await).await;
 }

@@ -36,6 +36,8 @@ pub(crate) struct Principal {
     pub(crate) role: Role,
     pub(crate) tenants: Tenants,
     pub(crate) totp: TotpStatus,
+    /// Whether they can confirm a password. Otherwise they sign in again at the identity provider.
+    has_password: bool,
     pub(crate) request: RequestId,
 }
 
@@ -84,7 +86,7 @@ impl Principal {
     pub(crate) fn gave_password(&self, now: Micros) -> Result<(), Problem> {
         let sign_in = self.sign_in.as_ref().ok_or(Problem::PermissionDenied(Code::SignedInOperator))?;
         if now >= sign_in.proved_at.add_seconds(PROOF_TTL) {
-            return Err(Problem::PasswordRequired);
+            return Err(if self.has_password { Problem::PasswordRequired } else { Problem::SignInAgain });
         }
         Ok(())
     }
@@ -124,7 +126,8 @@ async fn by_token(records: &dyn RecordStore, text: &str, parts: &Parts) -> Resul
     let operator = token.operator.clone();
     token.used(records, &id, revision, now).await;
     let request = RequestId::in_extensions(&parts.extensions);
-    Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
+    let (totp, has_password) = (TotpStatus::Unavailable, owner.password.is_some());
+    Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp, has_password, request })
 }
 
 /// What follows the ID of a job queue in the paths of a token that is limited to jobs.
@@ -194,6 +197,7 @@ async fn by_cookie(
         tenants: operator.scope.tenants(),
         sign_in: Some(sign_in),
         totp,
+        has_password: operator.password.is_some(),
         request: RequestId::in_extensions(&parts.extensions),
     })
 }

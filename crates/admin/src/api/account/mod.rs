@@ -245,7 +245,8 @@ pub(crate) async fn list_sign_in_methods(State(admin): State<Admin>) -> Json<Sig
 
 /// Confirm your password
 ///
-/// Allows the sign-in of the cookie to manage operators for five minutes. API tokens are not accepted.
+/// Allows the sign-in of the cookie to manage operators for five minutes. API tokens are not accepted. Operators without a password
+/// sign in again at the identity provider instead.
 #[utoipa::path(post, path = "/sign-in/proof", tag = "account", request_body = PasswordConfirmation,
     responses(
         (status = 204, description = "The password is confirmed"),
@@ -261,11 +262,14 @@ pub(crate) async fn confirm_password(
         return Err(Problem::PermissionDenied(Code::SignedInOperator));
     };
     let (records, now) = (&*admin.records, admin.now().await?);
-    let throttle = SignInThrottle::of(&principal.operator, client.address());
-    throttle.attempt(records, now).await?;
     let Some((operator, _)) = Operator::load(records, &principal.operator).await? else {
         return Err(Problem::CredentialInvalid);
     };
+    if operator.password.is_none() {
+        return Err(Problem::SignInAgain);
+    }
+    let throttle = SignInThrottle::of(&principal.operator, client.address());
+    throttle.attempt(records, now).await?;
     if !admin.passwords.matches(&password, operator.password).await? {
         AuditEventBuilder::of(&principal, "account.confirm_password_failed").log(&admin).await;
         return Err(wrong("password", Code::NotThePassword));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
-use vestibule_core::settings::differences;
+use vestibule_core::settings::{FieldError, differences};
 use vestibule_core::{StoreError, TenantId};
 use vestibule_records::RecordStore;
 
@@ -58,8 +58,8 @@ impl NewOperator {
         Ok(Self { name, password: password.to_owned(), scope })
     }
 
-    /// Writes the operator over a revision, 0 for a new one.
-    async fn store(&self, records: &dyn RecordStore, over: u64) -> Result<(), Problem> {
+    /// Writes the operator, unless the name is taken.
+    async fn store(&self, records: &dyn RecordStore) -> Result<(), Problem> {
         let now = records.now().await?;
         let password = PasswordHasher::default().hash(&self.password).await?;
         let operator = Operator {
@@ -69,10 +69,9 @@ impl NewOperator {
             created_at: now,
             totp: None,
         };
-        operator.store(records, &self.name, over).await?;
+        operator.store(records, &self.name, 0).await?;
         let created = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
-        let action = if over == 0 { "operator.create" } else { "operator.update" };
-        audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &created)).await;
+        audit_operator(records, "operator.create", self.name.as_str(), differences(&Value::Null, &created)).await;
         Ok(())
     }
 }
@@ -139,21 +138,7 @@ pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError
 /// # Errors
 /// The store's.
 pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
-    written(new, new.store(records, 0).await)
-}
-
-/// Creates an operator, or replaces the one of this name: for operators who lost their password. All their sign-ins end, and
-/// they have no TOTP afterwards. `false` if the operator was changed at the same time.
-///
-/// # Errors
-/// The store's.
-pub async fn replace_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
-    let before = Operator::load(records, &new.name).await?;
-    written(new, new.store(records, before.map_or(0, |(_, revision)| revision)).await)
-}
-
-fn written(new: &NewOperator, outcome: Result<(), Problem>) -> Result<bool, StoreError> {
-    match outcome {
+    match new.store(records).await {
         Ok(()) => {
             info!(operator = %new.name, role = ?new.scope.role, "operator created");
             Ok(true)
@@ -161,4 +146,105 @@ fn written(new: &NewOperator, outcome: Result<(), Problem>) -> Result<bool, Stor
         Err(Problem::Store(error) | Problem::OutcomeUnknown(error)) => Err(error),
         Err(_) => Ok(false),
     }
+}
+
+/// A new password for an operator who lost theirs, and a new role or new tenants where they are given. Prints its name only.
+#[derive(Clone)]
+pub struct OperatorReset {
+    name: OperatorName,
+    password: String,
+    role: Option<Role>,
+    tenants: Option<Vec<TenantId>>,
+}
+
+impl OperatorReset {
+    /// A reset of the operator of this name. Without a role they keep theirs; without tenants they keep theirs.
+    ///
+    /// # Errors
+    /// The name or the password is invalid; the message never repeats either.
+    pub fn new(
+        name: &str,
+        password: &str,
+        role: Option<Role>,
+        tenants: Vec<TenantId>,
+    ) -> Result<Self, NewOperatorError> {
+        let name = name.parse().map_err(|_| NewOperatorError::Name)?;
+        if !is_password(password) {
+            return Err(NewOperatorError::Password);
+        }
+        let tenants = (!tenants.is_empty()).then_some(tenants);
+        Ok(Self { name, password: password.to_owned(), role, tenants })
+    }
+
+    /// Writes the operator over `before`, and audits what changed.
+    async fn store(
+        &self,
+        records: &dyn RecordStore,
+        (before, revision): (&Operator, u64),
+        scope: Scope,
+    ) -> Result<(), Problem> {
+        let now = records.now().await?;
+        let password = Some(PasswordHasher::default().hash(&self.password).await?);
+        // With the time of creation, which API tokens are compared with.
+        let after = Operator { scope, password, password_at: now, totp: None, ..before.clone() };
+        after.replace(records, &self.name, (before, revision)).await?;
+        let audited =
+            |it: &Operator| json!({ "role": it.scope.role, "tenants": it.scope.tenants, "totp": it.totp.is_some() });
+        let (from, mut to) = (audited(before), audited(&after));
+        to["password"] = json!("set");
+        audit_operator(records, "operator.update", self.name.as_str(), differences(&from, &to)).await;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OperatorReset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OperatorReset({})", self.name)
+    }
+}
+
+/// Why an operator is not reset.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorResetError {
+    /// There is no operator of this name.
+    #[error("there is no operator of this name")]
+    Unknown,
+    /// The role and the tenants do not fit.
+    #[error("{0}")]
+    Scope(FieldError),
+    /// Without this operator, nobody could manage operators.
+    #[error("this is the last superuser; create another one before you change the role")]
+    LastSuperuser,
+    /// Someone else changed the operator.
+    #[error("the operator was changed by someone else at the same time")]
+    Conflict,
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Problem> for OperatorResetError {
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::Store(error) | Problem::OutcomeUnknown(error) => Self::Store(error),
+            Problem::LastSuperuser(_) => Self::LastSuperuser,
+            _ => Self::Conflict,
+        }
+    }
+}
+
+/// Resets an operator. All their sign-ins end, and they have no TOTP afterwards; their API tokens stay valid. Returns their role.
+///
+/// # Errors
+/// The reset is refused, or the store's error.
+pub async fn reset_operator(records: &dyn RecordStore, reset: &OperatorReset) -> Result<Role, OperatorResetError> {
+    let Some((before, revision)) = Operator::load(records, &reset.name).await? else {
+        return Err(OperatorResetError::Unknown);
+    };
+    let scope = Scope::updated(Some(&before.scope), reset.role, reset.tenants.clone());
+    let scope = scope.map_err(OperatorResetError::Scope)?;
+    let role = scope.role;
+    reset.store(records, (&before, revision), scope).await?;
+    info!(operator = %reset.name, ?role, "operator reset");
+    Ok(role)
 }

@@ -55,10 +55,13 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
-pub use access::RequireTotp;
+pub use access::{RequireTotp, Role};
 pub use api::settings::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 pub use audit::{Via, audit_job_queues, audit_queue, audit_tenant};
-pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
+pub use bootstrap::{
+    NewOperator, NewOperatorError, OperatorReset, OperatorResetError, bootstrap, create_operator, has_superuser,
+    reset_operator,
+};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig};
 pub use dashboard::has_dashboard;
 pub use oidc::{ProviderConfig, ProviderTexts};

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use vestibule_admin::{NewOperator, create_operator, replace_operator};
+use vestibule_admin::{NewOperator, OperatorReset, OperatorResetError, Role, create_operator, reset_operator};
 use vestibule_core::{Store, TenantId};
 use vestibule_runtime::{is_memory, open_store_and_records};
+
+use crate::store_options::shown;
 
 #[derive(Args)]
 pub(crate) struct CreateUserOptions {
@@ -17,14 +19,16 @@ pub(crate) struct CreateUserOptions {
     pub(crate) name: String,
 
     /// Role: superuser (full access), operator (can change the queues of their tenants) or viewer (read-only)
-    #[arg(long, default_value = "superuser", value_parser = ["superuser", "operator", "viewer"], value_name = "ROLE")]
-    pub(crate) role: String,
+    /// [default: superuser; with --replace, the role of the operator]
+    #[arg(long, value_parser = ["superuser", "operator", "viewer"], value_name = "ROLE")]
+    pub(crate) role: Option<String>,
 
-    /// Tenant the operator has access to; can be repeated. Required for operators and viewers
+    /// Tenant the operator has access to; can be repeated. Required for new operators and viewers
     #[arg(long = "tenant", value_name = "ID")]
     pub(crate) tenants: Vec<TenantId>,
 
-    /// Replace an existing operator; revokes the password and all sign-ins
+    /// Reset an existing operator: sets a new password, removes the second factor and ends all sign-ins. Role, tenants and API
+    /// tokens stay, unless --role or --tenant change them
     #[arg(long)]
     pub(crate) replace: bool,
 
@@ -38,27 +42,41 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Environment variable that has the password.
 const PASSWORD_VARIABLE: &str = "VESTIBULE_ADMIN_PASSWORD";
 
-/// Creates an operator. Exit status 1 if the name is taken.
+/// Creates or resets an operator. Exit status 1 if the name is taken, or there is none of this name to reset.
 pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<ExitCode> {
     if is_memory(&options.store) {
         bail!("--store must be a Redis URL: the memory store ends with its process");
     }
+    let unwritten = format!("cannot write to the store at {}", shown(&options.store));
     let (store, records) = open_store_and_records("--store", &options.store, STORE_TIMEOUT)?;
     let CreateUserOptions { name, role, tenants, replace, .. } = options;
-    if role == "superuser" && !tenants.is_empty() {
+    let role = Role::WORDS.iter().find(|(word, _)| role.as_deref() == Some(*word)).map(|(_, role)| *role);
+    let role = if replace { role } else { role.or(Some(Role::Superuser)) };
+    if role == Some(Role::Superuser) && !tenants.is_empty() {
         bail!("--tenant requires --role operator or viewer: a superuser has access to all tenants");
     }
     check_tenants(&*store, &tenants).await?;
     let password = password()?;
-    let new = match role.as_str() {
-        "superuser" => NewOperator::superuser(&name, &password),
-        "operator" => NewOperator::operator(&name, &password, tenants),
-        _ => NewOperator::viewer(&name, &password, tenants),
+    if replace {
+        let reset = OperatorReset::new(&name, &password, role, tenants)?;
+        return match reset_operator(&*records, &reset).await {
+            Ok(role) => {
+                println!("Replaced {} {name}", role.as_str());
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(OperatorResetError::Store(error)) => Err(error).context(unwritten),
+            Err(OperatorResetError::Unknown) => bail!("\"{name}\" does not exist; without --replace, it is created"),
+            Err(error) => bail!("\"{name}\" was not changed: {error}"),
+        };
+    }
+    let role = role.unwrap_or(Role::Superuser);
+    let new = match role {
+        Role::Superuser => NewOperator::superuser(&name, &password),
+        Role::Operator => NewOperator::operator(&name, &password, tenants),
+        Role::Viewer => NewOperator::viewer(&name, &password, tenants),
     }?;
-    let created =
-        if replace { replace_operator(&*records, &new).await } else { create_operator(&*records, &new).await };
-    if created.context("cannot write to the store")? {
-        println!("Created {role} {name}");
+    if create_operator(&*records, &new).await.context(unwritten)? {
+        println!("Created {} {name}", role.as_str());
         return Ok(ExitCode::SUCCESS);
     }
     println!("\"{name}\" already exists; use --replace to reset it");

@@ -78,3 +78,26 @@ impl WorkerOptions {
         Worker::new(job_queues, self.worker_concurrency, passes, self.public_url.as_ref())
     }
 }
+
+/// The URL of a store without its password, for messages.
+pub(crate) fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    format!("{scheme}://{}", place.split(['?', '#']).next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn password_of_a_store_is_not_shown() {
+        for (url, shown_url) in [
+            ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
+            ("rediss://:p@ss@a.example:6380/1", "rediss://a.example:6380/1"),
+            ("redis-sentinel://user:secret@a:1,b:2?sentinelServiceName=main", "redis-sentinel://a:1,b:2"),
+        ] {
+            assert_eq!(shown(url), shown_url);
+        }
+    }
+}

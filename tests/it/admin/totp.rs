@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
-use vestibule_admin::RequireTotp;
+use vestibule_admin::{OperatorReset, OperatorResetError, RequireTotp, Role, reset_operator};
 use vestibule_records::DocumentKind;
 use vestibule_tests::{AdminClient, AdminUnderTest, TestResponse};
 
@@ -23,7 +23,8 @@ on_memory_and_redis! {
     totp_is_turned_off_with_the_password,
     superuser_removes_totp_with_the_password,
     required_totp_must_be_set_up_first,
-    replaced_operator_has_no_totp,
+    reset_operator_keeps_role_and_tokens_but_no_totp,
+    last_superuser_keeps_the_role,
 }
 
 /// The code that an app shows for a secret now.
@@ -238,10 +239,35 @@ async fn required_totp_must_be_set_up_first(backoffice: Backoffice) {
     assert_eq!(client.send(Method::DELETE, "/sign-in", &[], None).await.status, 204, "signing out works");
 }
 
-async fn replaced_operator_has_no_totp(backoffice: Backoffice) {
-    set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+async fn reset_operator_keeps_role_and_tokens_but_no_totp(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    set_up(&backoffice, &mut zoe, PASSWORD).await;
+    let token = zoe
+        .create("/tokens", json!({ "name": "script", "role": "viewer", "tenants": ["acme"], "expires_in": 600 }))
+        .await;
+    let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     let records = backoffice.admin.records();
-    let new = vestibule_admin::NewOperator::superuser("root", "a new password").unwrap();
-    assert!(vestibule_admin::replace_operator(&**records, &new).await.unwrap());
-    assert_eq!(sign_in(&backoffice.admin, "root", "a new password", None).await.status, 200);
+    let reset = |role| OperatorReset::new("zoe", "a new password", role, Vec::new()).unwrap();
+    assert_eq!(reset_operator(&**records, &reset(None)).await.unwrap(), Role::Viewer);
+    assert_eq!(sign_in(&backoffice.admin, "zoe", "a new password", None).await.status, 200);
+    assert_eq!(script.get("/queues").await.status, 200, "the token is still valid");
+    let audit = backoffice.root().get("/audit").await.json();
+    let changes =
+        &audit["events"].as_array().unwrap().iter().find(|it| it["action"] == "operator.update").unwrap()["changes"];
+    let fields: Vec<_> = changes.as_array().unwrap().iter().map(|it| it["field"].as_str().unwrap()).collect();
+    assert_eq!(fields, ["password", "totp"], "{changes}");
+
+    assert_eq!(reset_operator(&**records, &reset(Some(Role::Operator))).await.unwrap(), Role::Operator);
+    assert_eq!(backoffice.root().get("/operators").await.json()["operators"][1]["role"], "operator");
+    let unknown = OperatorReset::new("zeo", "a new password", None, Vec::new()).unwrap();
+    assert!(matches!(reset_operator(&**records, &unknown).await, Err(OperatorResetError::Unknown)));
+}
+
+async fn last_superuser_keeps_the_role(backoffice: Backoffice) {
+    let tenants = vec!["acme".parse().unwrap()];
+    let reset = OperatorReset::new("root", "a new password", Some(Role::Viewer), tenants).unwrap();
+    let refused = reset_operator(&**backoffice.admin.records(), &reset).await;
+    assert!(matches!(refused, Err(OperatorResetError::LastSuperuser)));
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await.status, 200);
 }

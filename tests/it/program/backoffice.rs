@@ -138,14 +138,19 @@ async fn create_user_creates_and_replaces_operators() {
     let both = Both::start(&redis.url(), &origin, None).await;
     let mut client = AdminClient::at(&both.admin);
     client.sign_in("zoe", "a first long password").await;
-    assert!(create(&redis, "a second long password", &["zoe", "--replace"]).await.0);
+    let replaced = create(&redis, "a second long password", &["zoe", "--replace"]).await;
+    assert_eq!(replaced, (true, "Replaced superuser zoe\n".into()));
     assert_eq!(client.get("/queues").await.status, StatusCode::UNAUTHORIZED, "the old sign-in is over");
     client.sign_in("zoe", "a second long password").await;
     let (made, said) = create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "acme"]).await;
     assert!(!made && said.contains("--tenant \"acme\" does not exist; the tenants in the store are default"), "{said}");
     let mut ben = AdminClient::at(&both.admin);
     assert!(create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "default"]).await.0);
-    ben.sign_in("ben", "a third long password").await;
+    let replaced = create(&redis, "a fourth long password", &["ben", "--replace"]).await;
+    assert_eq!(replaced, (true, "Replaced viewer ben\n".into()));
+    let (made, said) = create(&redis, "a fourth long password", &["bne", "--replace"]).await;
+    assert!(!made && said.contains("\"bne\" does not exist"), "{said}");
+    ben.sign_in("ben", "a fourth long password").await;
     assert_eq!(ben.patch("/queues/default", json!({ "quota": 2 })).await.status, StatusCode::FORBIDDEN);
 }
 

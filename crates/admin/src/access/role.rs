@@ -13,7 +13,7 @@ const TENANTS_MAX: usize = 100;
 /// A role; each includes the permissions of the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Role {
+pub enum Role {
     /// Views the queues of their tenants.
     Viewer,
     /// Changes the queues of their tenants.

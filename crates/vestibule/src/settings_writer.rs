@@ -9,9 +9,9 @@ use tokio::time::sleep;
 use tracing::{error, info, warn};
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
-use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted};
+use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted, UnreadableQueue};
 use vestibule_core::{QueueId, SaleKeys, Store, StoreError, TenantId};
-use vestibule_runtime::{Directory, JobQueues, NotWritten, readable_settings};
+use vestibule_runtime::{Directory, JobQueues, NotWritten, stored_settings};
 
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::serve_options::ServeOptions;
@@ -26,25 +26,44 @@ pub(crate) async fn watch_settings(
     mut hangup: Signal,
     is_written: bool,
 ) {
-    if !is_written {
-        writer.write_with_retries(&document, UnlistedQueues::Report).await;
-    }
+    let (mut is_ended, mut unlisted) = (is_written, UnlistedQueues::Report);
     loop {
-        hangup.recv().await;
+        if is_ended {
+            hangup.recv().await;
+        } else {
+            match writer.write_with_retries(&document, unlisted, &mut hangup).await {
+                Written::Hangup => {}
+                ended => {
+                    is_ended = true;
+                    if ended == Written::All && unlisted == UnlistedQueues::Remove {
+                        info!(queues = document.queues.len(), "settings reloaded");
+                    }
+                    continue;
+                }
+            }
+        }
         let Some(path) = &options.settings else { continue };
         match read_settings(path, options.origin.as_ref()) {
             // Editors leave an empty file for a moment while they save.
             Ok(next) if next.queues.is_empty() && !document.queues.is_empty() => {
                 error!("the settings file has no queues; the current settings stay in effect: {}", path.display());
             }
-            Ok(next) => {
-                document = next;
-                info!(queues = document.queues.len(), "settings reloaded");
-                writer.write_with_retries(&document, UnlistedQueues::Remove).await;
-            }
+            // It also replaces a document that is not written yet.
+            Ok(next) => (document, unlisted, is_ended) = (next, UnlistedQueues::Remove, false),
             Err(invalid) => error!("the settings file is invalid; the current settings stay in effect:\n{invalid}"),
         }
     }
+}
+
+/// How the attempts to write a document ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// The settings are in the store, except those that stay because they cannot be read.
+    All,
+    /// They are rejected.
+    Rejected,
+    /// They are not in the store yet, and SIGHUP came: the file may be another one.
+    Hangup,
 }
 
 /// What happens to queues that the settings file named when it was last applied, and does not name any more.
@@ -97,8 +116,10 @@ impl SettingsWriter {
             UnlistedQueues::Remove => unlisted_ids().collect(),
         };
         let unlisted = Unlisted::RemoveOnly(&removed);
-        let mut stored = readable_settings(&*self.store, file, unlisted).await?;
-        stored.job_queues = self.jobs.stored().await?;
+        let mut stored = stored_settings(&*self.store, file, unlisted).await?;
+        self.jobs.read_into(&mut stored).await?;
+        let all = file;
+        let file = &without_unreadable(file, &mut stored);
         let now = self.last_applied.now().await?;
         let options = PlanOptions {
             unlisted,
@@ -126,7 +147,7 @@ impl SettingsWriter {
             }
         };
         if let Some(known) = &self.known {
-            known.save(&file.queues);
+            known.save(&all.queues);
         }
         self.last_applied.audit(&*self.store, &before, &plan, &left).await;
         self.last_applied.save(file, &plan).await?;
@@ -187,16 +208,46 @@ impl SettingsWriter {
         Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)
     }
 
-    async fn write_with_retries(&self, file: &Document, unlisted: UnlistedQueues) {
+    /// Writes the settings until that succeeds, the settings are rejected or SIGHUP comes.
+    async fn write_with_retries(&self, file: &Document, unlisted: UnlistedQueues, hangup: &mut Signal) -> Written {
         let mut pause = Duration::from_millis(100);
         loop {
             match self.write(file, unlisted).await {
-                Ok(()) => return,
-                Err(error @ WriteError::Rejected(_)) => return error!(%error, "the settings file is not applied"),
+                Ok(()) => return Written::All,
+                Err(error @ WriteError::Rejected(_)) => {
+                    error!(%error, "the settings file is not applied");
+                    return Written::Rejected;
+                }
                 Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
             }
-            sleep(pause).await;
+            // Between attempts only: an attempt that is broken off could leave changes that are not audited.
+            tokio::select! {
+                () = sleep(pause) => {}
+                _ = hangup.recv() => return Written::Hangup,
+            }
             pause = (pause * 2).min(Duration::from_secs(5));
         }
     }
+}
+
+/// The file without queues and job queues whose stored settings cannot be read: a newer version may have written them. They are
+/// logged and stay, and the others are written. In `stored`, none of them may be replaced.
+fn without_unreadable(file: &Document, stored: &mut StoredSettings) -> Document {
+    let mut file = file.clone();
+    let stays = "it keeps its stored settings, which cannot be read; `vestibule apply` replaces them";
+    for UnreadableQueue { id, reason, .. } in &stored.unreadable {
+        if file.queues.iter().any(|queue| queue.id == *id) {
+            error!(queue = %id, reason, "{stays}");
+        }
+    }
+    file.queues.retain(|queue| stored.unreadable.iter().all(|it| it.id != queue.id));
+    let unreadable = std::mem::take(&mut stored.unreadable_job_queues);
+    file.job_queues.retain(|job_queue| {
+        let is_readable = unreadable.iter().all(|(id, _)| *id != job_queue.id);
+        if !is_readable {
+            error!(job_queue = %job_queue.id, "{stays}");
+        }
+        is_readable
+    });
+    file
 }

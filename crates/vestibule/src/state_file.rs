@@ -132,9 +132,14 @@ impl KnownQueues {
     pub(crate) async fn restore(&self, store: &dyn SettingsStore, queues: &[Settings]) -> Result<(), StoreError> {
         let Ok(known) = fs::read_to_string(&self.file) else { return Ok(()) };
         for settings in queues.iter().filter(|queue| known.lines().any(|id| id == queue.id.as_str())) {
-            if store.settings(&settings.id).await?.is_none() {
-                info!(queue = %settings.id, "the store has lost this queue; sessions are restored from tickets first");
-                store.put_settings(settings, PutMode::Restore).await?;
+            match store.settings(&settings.id).await {
+                Ok(None) => {
+                    info!(queue = %settings.id, "the store has lost this queue; sessions are restored from tickets first");
+                    store.put_settings(settings, PutMode::Restore).await?;
+                }
+                // Settings that cannot be read are not lost.
+                Ok(Some(_)) | Err(StoreError::Corrupt(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())

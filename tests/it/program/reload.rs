@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use vestibule_core::PutMode;
 use vestibule_core::settings::parse_settings_document;
+use vestibule_records::{DocumentKind, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
 
@@ -90,6 +91,68 @@ async fn queue_that_left_the_file_before_a_restart_is_reported_and_can_be_remove
         served.program.log().contains("removed, as the settings no longer name it")
     })
     .await;
+}
+
+/// A queue and a job queue that cannot be read, and two that can.
+fn with_stock(served: &RunningGate, quota: u32, concurrency: u32) -> String {
+    let shop = other(&served.settings(&format!("quota = {quota}")));
+    let shop = shop.split_once("\n\n").map_or("", |(_, queue)| queue);
+    let job_queue = |id: &str| {
+        format!(
+            "[[job_queues]]\nid = \"{id}\"\ntenant = \"acme\"\nconcurrency = {concurrency}\ntarget = {{ kind = \"pull\" }}\n"
+        )
+    };
+    format!("{}\n{shop}\n{}{}", served.settings("quota = 1"), job_queue("stock"), job_queue("mails"))
+}
+
+#[tokio::test]
+async fn unreadable_stored_settings_do_not_stop_the_others() {
+    let redis = Redis::start().await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let mut served = RunningGate::launched("quota = 1", &["--store", &redis.url()], |launch| launch).await;
+    let first = with_stock(&served, 5, 1);
+    served.reload(&first, "settings reloaded").await;
+    redis.command(&["DEL", "vestibule:{tour}:settings"]).await;
+    redis.command(&["SET", "vestibule:{tour}:settings", "x"]).await;
+    let stock = store.get_document(DocumentKind::JobQueues, "stock").await.unwrap().unwrap();
+    let unknown = stock.text.replace("pull", "push");
+    store.put_document(DocumentKind::JobQueues, "stock", &unknown, stock.revision).await.unwrap();
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+    served.file.write(&with_stock(&served, 7, 2));
+    served.program.signal("HUP");
+    wait_until("the others are written", TIMEOUT, async || {
+        let other = store.settings(&"other".parse().unwrap()).await.unwrap().unwrap();
+        let mails = store.get_document(DocumentKind::JobQueues, "mails").await.unwrap().unwrap();
+        other.line.quota == 7 && mails.text.contains("\"concurrency\":2")
+    })
+    .await;
+    let log = served.program.log();
+    for name in ["queue=tour", "job_queue=stock"] {
+        let is_named = |line: &str| line.contains(name) && line.contains("stored settings, which cannot be read");
+        assert!(log.lines().any(is_named), "{name}: {log}");
+    }
+    let kept = store.get_document(DocumentKind::JobQueues, "stock").await.unwrap().unwrap();
+    assert_eq!(kept.text, unknown, "nothing replaces it");
+}
+
+/// A mistake that was corrected while the store did not respond is never in effect.
+#[tokio::test]
+async fn sighup_replaces_settings_that_are_not_written_yet() {
+    let redis = Redis::start().await;
+    let mut served = RunningGate::launched("quota = 1", &["--store", &redis.url()], |launch| launch).await;
+    redis.freeze();
+    let (mistake, corrected) = (served.settings("quota = 3000"), served.settings("quota = 30"));
+    served.reload(&mistake, "cannot write the settings to the store; retrying").await;
+    served.file.write(&corrected);
+    served.program.signal("HUP");
+    // Attempts are up to five seconds apart; SIGHUP ends the pause.
+    sleep(Duration::from_secs(2)).await;
+    redis.thaw();
+    served.program.until_logged("settings reloaded").await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let settings = store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((settings.line.quota, settings.line.revision), (30, 2), "written once");
 }
 
 #[tokio::test]

@@ -38,6 +38,8 @@ pub struct MemorySnapshot {
     removed: BTreeSet<QueueId>,
     tenants: Vec<Tenant>,
     last_purge: Option<LastPurge>,
+    /// What the process saves beside the content of the store, since both must fit. The store does not read it.
+    pub beside: Value,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,6 +77,7 @@ impl MemoryStore {
             removed: self.removed.lock().clone(),
             tenants: self.tenants.lock().values().cloned().collect(),
             last_purge: *self.last_purge.lock(),
+            beside: Value::Null,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::{debug, error, info, warn};
 use vestibule_admin::{Via, audit_job_queues, audit_queue, audit_tenant};
 use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
@@ -17,7 +17,11 @@ use vestibule_core::{Micros, QueueId};
 use vestibule_records::{DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_runtime::JobQueuesWritten;
 
+/// What a snapshot has of them.
+const SAVED: [DocumentKind; 2] = [DocumentKind::FileQueues, DocumentKind::FileTenants];
+
 /// The last applied settings of a settings file, kept in the store.
+#[derive(Clone)]
 pub(crate) struct LastAppliedSettings {
     records: Arc<dyn RecordStore>,
 }
@@ -43,6 +47,34 @@ impl LastAppliedSettings {
             tenants: tenants.iter().filter_map(|(_, record)| serde_json::from_str(&record.text).ok()).collect(),
             job_queues: job_queues.iter().filter_map(|(_, record)| job_queue(&record.text)).collect(),
         })
+    }
+
+    /// Those of queues and tenants as JSON, for a snapshot of a store that ends with the process. Job queues are in no snapshot, so the
+    /// file creates them again.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn saved(&self) -> Result<Value, StoreError> {
+        let mut saved = Map::new();
+        for kind in SAVED {
+            let documents = self.records.list_documents(kind).await?.into_iter();
+            let texts: Map<_, _> = documents.map(|(id, record)| (id, Value::String(record.text))).collect();
+            saved.insert(kind.as_str().to_owned(), Value::Object(texts));
+        }
+        Ok(Value::Object(saved))
+    }
+
+    /// Restores what [`Self::saved`] returned.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn restore(&self, saved: &Value) -> Result<(), StoreError> {
+        for kind in SAVED {
+            for (id, text) in saved[kind.as_str()].as_object().into_iter().flatten() {
+                self.put(kind, id, text.as_str().unwrap_or_default()).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the audit events of an applied plan. `before` is what the store had before the first attempt to apply it.

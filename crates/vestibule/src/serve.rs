@@ -1,6 +1,7 @@
 //! `vestibule serve`: the gate, the purge and, on a separate address, the backoffice in one process.
 
 use std::io::IsTerminal as _;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +59,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
         None => open_store_and_records("--store", &options.stores.store, timeout)?,
     };
-    let recovery = recovery_data(&options, memory)?;
+    let last_applied = LastAppliedSettings::new(records.clone());
+    let recovery = recovery_data(&options, memory, &last_applied).await?;
     let jobs = options.stores.job_queues(&records, &store)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
@@ -100,7 +102,6 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     });
 
     // Before the first request: a gate must not treat a queue that is about to be written as lost.
-    let last_applied = LastAppliedSettings::new(records.clone());
     let writer = SettingsWriter {
         store: store.clone(),
         directory: directory.clone(),
@@ -121,11 +122,11 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
     let purge = tokio::spawn(purge_loop(store.clone(), records));
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
-    let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
+    let snapshots = recovery.state.map(|state| Background::start(|stop| state.write_until(stop)));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     let shared = Shared { store, directory, jobs: jobs.clone() };
-    let worker = if runs_jobs(&options) { Some(RunningWorker::start(&options, shared, calls)?) } else { None };
-    let (stop_worker, worker) = worker.map(|RunningWorker { stop, ended }| (stop, ended)).unzip();
+    let worker = if runs_jobs(&options) { Some(start_worker(&options, shared, calls)?) } else { None };
+    let (stop_worker, worker) = worker.map(|Background { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.stores.store), "serving");
     let stop = stop_signal()?;
     let stop = async {
@@ -144,9 +145,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     beacon.inspect(tokio::task::JoinHandle::abort);
     watch.abort();
     admin.inspect(tokio::task::JoinHandle::abort);
-    if let (Some(state), Some(writing)) = (recovery.state, writing) {
-        writing.abort();
-        state.write().await;
+    if let Some(snapshots) = snapshots {
+        snapshots.end().await;
     }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
@@ -178,14 +178,18 @@ struct RecoveryData {
 }
 
 /// Loads the recovery data. Only the memory store has a snapshot.
-fn recovery_data(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> anyhow::Result<RecoveryData> {
+async fn recovery_data(
+    options: &ServeOptions,
+    memory: Option<Arc<MemoryStore>>,
+    last_applied: &LastAppliedSettings,
+) -> anyhow::Result<RecoveryData> {
     if !has_state_folder(options) {
         return Ok(RecoveryData { state: None, known: None });
     }
     let folder = state_folder(options.state.clone())?;
-    let state = memory.map(|memory| StateFile::lock(&folder, memory)).transpose()?;
+    let state = memory.map(|memory| StateFile::lock(&folder, memory, last_applied.clone())).transpose()?;
     if let Some(state) = &state {
-        state.load()?;
+        state.load().await?;
     }
     Ok(RecoveryData { state, known: Some(KnownQueues::new(&folder)) })
 }
@@ -223,27 +227,36 @@ fn runs_jobs(options: &ServeOptions) -> bool {
     !are_in_sqs && !options.no_worker
 }
 
-/// A worker that stops when `stop` is dropped.
-struct RunningWorker {
+/// A task that stops when `stop` is dropped.
+struct Background<T> {
     stop: oneshot::Sender<()>,
-    ended: JoinHandle<Stopped>,
+    ended: JoinHandle<T>,
 }
 
-impl RunningWorker {
-    fn start(options: &ServeOptions, shared: Shared, calls: CallMetrics) -> anyhow::Result<Self> {
-        let Shared { store, directory, jobs } = shared;
-        let (stop, stopped) = oneshot::channel::<()>();
-        let observer = Arc::new(move |job_queue: &JobQueueId, took: Duration| calls.observe(job_queue, took));
-        let worker =
-            options.worker.worker(jobs, passes(options)?).with_observer(observer).with_queues(store, directory);
-        let ended = tokio::spawn(async move {
-            let stopped = async {
-                let _ = stopped.await;
-            };
-            worker.run(stopped).await
-        });
-        Ok(Self { stop, ended })
+impl<T: Send + 'static> Background<T> {
+    /// Starts a task; the future that it gets resolves when it should stop.
+    fn start<F: Future<Output = T> + Send + 'static>(task: impl FnOnce(Stop) -> F) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let stopped: Stop = Box::pin(async move { drop(stopped.await) });
+        Self { stop, ended: tokio::spawn(task(stopped)) }
     }
+
+    /// Stops the task, and waits for it.
+    async fn end(self) {
+        drop(self.stop);
+        let _ = self.ended.await;
+    }
+}
+
+/// Resolves when a task should stop.
+type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Starts the worker.
+fn start_worker(options: &ServeOptions, shared: Shared, calls: CallMetrics) -> anyhow::Result<Background<Stopped>> {
+    let Shared { store, directory, jobs } = shared;
+    let observer = Arc::new(move |job_queue: &JobQueueId, took: Duration| calls.observe(job_queue, took));
+    let worker = options.worker.worker(jobs, passes(options)?).with_observer(observer).with_queues(store, directory);
+    Ok(Background::start(|stop| async move { worker.run(stop).await }))
 }
 
 /// The sale keys: those given, or generated ones in the state folder if there is one.

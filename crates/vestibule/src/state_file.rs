@@ -8,6 +8,7 @@ use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use vestibule_core::store::{PutMode, SettingsStore, StoreError};
 use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 
 use crate::keys::create_private;
+use crate::last_applied_settings::LastAppliedSettings;
 
 /// File with the snapshot of the memory store, as JSON.
 const SNAPSHOT_FILE: &str = "memory-store.json";
@@ -34,6 +36,7 @@ const LOCK_FILE: &str = "memory-store.lock";
 pub(crate) struct StateFile {
     file: PathBuf,
     store: Arc<MemoryStore>,
+    last_applied: LastAppliedSettings,
     _lock: Arc<fs::File>,
 }
 
@@ -42,7 +45,11 @@ impl StateFile {
     ///
     /// # Errors
     /// Another process uses the folder for its memory store, or it cannot be written.
-    pub(crate) fn lock(folder: &Path, store: Arc<MemoryStore>) -> anyhow::Result<Self> {
+    pub(crate) fn lock(
+        folder: &Path,
+        store: Arc<MemoryStore>,
+        last_applied: LastAppliedSettings,
+    ) -> anyhow::Result<Self> {
         let path = folder.join(LOCK_FILE);
         let created = create_private(folder).and_then(|()| fs::File::create(&path));
         let lock = created.with_context(|| format!("cannot write to the state folder {}", folder.display()))?;
@@ -56,19 +63,20 @@ impl StateFile {
                 return Err(error).with_context(|| format!("cannot lock {}", path.display()));
             }
         }
-        Ok(Self { file: folder.join(SNAPSHOT_FILE), store, _lock: Arc::new(lock) })
+        Ok(Self { file: folder.join(SNAPSHOT_FILE), store, last_applied, _lock: Arc::new(lock) })
     }
 
     /// Loads the last snapshot into the store, if there is one.
     ///
     /// # Errors
     /// The file exists but cannot be read; the operator must decide what to do.
-    pub(crate) fn load(&self) -> anyhow::Result<()> {
+    pub(crate) async fn load(&self) -> anyhow::Result<()> {
         let text = match fs::read(&self.file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             read => read.map_err(|error| self.unreadable(&error))?,
         };
         let snapshot: MemorySnapshot = serde_json::from_slice(&text).map_err(|error| self.unreadable(&error))?;
+        self.last_applied.restore(&snapshot.beside).await?;
         for settings in self.store.restore(snapshot) {
             warn!(%settings, "skipped a queue with invalid settings in the state folder");
         }
@@ -81,19 +89,31 @@ impl StateFile {
         anyhow::anyhow!("cannot read the snapshot in {file}: {error}; move the file away to start without it")
     }
 
-    /// Writes snapshots forever.
-    pub(crate) async fn write_loop(self) {
+    /// Writes snapshots until `stop` resolves, and a last one afterwards.
+    pub(crate) async fn write_until(self, stop: impl Future<Output = ()>) {
+        let mut stop = pin!(stop);
         loop {
-            tokio::time::sleep(SNAPSHOT_INTERVAL).await;
-            self.write().await;
+            // Between writes only: one that is broken off would continue beside the last one.
+            tokio::select! {
+                () = tokio::time::sleep(SNAPSHOT_INTERVAL) => self.write().await,
+                () = &mut stop => break,
+            }
         }
+        self.write().await;
     }
 
     /// Writes a snapshot.
-    pub(crate) async fn write(&self) {
+    async fn write(&self) {
+        // Before the store is read: settings that were applied since then are applied again, with no effect.
+        let beside = match self.last_applied.saved().await {
+            Ok(saved) => saved,
+            Err(error) => return warn!(%error, "cannot read what the snapshot saves"),
+        };
         let this = self.clone();
         let written = tokio::task::spawn_blocking(move || {
-            let text = serde_json::to_vec(&this.store.snapshot())?;
+            let mut snapshot = this.store.snapshot();
+            snapshot.beside = beside;
+            let text = serde_json::to_vec(&snapshot)?;
             write_atomically(&this.file, &text)
         });
         match written.await {

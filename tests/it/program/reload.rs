@@ -77,20 +77,38 @@ async fn removed_queue_stays_while_it_has_sessions() {
 /// A new queue on its host would not be used.
 #[tokio::test]
 async fn queue_that_left_the_file_before_a_restart_is_reported_and_can_be_removed() {
-    let redis = Redis::start().await;
-    let mut served = RunningGate::launched("quota = 1", &["--store", &redis.url()], |launch| launch).await;
-    served.file.write(&other(&served.settings("quota = 1")));
+    for store in ["memory", "redis"] {
+        let redis = Redis::start().await;
+        let url = if store == "redis" { redis.url() } else { store.to_owned() };
+        let mut served = RunningGate::launched("quota = 1", &["--store", &url], |launch| launch).await;
+        served.file.write(&other(&served.settings("quota = 1")));
+        served.program.terminate().await;
+        served.program.restart();
+        served.program.until_healthy(&served.address).await;
+        let reported = format!(
+            "the settings no longer name this queue; it stays, with its hosts, until SIGHUP or the backoffice removes it queue=tour hosts={HOST}"
+        );
+        assert_eq!(served.program.log().matches(&reported).count(), 1, "{store}: {}", served.program.log());
+        served.program.signal("HUP");
+        wait_until("it is gone", TIMEOUT, async || {
+            served.program.log().contains("removed, as the settings no longer name it")
+        })
+        .await;
+    }
+}
+
+/// Only what another source wrote is replaced with a warning.
+#[tokio::test]
+async fn memory_store_remembers_the_applied_file() {
+    let mut served = RunningGate::with("quota = 0").await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    served.file.write(&served.settings("quota = 1"));
+    served.program.terminate().await;
     served.program.restart();
     served.program.until_healthy(&served.address).await;
-    let reported = format!(
-        "the settings no longer name this queue; it stays, with its hosts, until SIGHUP or the backoffice removes it queue=tour hosts={HOST}"
-    );
-    assert_eq!(served.program.log().matches(&reported).count(), 1, "{}", served.program.log());
-    served.program.signal("HUP");
-    wait_until("it is gone", TIMEOUT, async || {
-        served.program.log().contains("removed, as the settings no longer name it")
-    })
-    .await;
+    wait_until("the visitor is admitted", TIMEOUT, async || served.state(&mut visitor).await == "admitted").await;
+    assert!(!served.program.log().contains("the settings file replaces"), "{}", served.program.log());
 }
 
 /// A queue and a job queue that cannot be read, and two that can.

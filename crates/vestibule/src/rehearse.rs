@@ -19,7 +19,7 @@ use vestibule_workload::{
 use vestibule::cost;
 
 use crate::arguments::whole;
-use crate::signals::stop_signal;
+use crate::signals::stop_or_hangup_signal;
 
 /// Exit status if nothing was measured: invalid input, or a target that does not respond.
 const EXIT_NOT_MEASURED: u8 = 2;
@@ -366,7 +366,11 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     };
     let twin = if options.twin {
         eprintln!("First without hostile clients.");
-        Some(run_printed(test(&workload.without_hostile(), Vec::new())).await?)
+        let twin = run_printed(test(&workload.without_hostile(), Vec::new())).await?;
+        if twin.ended == EndReason::Stopped {
+            bail!("interrupted before the hostile clients came: nothing was measured");
+        }
+        Some(twin)
     } else {
         None
     };
@@ -378,7 +382,7 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
 /// Runs a load test and prints its progress.
 async fn run_printed(test: LoadTest) -> anyhow::Result<RunResult> {
     let mut printer = ProgressPrinter::new();
-    let result = test.run(stop_signal()?, |progress| printer.print(progress)).await?;
+    let result = test.run(stop_or_hangup_signal()?, |progress| printer.print(progress)).await?;
     printer.end();
     Ok(result)
 }

@@ -38,7 +38,7 @@ use crate::serve_options::ServeOptions;
 use crate::server::{Server, raise_descriptor_limit, suggest_other_address};
 use crate::settings_file::read_settings;
 use crate::settings_writer::{SettingsWriter, UnlistedQueues, WriteError, watch_settings};
-use crate::signals::stop_signal;
+use crate::signals::{second_stop_signal, stop_signal};
 use crate::state_file::{KnownQueues, StateFile};
 use crate::summary::Summary;
 
@@ -47,7 +47,7 @@ const DEFAULT_QUEUE: &str = "default";
 /// Quota of the queue that `--origin` creates.
 const DEFAULT_QUOTA: u64 = 100;
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT. A second one does not wait for requests and calls in progress.
 pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     // Registered first: a SIGHUP during startup must not end the program.
     let hangup = signal(SignalKind::hangup())?;
@@ -128,16 +128,22 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let worker = if runs_jobs(&options) { Some(start_worker(&options, shared, calls)?) } else { None };
     let (stop_worker, worker) = worker.map(|Background { stop, ended }| (stop, ended)).unzip();
     info!(address = server.address(), store = store_kind(&options.stores.store), "serving");
-    let stop = stop_signal()?;
+    let (stop, second) = (stop_signal()?, second_stop_signal()?);
     let stop = async {
         stop.await;
         streams.drain();
         // Its calls and the requests in flight end at the same time.
         drop(stop_worker);
     };
-    server.serve(router, stop, Duration::from_secs(options.shutdown_grace)).await;
-    if let Some(worker) = worker {
-        let _ = worker.await;
+    let drained = async {
+        server.serve(router, stop, Duration::from_secs(options.shutdown_grace)).await;
+        if let Some(worker) = worker {
+            let _ = worker.await;
+        }
+    };
+    tokio::select! {
+        () = drained => {}
+        () = second => warn!("stopped at the second signal: requests and calls in progress were aborted"),
     }
     log_lost_jobs(&options, &jobs).await;
     settings.abort();

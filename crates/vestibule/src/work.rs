@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 use vestibule_runtime::{Directory, init_telemetry, is_memory, open_store_and_records};
 
 use crate::arguments::LogOptions;
 use crate::keys::pass_signer;
-use crate::signals::stop_signal;
+use crate::signals::{second_stop_signal, stop_signal};
 use crate::store_options::{StoreOptions, WorkerOptions};
 
 #[derive(Args)]
@@ -40,7 +41,7 @@ pub(crate) struct WorkOptions {
     log: LogOptions,
 }
 
-/// Runs jobs until SIGTERM or SIGINT.
+/// Runs jobs until SIGTERM or SIGINT. A second one ends it at once.
 pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     let WorkOptions { stores, worker, pass_keys, state, log } = options;
     init_telemetry(&log.levels, log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
@@ -52,7 +53,9 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     if stores.are_jobs_in_sqs() {
         bail!("work can't run jobs that SQS carries: deploy the function worker, or keep the jobs in a Redis");
     }
-    let stop = stop_signal()?;
+    // There is nothing to reload, and calls in progress must not end.
+    let _hangup = signal(SignalKind::hangup())?;
+    let (stop, second) = (stop_signal()?, second_stop_signal()?);
     let (passes, generated) = pass_signer(pass_keys.as_deref(), state.as_ref())?;
     if generated {
         warn!("held orders have passes of generated keys: pass the --pass-keys of the gates, or sites refuse them");
@@ -61,6 +64,10 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
     let job_queues = stores.job_queues(&records, &store)?;
     info!(concurrency = worker.worker_concurrency, "running jobs");
     let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
-    worker.worker(job_queues, passes).with_queues(store, directory).run(stop).await;
+    let worker = worker.worker(job_queues, passes).with_queues(store, directory);
+    tokio::select! {
+        _ = worker.run(stop) => {}
+        () = second => warn!("stopped at the second signal: running calls were aborted"),
+    }
     Ok(ExitCode::SUCCESS)
 }

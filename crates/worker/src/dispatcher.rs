@@ -267,12 +267,15 @@ impl Receiver {
             }
         });
         let mut stopped = Stopped::default();
-        let (holds_orders, timeout) = {
+        let (id, holds_orders, timeout) = {
             let settings = &self.settings.borrow().settings;
-            (settings.holds_orders(), Duration::from_secs(settings.timeout))
+            (settings.id.clone(), settings.holds_orders(), Duration::from_secs(settings.timeout))
         };
         // H12: an order that is interrupted has an unknown outcome.
         let limit = if holds_orders { STOP_LIMIT.max(timeout) } else { STOP_LIMIT };
+        if calls > 0 {
+            info!(job_queue = %id, calls, "waiting for running calls, up to {} s", limit.as_secs());
+        }
         if timeout_at(Instant::now() + limit, &mut wake).await.is_err() {
             for lease in self.leases.interrupt() {
                 let failure = without_response(FailureReason::LeaseExpired);

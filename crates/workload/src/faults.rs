@@ -98,8 +98,9 @@ pub(crate) async fn inject_faults(
         sleep_until(started_at + Duration::from_secs_f64(fault.at)).await;
         let started = Instant::now();
         // Background processes of the command must not block: only stderr is inherited.
-        let status =
-            Command::new("sh").args(["-c", &fault.command]).stdin(Stdio::null()).stdout(Stdio::null()).status().await;
+        let mut command = Command::new("sh");
+        command.args(["-c", &fault.command]).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+        let status = command.status().await;
         let (succeeded, result) = match status {
             Ok(status) => (status.success(), status.to_string()),
             Err(error) => (false, error.to_string()),
@@ -144,5 +145,17 @@ mod tests {
             done.push(injected.succeeded);
         }
         assert_eq!(done, [true, false, true]);
+    }
+
+    #[tokio::test]
+    async fn command_ends_with_the_run() {
+        let file = std::env::temp_dir().join(format!("vestibule-fault-{}", std::process::id()));
+        let faults = parse_faults(&format!("0 wait: sleep 1; touch {}", file.display())).unwrap();
+        let (sender, _injected) = mpsc::unbounded_channel();
+        let injecting = tokio::spawn(inject_faults(faults, Instant::now(), sender));
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        injecting.abort();
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert!(!file.exists(), "the command went on");
     }
 }

@@ -27,3 +27,19 @@ async fn order_in_the_demo_is_held_and_a_double_click_is_one_order() {
     })
     .await;
 }
+
+/// As when the terminal is closed.
+#[tokio::test]
+async fn demo_removes_its_files_after_sighup() {
+    let [shop, dashboard] = [free_port(), free_port()].map(|port| format!("127.0.0.1:{port}"));
+    let options = ["demo", "--listen", &shop, "--admin-listen", &dashboard, "--visitors", "0"];
+    let temporary = tempfile::tempdir().unwrap();
+    let files = || std::fs::read_dir(temporary.path()).unwrap().count();
+    let launch = Program::vestibule(&options).env("TMPDIR", &temporary.path().display().to_string());
+    let mut program = launch.start();
+    program.until_healthy(&shop).await;
+    assert_eq!(files(), 1);
+    program.signal("HUP");
+    assert!(program.end().await.success());
+    assert_eq!(files(), 0);
+}

@@ -207,6 +207,8 @@ async fn work_runs_the_jobs_of_other_processes() {
     let mut worker = Program::vestibule(&["work", "--store", &url, "--state", "state"]).start();
     let limit = Duration::from_secs(20);
     wait_until("the handler is called", limit, async || origin.requests().len() == 1).await;
+    // There is nothing to reload.
+    worker.signal("HUP");
     assert!(worker.terminate().await.success(), "{}", worker.log());
     let stats = jobs.stats(&settings).await.unwrap();
     assert_eq!((stats.counters.acknowledged, stats.counters.failed), (1, 0), "it waited for the call: {stats:?}");

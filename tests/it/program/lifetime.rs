@@ -1,5 +1,7 @@
 //! A program that reloads its settings, stops, and is started again.
 
+use std::time::Duration;
+
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -66,6 +68,30 @@ async fn shutdown_grace_period_ends() {
     assert!(served.program.terminate().await.success());
     assert!(slow.await.unwrap(), "the connection was cut");
     assert!(served.program.log().contains("were aborted"));
+}
+
+#[tokio::test]
+async fn second_signal_ends_the_shutdown() {
+    let mut served = RunningGate::with("quota = 5").await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    let slow = tokio::spawn(async move { visitor.try_get("/slow?60000").await.is_err() });
+    wait_until("the origin has the request", TIMEOUT, async || {
+        served.origin.requests().iter().any(|request| request.uri.path() == "/slow")
+    })
+    .await;
+    // One that follows at once is the same, passed on by a shell.
+    served.program.signal("INT");
+    served.program.signal("INT");
+    served.program.until_logged("draining").await;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(!served.program.log().contains("second signal"));
+    let snapshot = served.program.folder().join("state/memory-store.json");
+    std::fs::remove_file(&snapshot).unwrap_or_default();
+    assert!(served.program.terminate().await.success());
+    assert!(slow.await.unwrap(), "the connection was cut");
+    assert!(served.program.log().contains("stopped at the second signal"));
+    assert!(snapshot.exists(), "the lines are saved");
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ use crate::arguments::Listen;
 use crate::keys::random_key;
 use crate::purge_loop::purge_loop;
 use crate::server::{Server, suggest_other_address};
-use crate::signals::stop_signal;
+use crate::signals::stop_or_hangup_signal;
 
 pub(crate) use self::options::DemoOptions;
 
@@ -47,10 +47,10 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Name of the superuser.
 const SUPERUSER: &str = "admin";
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM, SIGINT or SIGHUP.
 pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log, LogFormat::Text).map_err(|reason| anyhow::anyhow!("VESTIBULE_LOG {reason}"))?;
-    let stop = stop_signal()?;
+    let stop = stop_or_hangup_signal()?;
     let gate = Server::bind(&Listen::Tcp(options.listen)).map_err(suggest_other_address("--listen"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;

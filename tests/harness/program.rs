@@ -24,6 +24,7 @@ pub struct ProgramOptions {
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
     descriptors: Option<u32>,
+    is_unread: bool,
 }
 
 impl Program {
@@ -42,6 +43,7 @@ impl Program {
             environment: Vec::new(),
             files: Vec::new(),
             descriptors: None,
+            is_unread: false,
         }
     }
 
@@ -146,6 +148,13 @@ impl ProgramOptions {
         self
     }
 
+    /// Closes the pipe of the program's output at once, as `head` does. The exit status is not that of the program.
+    #[must_use]
+    pub fn unread(mut self) -> Self {
+        self.is_unread = true;
+        self
+    }
+
     /// Starts the program; wait for it with [`Program::until_healthy`] or [`Program::until_logged`].
     #[must_use]
     pub fn start(self) -> Program {
@@ -163,6 +172,11 @@ impl ProgramOptions {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", r#"ulimit -n "$1" && shift && exec "$@""#, "limit", &most.to_string()]);
                 shell.arg(&self.program);
+                shell
+            }
+            None if self.is_unread => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", r#""$@" | exec true"#, "unread"]).arg(&self.program);
                 shell
             }
             None => Command::new(&self.program),

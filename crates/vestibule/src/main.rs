@@ -3,6 +3,17 @@
 //! `vestibule serve` runs them, `vestibule check` validates a settings file, `vestibule apply` writes one to the Redis that
 //! gates share, and `vestibule demo` runs everything on one machine with a sample shop and simulated visitors.
 
+// Shadows the macros of the standard library, which panic if the reader has closed the pipe: `apply | head` must finish.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::output::print(format_args!($($text)*)) };
+}
+macro_rules! println {
+    ($($text:tt)*) => { $crate::output::print_line(format_args!($($text)*)) };
+}
+macro_rules! eprintln {
+    ($($text:tt)*) => { $crate::output::print_error(format_args!($($text)*)) };
+}
+
 mod admin;
 mod api_client;
 mod apply;
@@ -18,6 +29,7 @@ mod jobs;
 mod keys;
 mod last_applied_settings;
 mod limits;
+mod output;
 mod plan;
 mod prompt;
 mod provider;

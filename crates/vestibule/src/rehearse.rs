@@ -495,7 +495,7 @@ impl ProgressPrinter {
 
     fn end(&self) {
         if self.terminal {
-            eprintln!();
+            eprintln!("");
         }
     }
 }

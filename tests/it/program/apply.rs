@@ -248,3 +248,19 @@ async fn invalid_file_is_rejected_by_line() {
     assert!(said.contains("queues[0].quota: must be"), "{said}");
     assert!(shared.store.settings(&tour()).await.unwrap().is_none());
 }
+
+#[tokio::test]
+async fn apply_finishes_after_its_output_is_closed() {
+    let shared = Shared::with("quota = 1").await;
+    let text = std::fs::read_to_string(shared.file.path()).unwrap();
+    let (tenant, tour) = text.split_once("\n\n").unwrap();
+    let queue =
+        |number: u32| tour.replace("\"tour\"", &format!("\"q{number}\"")).replace("tickets.", &format!("q{number}."));
+    let queues: Vec<String> = (0..50).map(queue).collect();
+    shared.file.write(&format!("{tenant}\n\n{}", queues.join("\n")));
+    let (shown, url) = (shared.file.shown(), shared.redis.url());
+    let mut program = Program::vestibule(&["apply", &shown, "--to", &url, "--yes"]).unread().start();
+    program.end().await;
+    assert_eq!(program.log(), "");
+    assert_eq!(shared.store.queues().await.unwrap().len(), 50);
+}

@@ -352,8 +352,13 @@ fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
     if options.settings.is_some() && options.name.is_some() {
         bail!("--name cannot be combined with --settings: set the name of each queue in the settings file");
     }
+    let in_memory = is_memory(&options.stores.store);
     if let Some(path) = &options.settings {
-        return Ok(read_settings(path, options.origin.as_ref())?);
+        let document = read_settings(path, options.origin.as_ref())?;
+        if in_memory && options.admin_listen.is_none() && document.queues.is_empty() {
+            bail!("{} has no queues, and without --admin-listen nobody can create one", path.display());
+        }
+        return Ok(document);
     }
     if let Some(origin) = &options.origin {
         let name = options.name.as_deref().unwrap_or(HOST_GAP);
@@ -367,7 +372,7 @@ fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
         return parse_settings_document(&document)
             .map_err(|errors| anyhow::anyhow!("--origin, --quota, --name: {}", joined(&errors)));
     }
-    if is_memory(&options.stores.store) {
+    if in_memory {
         bail!("no queues: pass --settings FILE or --origin URL");
     }
     Ok(Document::default())

@@ -264,3 +264,15 @@ async fn apply_finishes_after_its_output_is_closed() {
     assert_eq!(program.log(), "");
     assert_eq!(shared.store.queues().await.unwrap().len(), 50);
 }
+
+#[tokio::test]
+async fn file_without_queues_removes_none() {
+    let shared = Shared::with("quota = 1").await;
+    shared.apply(&["--yes"]).await;
+    shared.file.write("");
+    for more in [&["--remove", "--yes"][..], &["--remove", "--dry-run"]] {
+        let (status, said) = shared.apply(more).await;
+        assert_eq!((status, said.contains("has no queues: --remove would remove all")), (1, true), "{said}");
+    }
+    assert_eq!(shared.tour().await.line.quota, 1);
+}

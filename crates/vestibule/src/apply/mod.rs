@@ -28,6 +28,13 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Applies a file. Exit status 1 if a change was not written.
 pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let document = read_settings(&options.file, options.origin.as_ref())?;
+    // Editors leave an empty file for a moment while they save.
+    if options.remove && document.queues.is_empty() {
+        bail!(
+            "{} has no queues: --remove would remove all that are stored, with their visitors",
+            options.file.display()
+        );
+    }
     if is_memory(&options.to) {
         bail!("--to must be a Redis URL, such as rediss://:password@host:6379, or the URL of a backoffice");
     }

@@ -18,18 +18,22 @@ use vestibule_core::settings::{
     LimitMode, Mode, Origin, Plan, PlanOptions, Settings, StoredSettings, TrustedHeaders, are_same_site,
     event_problems, queues_unmatched, untrusted_headers,
 };
-use vestibule_core::{Clock as _, Micros, NetworkClass, SaleKeys, SystemClock, Timestamp};
+use vestibule_core::{Clock as _, Micros, NetworkClass, SystemClock, Timestamp};
 use vestibule_gate::{NetworkLists, NetworkListsError, Networks};
 use vestibule_http_client::{HttpClient, Options};
-use vestibule_runtime::{are_jobs_in_sqs, is_memory, parse_sale_keys};
+use vestibule_runtime::{are_jobs_in_sqs, is_memory, open_jobs, parse_sale_keys};
 use vestibule_themes::ThemesConfig;
 use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
 use crate::arguments::parse_origin;
+use crate::rule_warnings::{own_host_warning, rule_warnings, webhook_warnings};
 use crate::settings_file::read_settings;
 
 /// Time limit for fetching the keys of accounts.
 const KEY_SET_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit of operations on jobs. There are none.
+const JOBS_TIMEOUT: Duration = Duration::from_secs(1);
+
 #[derive(Args)]
 pub(crate) struct CheckOptions {
     /// Settings file
@@ -44,7 +48,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
     pub(crate) origin: Option<Origin>,
 
-    /// Sale keys of the gates; events that name another key are reported
+    /// Sale keys of the gates; events and invitations that name another key are errors
     #[arg(long, env = "VESTIBULE_SALE_KEYS", hide_env_values = true, value_name = "KEYS")]
     pub(crate) sale_keys: Option<String>,
 
@@ -79,13 +83,16 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     };
     let themes = ThemesConfig { address: options.themes.clone(), recheck: None }.open("--themes")?;
     let keys = options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?;
-    let keys = keys.unwrap_or_default();
+    if let Some(jobs) = options.jobs.as_deref().filter(|jobs| !are_jobs_in_sqs(jobs)) {
+        open_jobs("--jobs", jobs, jobs, JOBS_TIMEOUT, 0)?;
+    }
     let lists = match &options.networks {
         Some(place) => Some(network_lists(place).await.context("--networks")?),
         None => None,
     };
     let now = SystemClock::new().now();
-    let plan = Plan::of(&StoredSettings::default(), document.clone(), &PlanOptions::default());
+    let plan_options = PlanOptions { sale_keys: keys.as_ref(), ..PlanOptions::default() };
+    let plan = Plan::of(&StoredSettings::default(), document.clone(), &plan_options);
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
         println!("{}", summary(queue));
@@ -97,7 +104,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         }
         for warning in warnings(queue, &document.queues, &plan, now)
             .into_iter()
-            .chain(key_warnings(queue, &keys))
+            .chain(key_warnings(queue).into_iter().filter(|_| keys.is_none()))
             .chain(header_warnings(queue, &options.trusted_headers))
             .chain(hold_warnings(queue, options.jobs.as_deref()))
         {
@@ -118,11 +125,22 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     for job_queue in &document.job_queues {
         println!("{}", job_queue_summary(job_queue));
+        for warning in webhook_warnings(job_queue, &document.queues) {
+            println!("  warning: {warning}");
+        }
         if options.jobs.as_deref().is_some_and(are_jobs_in_sqs) {
             for warning in sqs_warnings(job_queue) {
                 println!("  warning: {warning}");
             }
         }
+    }
+    // What `serve` rejects, too.
+    for error in &plan.invalid {
+        println!("error: {error}");
+        code = ExitCode::FAILURE;
+    }
+    if document.queues.is_empty() {
+        println!("warning: the file has no queues: serve does not apply it in place of one with queues");
     }
     let mut counts = vec![count_noun(document.tenants.len(), "tenant"), count_noun(document.queues.len(), "queue")];
     if !document.job_queues.is_empty() {
@@ -229,13 +247,14 @@ fn schedule_warnings(rules: &LineRules, now: Micros) -> Vec<String> {
     vec![format!("mode is \"scheduled\" and no event is ahead: {effect}")]
 }
 
-/// Draws that name a sale key that this process does not have.
-fn key_warnings<'a>(queue: &'a Settings, keys: &'a SaleKeys) -> impl Iterator<Item = String> + 'a {
+/// Draws and invitations that name a sale key, which the gates need to have.
+fn key_warnings(queue: &Settings) -> Vec<String> {
     let draws = queue.line.events.planned().filter(|event| event.order == EventOrder::Draw);
-    let named = draws.filter_map(|event| Some((event, event.key.as_ref()?)));
-    let unknown = named.filter(|(_, key)| keys.ids().all(|known| known != key.as_str()));
-    unknown
-        .map(|(event, key)| format!("event \"{}\": the sale key \"{key}\" is not among those of --sale-keys", event.id))
+    let draws = draws.filter_map(|event| Some((format!("event \"{}\"", event.id), event.key.as_ref()?.as_str())));
+    let batches = queue.invitations.iter();
+    let batches = batches.filter_map(|batch| Some((format!("invitations \"{}\"", batch.id), batch.key.as_deref()?)));
+    let warning = |(what, key)| format!("{what}: serve needs the sale key \"{key}\"; pass --sale-keys to check it");
+    draws.chain(batches).map(warning).collect()
 }
 
 /// Rules that never match, because anyone could send their headers.
@@ -351,6 +370,8 @@ fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec
     }
     found.extend(protection_warnings(&queue.line));
     found.extend(other_site_warning(queue));
+    found.extend(own_host_warning(queue));
+    found.extend(rule_warnings(queue));
     found.extend(plan.warnings_about(&queue.id).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {
         found.push("host \"*\" also matches hosts that are misspelled in other queues".to_owned());

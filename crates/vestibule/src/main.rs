@@ -37,6 +37,7 @@ mod purge_loop;
 mod push;
 mod rehearse;
 mod relay;
+mod rule_warnings;
 mod schedules;
 mod serve;
 mod serve_options;

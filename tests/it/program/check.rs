@@ -153,21 +153,44 @@ async fn events_that_will_not_take_place_are_warnings() {
 }
 
 #[tokio::test]
-async fn draw_without_its_sale_key_is_a_warning() {
+async fn missing_sale_keys_are_reported() {
     let drawn = sale(now() + 100, now() + 200).replace("\"arrival\"", "\"draw\"\nkey = \"s1\"");
-    let lines = format!("quota = 5\nmode = \"scheduled\"\n{drawn}");
-    let file = SettingsFile::of(&settings("https://www.example.com", &lines));
-    let warning = "event \"sale\": the sale key \"s1\" is not among those of --sale-keys";
+    let batch = "[[queues.invitations]]\nid = \"fans\"\nnumber = 1\ncount = 10\nkey = \"s1\"\n";
     let key = "A".repeat(43);
-    for (given, is_warned) in
-        [(None, true), (Some(format!("s2:{key}")), true), (Some(format!("s2:{key},s1:{key}")), false)]
-    {
+    for (lines, what, field) in [
+        (drawn.as_str(), "event \"sale\"", "tour.events[0].key"),
+        (batch, "invitations \"fans\"", "tour.invitations[0].key"),
+    ] {
+        let file = SettingsFile::of(&settings(
+            "https://www.example.com",
+            &format!("quota = 5\nmode = \"scheduled\"\n{lines}"),
+        ));
         let shown = file.shown();
-        let mut arguments = vec!["check", &shown];
-        arguments.extend(given.iter().flat_map(|keys| ["--sale-keys", keys]));
-        let (status, said) = run(&arguments).await;
-        assert_eq!((status, said.contains(warning)), (0, is_warned), "{given:?}: {said}");
+        let checked = async |keys: &str| run(&["check", &shown, "--sale-keys", keys]).await;
+        let (status, said) = run(&["check", &shown]).await;
+        let warning = format!("warning: {what}: serve needs the sale key \"s1\"");
+        assert_eq!((status, said.contains(&warning)), (0, true), "{said}");
+        let (status, said) = checked(&format!("s2:{key}")).await;
+        assert_eq!((status, said.contains(&format!("error: {field}: "))), (1, true), "{said}");
+        let (status, said) = checked(&format!("s2:{key},s1:{key}")).await;
+        assert_eq!((status, said.contains("s1\"")), (0, false), "{said}");
     }
+}
+
+#[tokio::test]
+async fn place_of_jobs_is_checked_as_by_serve() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 5"));
+    let (status, said) = run(&["check", &file.shown(), "--jobs", "foo"]).await;
+    assert_eq!((status, said.contains("redis://")), (1, true), "{said}");
+}
+
+#[tokio::test]
+async fn file_without_queues_is_a_warning() {
+    let file = SettingsFile::of("");
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!((status, said.contains("warning: the file has no queues")), (0, true), "{said}");
+    let (status, said) = run(&["serve", "--settings", &file.shown(), "--state", "state"]).await;
+    assert_eq!((status, said.contains("has no queues, and without --admin-listen")), (1, true), "{said}");
 }
 
 #[tokio::test]

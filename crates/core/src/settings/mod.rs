@@ -27,6 +27,7 @@ mod proof_of_work;
 mod protection;
 mod reach;
 mod rule;
+mod rule_coverage;
 mod tenant;
 mod trusted_headers;
 mod value_text;
@@ -67,6 +68,7 @@ pub use rule::{
     RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rules_without_job_queue, rulings,
     untrusted_headers,
 };
+pub use rule_coverage::{RuleFlaw, rule_flaws};
 pub use tenant::{Color, Logo, Tenant};
 pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders};
 pub use value_text::ValueText;

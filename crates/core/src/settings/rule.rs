@@ -231,8 +231,14 @@ impl Field for PathGlobs {
 }
 
 impl PathGlobs {
+    /// The globs as they were written.
+    #[must_use]
+    pub fn sources(&self) -> &[String] {
+        &self.sources
+    }
+
     /// `/shop/**` matches `/shop` too, so a missing trailing slash does not bypass a rule.
-    fn matches(&self, path: &str) -> bool {
+    pub(super) fn matches(&self, path: &str) -> bool {
         self.set.is_match(path) || self.set.is_match(format!("{path}/"))
     }
 }

@@ -24,6 +24,7 @@ mod cli;
 mod create_user;
 mod demo;
 mod draw_beacon;
+mod environment;
 mod invitations;
 mod jobs;
 mod keys;
@@ -54,14 +55,12 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 /// A request makes many small allocations on two threads; the system's allocator needs a third more CPU time for it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let command = cli::Cli::parse().command;
+    let command = environment::parse::<cli::Cli>().command;
     let outcome = match command {
         cli::Command::Serve(options) => run_on(options.threads, serve::serve(*options)),
         cli::Command::Work(options) => run(work::work(options)),

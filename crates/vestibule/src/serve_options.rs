@@ -50,7 +50,7 @@ pub(crate) struct ServeOptions {
     pub(crate) stores: StoreOptions,
 
     /// Start no jobs: this process only accepts them, and another one runs them
-    #[arg(long, env = "VESTIBULE_NO_WORKER")]
+    #[arg(long, env = "VESTIBULE_NO_WORKER", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_worker: bool,
 
     #[command(flatten)]

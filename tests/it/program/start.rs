@@ -60,6 +60,32 @@ async fn invalid_options_state_what_is_valid() {
 }
 
 #[tokio::test]
+async fn empty_variables_count_as_not_set() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let arguments = ["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--state", "state"];
+    let mut launch = Program::vestibule(&arguments).env("VESTIBULE_NO_WORKER", "1");
+    for name in ["JOBS_URL", "THEMES", "NETWORKS", "SALE_KEYS", "ADMIN_LISTEN", "LOG_FORMAT", "SETTINGS", "THREADS"] {
+        launch = launch.env(&format!("VESTIBULE_{name}"), "");
+    }
+    let mut program = launch.start();
+    program.until_healthy(&address).await;
+    assert!(program.log().contains("--no-worker with jobs in memory"), "{}", program.log());
+}
+
+#[tokio::test]
+async fn invalid_variables_are_named() {
+    for (name, value) in [("VESTIBULE_NO_WORKER", "maybe"), ("VESTIBULE_LISTEN", "here"), ("VESTIBULE_QUOTA", "many")] {
+        let mut program = Program::vestibule(&["serve", "--origin", "http://127.0.0.1:1"]).env(name, value).start();
+        assert!(!program.end().await.success());
+        let named = format!("The value is that of the environment variable {name}.");
+        assert!(program.log().contains(&named), "{}", program.log());
+    }
+    let mut program = Program::vestibule(&["serve", "--quota", "many"]).env("VESTIBULE_QUOTA", "1").start();
+    assert!(!program.end().await.success());
+    assert!(!program.log().contains("environment variable"), "{}", program.log());
+}
+
+#[tokio::test]
 async fn origin_flag_creates_one_queue() {
     let origin = Origin::start();
     let address = format!("127.0.0.1:{}", free_port());

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::any;
 use tracing::{info, warn};
-use vestibule_admin::{AdminParts, NewOperator};
+use vestibule_admin::{AdminParts, NewOperator, RequireTotp};
 use vestibule_metrics::{CallMetrics, Metrics, MetricsToken, RequestMetrics};
 use vestibule_records::RecordStore;
 use vestibule_runtime::{ConnectionCounts, is_memory};
@@ -37,7 +37,10 @@ pub(crate) fn bind(
     connections: Arc<ConnectionCounts>,
     calls: CallMetrics,
 ) -> anyhow::Result<Option<Admin>> {
-    let Some(listen) = &options.admin_listen else { return Ok(None) };
+    let Some(listen) = &options.admin_listen else {
+        warn_of_ignored(options);
+        return Ok(None);
+    };
     let token = metrics_token(options)?;
     let bootstrap = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
     let bootstrap = bootstrap.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
@@ -64,6 +67,21 @@ pub(crate) fn bind(
         .with_limits(limits)
         .with_body_timeout(BODY_TIMEOUT);
     Ok(Some(Admin { server, router, first, has_metrics }))
+}
+
+/// Names the options of the backoffice that have no effect without it.
+fn warn_of_ignored(options: &ServeOptions) {
+    let given = [
+        ("--metrics-token", options.metrics_token.is_some()),
+        ("--admin-bootstrap", options.admin_bootstrap.is_some()),
+        ("--require-totp", options.require_totp != RequireTotp::Nobody),
+        ("--admin-trusted-proxies", options.admin_trusted_proxies > 0),
+        ("--oidc-issuer", options.provider.oidc_issuer.is_some()),
+    ];
+    let ignored: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag).collect();
+    if !ignored.is_empty() {
+        warn!(options = ignored.join(", "), "these options have no effect without --admin-listen");
+    }
 }
 
 /// Metrics show business figures, so they need a token even on a local address.

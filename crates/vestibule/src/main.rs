@@ -32,6 +32,7 @@ mod last_applied_settings;
 mod limits;
 mod output;
 mod plan;
+mod progress;
 mod prompt;
 mod provider;
 mod purge_loop;

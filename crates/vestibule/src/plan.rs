@@ -14,7 +14,7 @@ use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate_until};
 use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
 
 use crate::arguments::whole;
-use crate::rehearse::{OutputOptions, WorkloadOptions, exit_code, finish, write};
+use crate::rehearse::{OutputOptions, ReportFiles, WorkloadOptions, exit_code, finish};
 use crate::settings_file::read_settings;
 
 /// Maximum number of quotas in a comparison.
@@ -136,6 +136,7 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     if quotas.len() > QUOTAS_MAX {
         bail!("--quota: {} quotas; the maximum is {QUOTAS_MAX}", quotas.len());
     }
+    let files = ReportFiles::open(&options.output)?;
     let mut reports = Vec::new();
     for quota in quotas {
         for protection in &options.compare {
@@ -146,16 +147,11 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
         }
     }
     if let [report] = &reports[..] {
-        return finish(report, &options.output);
+        return finish(report, &files);
     }
     let comparison = Comparison::new(reports);
     print!("{}", comparison.to_text());
-    if let Some(path) = &options.output.json {
-        write(path, &comparison.to_json())?;
-    }
-    if let Some(path) = &options.output.html {
-        write(path, &comparison.to_html())?;
-    }
+    files.write(|| comparison.to_json(), || comparison.to_html())?;
     Ok(comparison.passed())
 }
 

@@ -1,6 +1,7 @@
 //! `vestibule rehearse`: runs a workload against a gate and checks its guarantees.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,19 +13,18 @@ use vestibule_workload::checks::FailCondition;
 use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::{
     ARRIVALS_EXPECTED, Arrivals, Behavior, Curve, EndReason, HOSTILE_MAX, Hostile, LoadTest, MeasuredRun,
-    MetricsAddress, Observer, Progress, RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload,
-    add_hostile_figures, parse_faults, read_origin_log, summarize, wait_for_lobby,
+    MetricsAddress, Observer, RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload, add_hostile_figures,
+    parse_faults, read_origin_log, summarize, wait_for_lobby,
 };
 
 use vestibule::cost;
 
 use crate::arguments::whole;
+use crate::progress::ProgressPrinter;
 use crate::signals::stop_or_hangup_signal;
 
 /// Exit status if nothing was measured: invalid input, or a target that does not respond.
 const EXIT_NOT_MEASURED: u8 = 2;
-/// Seconds between progress lines if stderr is not a terminal.
-const PROGRESS_INTERVAL: usize = 10;
 
 #[derive(Args)]
 pub(crate) struct RehearseOptions {
@@ -337,6 +337,7 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
             "--gate-process: no such process on this machine, or its CPU time can't be read: use the ID of a gate that runs here"
         );
     }
+    let files = ReportFiles::open(&options.output)?;
     if let Some(metrics) = &observer.metrics {
         let quota = metrics.quota(options.queue.as_deref()).await.map_err(|error| anyhow::anyhow!("--{error}"))?;
         if quota.or(options.quota).is_none() {
@@ -376,7 +377,7 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     };
     let result = run_printed(test(&workload, faults)).await?;
     let report = report(options, &workload, url, &result, twin.as_ref(), planned_faults, log_began)?;
-    finish(&report, &options.output)
+    finish(&report, &files)
 }
 
 /// Runs a load test and prints its progress.
@@ -445,57 +446,74 @@ fn report(
 }
 
 /// Prints and writes the report. Returns whether all checks passed.
-pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<bool> {
+pub(crate) fn finish(report: &Report, files: &ReportFiles) -> anyhow::Result<bool> {
     print!("{}", report.to_text());
     for note in &report.notes {
         println!("note: {note}");
     }
-    if let Some(path) = &output.json {
-        write(path, &report.to_json())?;
-    }
-    if let Some(path) = &output.html {
-        write(path, &report.to_html())?;
-    }
+    files.write(|| report.to_json(), || report.to_html())?;
     Ok(report.passed())
 }
 
-pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write the report to {}", path.display()))?;
+/// The files of a report, which are opened before the run: a path that cannot be written must not cost a run.
+pub(crate) struct ReportFiles {
+    json: Option<(PathBuf, File)>,
+    html: Option<(PathBuf, File)>,
+}
+
+impl ReportFiles {
+    /// Opens the files. An earlier report stays until the new one is written.
+    pub(crate) fn open(output: &OutputOptions) -> anyhow::Result<Self> {
+        let open = |flag: &str, path: Option<&PathBuf>| {
+            let Some(path) = path else { return Ok(None) };
+            let file = File::options().write(true).create(true).truncate(false).open(path);
+            let file = file.with_context(|| format!("{flag}: cannot write to {}", path.display()))?;
+            anyhow::Ok(Some((path.clone(), file)))
+        };
+        Ok(Self { json: open("--json", output.json.as_ref())?, html: open("--html", output.html.as_ref())? })
+    }
+
+    /// Writes both files, also if one of them fails.
+    pub(crate) fn write(&self, json: impl Fn() -> String, html: impl Fn() -> String) -> anyhow::Result<()> {
+        let json = self.json.as_ref().map_or(Ok(()), |(path, file)| write(path, file, &json()));
+        let html = self.html.as_ref().map_or(Ok(()), |(path, file)| write(path, file, &html()));
+        json.and(html)
+    }
+}
+
+fn write(path: &Path, mut file: &File, text: &str) -> anyhow::Result<()> {
+    let mut replace = || {
+        // A pipe such as /dev/stdout has no length.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        file.write_all(text.as_bytes())
+    };
+    replace().with_context(|| format!("cannot write the report to {}", path.display()))?;
     println!("Report written to {}", path.display());
     Ok(())
 }
 
-/// Prints the progress: one line that is updated on a terminal, a line every few seconds otherwise.
-struct ProgressPrinter {
-    terminal: bool,
-    printed: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl ProgressPrinter {
-    fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), printed: 0 }
-    }
-
-    fn print(&mut self, progress: &Progress) {
-        let Progress { now, waiting, active, admitted, requests, failures, cause } = progress;
-        if !self.terminal && now.second() < self.printed + PROGRESS_INTERVAL {
-            return;
-        }
-        self.printed = now.second();
-        let why = cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
-        let line = format!(
-            "{:>6} s   {waiting:>7} waiting   {active:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed{why}",
-            now.second()
+    #[test]
+    fn reports_that_cannot_be_written_are_found_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let (json, html) = (folder.path().join("nowhere/r.json"), folder.path().join("r.html"));
+        let output =
+            |json: &Path| OutputOptions { json: Some(json.to_owned()), html: Some(html.clone()), fail_if: Vec::new() };
+        let refused = ReportFiles::open(&output(&json)).err().map(|error| error.to_string());
+        assert!(refused.is_some_and(|reason| reason.starts_with("--json: cannot write to")));
+        let json = folder.path().join("r.json");
+        std::fs::write(&json, "an earlier report").unwrap();
+        let files = ReportFiles::open(&output(&json)).unwrap();
+        assert_eq!(std::fs::read_to_string(&json).unwrap(), "an earlier report");
+        files.write(|| "{}".to_owned(), || "<p>".to_owned()).unwrap();
+        assert_eq!(
+            (std::fs::read_to_string(&json).unwrap(), std::fs::read_to_string(&html).unwrap()),
+            ("{}".into(), "<p>".into())
         );
-        // Errors are ignored: progress is not worth failing a run.
-        let mut stderr = std::io::stderr().lock();
-        let _ = if self.terminal { write!(stderr, "\r{line}\x1b[K") } else { writeln!(stderr, "{line}") };
-        let _ = stderr.flush();
-    }
-
-    fn end(&self) {
-        if self.terminal {
-            eprintln!("");
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! `vestibule jobs`: shows and operates job queues.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -116,6 +117,8 @@ async fn list(client: &ApiClient) -> anyhow::Result<()> {
 async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
     let RetryOptions { job_queue, jobs, all, api } = options;
     let client = api.client()?;
+    // A job that is named twice is one dead letter.
+    let jobs: BTreeSet<_> = jobs.iter().collect();
     let body = if *all { json!({ "all": true }) } else { json!({ "job_ids": jobs }) };
     let path = format!("/job-queues/{job_queue}/dead-letters/replay");
     let mut replayed = 0;

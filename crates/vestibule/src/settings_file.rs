@@ -29,14 +29,25 @@ pub(crate) enum SettingsFileError {
 #[derive(Debug)]
 pub(crate) struct InvalidFields {
     path: PathBuf,
-    fields: Vec<(usize, FieldError)>,
+    fields: Vec<InvalidField>,
+}
+
+#[derive(Debug)]
+struct InvalidField {
+    line: usize,
+    error: FieldError,
+    /// The header of the table, if the file has a table where a list of tables is expected.
+    header: Option<String>,
 }
 
 impl fmt::Display for InvalidFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for (line, error) in &self.fields {
+        for InvalidField { line, error, header } in &self.fields {
             write!(f, "{separator}{}:{line}: {error}", self.path.display())?;
+            if let Some(header) = header {
+                write!(f, "; write [[{header}]], with double brackets")?;
+            }
             if let Some(suggestion) = suggestion(error) {
                 write!(f, "; did you mean {suggestion}?")?;
             }
@@ -84,9 +95,8 @@ fn parse_settings(path: &Path, text: &str, origin: Option<&Origin>) -> Result<Do
         apply_default_origin(&mut value, origin);
     }
     parse_settings_document(&value).map_err(|errors| {
-        let locate = |error: FieldError| (locate(toml.as_item(), &error.field).map_or(1, |s| line_of(text, &s)), error);
-        let mut fields: Vec<_> = errors.into_iter().map(locate).collect();
-        fields.sort_by_key(|(line, _)| *line);
+        let mut fields: Vec<_> = errors.into_iter().map(|error| invalid_field(text, toml.as_item(), error)).collect();
+        fields.sort_by_key(|field| field.line);
         SettingsFileError::Fields(InvalidFields { path: path.to_owned(), fields })
     })
 }
@@ -124,6 +134,8 @@ fn toml_value(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(text) => json!(text.value()),
         toml_edit::Value::Integer(number) => json!(number.value()),
+        // JSON has no `nan` and `inf`: as a text they are invalid, and not a field that is left out.
+        toml_edit::Value::Float(number) if !number.value().is_finite() => json!(number.value().to_string()),
         toml_edit::Value::Float(number) => json!(number.value()),
         toml_edit::Value::Boolean(truth) => json!(truth.value()),
         toml_edit::Value::Datetime(time) => json!(time.value().to_string()),
@@ -132,22 +144,52 @@ fn toml_value(value: &toml_edit::Value) -> Value {
     }
 }
 
+fn invalid_field(text: &str, root: &Item, error: FieldError) -> InvalidField {
+    let Location { span, place } = locate(root, &error.field);
+    let is_table = matches!(place, Some(Place::Item(Item::Table(_))));
+    let header = without_indices(&error.field);
+    let is_list = LISTS_OF_TABLES.contains(&header.as_str());
+    let line = span.map_or(1, |span| line_of(text, &span));
+    InvalidField { line, error, header: (is_table && is_list).then_some(header) }
+}
+
+/// Lists whose elements have a header of their own.
+const LISTS_OF_TABLES: [&str; 6] =
+    ["tenants", "queues", "queues.rules", "queues.events", "queues.invitations", "job_queues"];
+
+/// `queues[1].rules` as `queues.rules`.
+fn without_indices(field: &str) -> String {
+    field.split(']').filter_map(|part| part.split('[').next()).collect()
+}
+
+/// Where a field is.
+struct Location<'a> {
+    /// That of the field, or of the table that lacks it.
+    span: Option<Range<usize>>,
+    /// The field; `None` if it is missing.
+    place: Option<Place<'a>>,
+}
+
 /// The location of a field such as `queues[1].rules[0].path`. A missing field is reported where its table begins.
-fn locate(root: &Item, field: &str) -> Option<Range<usize>> {
-    let mut found = None;
-    let mut place = Place::Item(root);
-    for step in field.split('.') {
-        let (name, indices) = step.split_once('[').map_or((step, ""), |(name, rest)| (name, rest));
-        let Some(next) = place.key(name) else { return found };
-        place = next;
-        found = place.span().or(found);
-        for index in indices.split(['[', ']']).filter_map(|index| index.parse::<usize>().ok()) {
-            let Some(next) = place.index(index) else { return found };
-            place = next;
-            found = place.span().or(found);
-        }
+fn locate<'a>(root: &'a Item, field: &str) -> Location<'a> {
+    let (mut span, mut place, mut rest) = (None, Place::Item(root), field);
+    while !rest.is_empty() {
+        let Some((next, after)) = next_place(&place, rest) else { return Location { span, place: None } };
+        span = next.span().or(span);
+        (place, rest) = (next, after.strip_prefix('.').unwrap_or(after));
     }
-    found
+    Location { span, place: Some(place) }
+}
+
+/// The place to which the first step of a path leads, and the rest of the path. Keys may contain dots, as addresses do.
+fn next_place<'a, 'b>(place: &Place<'a>, path: &'b str) -> Option<(Place<'a>, &'b str)> {
+    if let Some(index) = path.strip_prefix('[') {
+        let (index, rest) = index.split_once(']')?;
+        return Some((place.index(index.parse().ok()?)?, rest));
+    }
+    let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
+    let ends: Vec<usize> = ends.collect();
+    ends.into_iter().rev().find_map(|end| Some((place.key(&path[..end])?, &path[end..])))
 }
 
 enum Place<'a> {
@@ -243,6 +285,34 @@ path = "/static/**"
     fn missing_field_is_reported_at_its_table() {
         let message = parse(&GOOD.replace("quota = 500", "")).unwrap_err();
         assert!(message.starts_with("f.toml:7: queues[0].quota: is required"), "{message}");
+    }
+
+    #[test]
+    fn addresses_are_reported_by_line() {
+        let networks = "[queues.protection.networks]\n\"203.0.113.0/24\" = \"shared\"\n\"198.51.100.0/33\" = \"shared\"\n\"10.0.0.0/8\" = \"x\"\n";
+        let message = parse(&format!("{GOOD}{networks}")).unwrap_err();
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines.len(), 2, "{message}");
+        assert!(lines[0].starts_with("f.toml:21: "), "{message}");
+        assert!(lines[1].starts_with("f.toml:22: "), "{message}");
+    }
+
+    #[test]
+    fn table_in_place_of_a_list_names_the_header() {
+        for (header, double) in [("queues", "queues"), ("queues.rules", "queues.rules")] {
+            let message = parse(&GOOD.replace(&format!("[[{header}]]"), &format!("[{header}]"))).unwrap_err();
+            assert!(message.contains(&format!("; write [[{double}]], with double brackets")), "{message}");
+        }
+        let message = parse(&GOOD.replace("quota = 500", "quota = -1")).unwrap_err();
+        assert!(!message.contains("brackets"), "{message}");
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_invalid() {
+        for value in ["nan", "inf", "-inf"] {
+            let message = parse(&GOOD.replace("quota = 500", &format!("quota = 5\nadmissions_per_minute = {value}")));
+            assert!(message.as_ref().is_err_and(|it| it.contains("queues[0].admissions_per_minute")), "{message:?}");
+        }
     }
 
     #[test]

@@ -276,3 +276,11 @@ async fn file_without_queues_removes_none() {
     }
     assert_eq!(shared.tour().await.line.quota, 1);
 }
+
+#[tokio::test]
+async fn store_that_does_not_respond_is_named_without_its_password() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 1"));
+    let (status, said) = run(&["apply", &file.shown(), "--to", "redis://:secret@127.0.0.1:1", "--dry-run"]).await;
+    assert_eq!((status, said.contains("cannot read the store at redis://127.0.0.1:1")), (1, true), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+}

@@ -19,6 +19,7 @@ use vestibule_runtime::{
 
 use self::review::{decide, text_of};
 use crate::settings_file::read_settings;
+use crate::store_options::shown;
 
 pub(crate) use self::options::ApplyOptions;
 
@@ -42,22 +43,23 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
         return backoffice::apply(&options, &document).await;
     }
     let (store, records) = open_store_and_records("--to", &options.to, STORE_TIMEOUT)?;
+    let unread = || format!("cannot read the store at {}", shown(&options.to));
     let unlisted = if options.remove { Unlisted::Remove } else { Unlisted::Keep };
     let (flag, jobs) = options.jobs.as_ref().map_or(("--to", &options.to), |jobs| ("--jobs", jobs));
     let backend = open_jobs(flag, jobs, &options.to, STORE_TIMEOUT, 0)?;
     let job_queues = JobQueues::new(records.clone(), store.clone(), backend);
-    let mut stored = stored_settings(&*store, &document, unlisted).await.context("cannot read the store")?;
-    job_queues.read_into(&mut stored).await.context("cannot read the store")?;
+    let mut stored = stored_settings(&*store, &document, unlisted).await.with_context(unread)?;
+    job_queues.read_into(&mut stored).await.with_context(unread)?;
     let keys =
         options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
-    let now = records.now().await.context("cannot read the store")?;
+    let now = records.now().await.with_context(unread)?;
     let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), now: Some(now), ..PlanOptions::default() };
     let mut plan = Plan::of(&stored, document, &plan_options);
     let rejected: Vec<_> = plan.rejections(&stored, now).iter().map(ToString::to_string).collect();
     if !rejected.is_empty() {
         bail!("nothing was written: {}", rejected.join("; "));
     }
-    let lobbies = planned_lobbies(&*store, &stored, &plan, now).await.context("cannot read the store")?;
+    let lobbies = planned_lobbies(&*store, &stored, &plan, now).await.with_context(unread)?;
     let lobbies = lobbies.into_iter().map(|(lobby, _)| lobby).collect();
     print!("{}", text_of(&ImportPlan { lobbies, ..ImportPlan::from(&plan) }));
     for id in plan.kept_because(KeptReason::Unreadable) {
@@ -69,7 +71,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     if let Some(code) = decide(&options, plan.is_empty())? {
         return Ok(code);
     }
-    plan.settle_removed_beacons(&stored, records.now().await.context("cannot read the store")?);
+    plan.settle_removed_beacons(&stored, records.now().await.with_context(unread)?);
     let code = execute(&*store, &*records, &stored, &plan).await?;
     Ok(if write_job_queues(&job_queues, &*records, &plan).await? { code } else { ExitCode::FAILURE })
 }

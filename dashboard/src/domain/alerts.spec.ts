@@ -30,6 +30,12 @@ test('an unknown rate is not a stalled line', () => {
   expect(alertFor(stats({ ...young, oldest_wait_seconds: 120 }))).toBe('stalled')
 })
 
+test('a line is not stalled while all slots are taken', () => {
+  const slow = { waiting: 5, admitted_per_minute: 0, quota: 1 }
+  expect(alertFor(stats({ ...slow, active: 1 }))).toBe('full')
+  expect(alertFor(stats({ ...slow, active: 0 }))).toBe('stalled')
+})
+
 test('a line is not stalled between two long steps', () => {
   const still = (admissions_every: number | null) => stats({ waiting: 5, admitted_per_minute: 0, admissions_every })
   expect(alertFor(still(60))).toBe('stalled')

@@ -32,7 +32,8 @@ export function alertFor(stats: QueueStats): Alert | undefined {
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
   if (mode === 'bypass' && waiting > 0) return 'bypassed'
-  const isStalled = stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER
+  // While all slots are taken, the line waits for sessions to end, which can take longer than the time of the rate.
+  const isStalled = active < quota && stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER
   if (isOpen && waiting > 0 && isStalled && (stats.admissions_every ?? 0) <= RATE_SPAN) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'
   if (stats.mode === 'paused' && waiting > 0) return 'paused'

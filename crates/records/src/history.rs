@@ -1,8 +1,8 @@
 //! The history of a queue: one point per minute for a day, and one per five minutes for 30 days.
 //!
 //! A point holds the counters themselves, not their increments. Writing one needs nothing but the
-//! queue, and a missed minute loses no event. A minute without waiting or active sessions writes no
-//! point, but the minute itself is recorded once for all queues, so that a minute without visitors and
+//! queue, and a missed minute loses no event. A minute without visitors, at the end and since the last
+//! point, writes no point, but the minute itself is recorded once for all queues, so that a minute without visitors and
 //! one in which nothing was recorded are told apart. The process that writes a minute also records
 //! what the reports of events are made of.
 
@@ -210,14 +210,24 @@ async fn sample(
     if due.iter().any(|(step, _)| *step == Step::Minute) {
         record_turning_points(records, &settings, None, &stats).await?;
     }
-    if stats.waiting + stats.active == 0 {
-        return Ok(0);
-    }
-    let logged = LoggedQueue::of(&settings);
+    let (logged, mut written) = (LoggedQueue::of(&settings), 0);
     for (step, at) in due {
-        records.append(&step.stream(&logged), &Point::of(&stats, *at).to_text()).await?;
+        let (log, point) = (step.stream(&logged), Point::of(&stats, *at));
+        if stats.waiting + stats.active > 0 || had_visitors(records, &log, &point).await? {
+            records.append(&log, &point.to_text()).await?;
+            written += 1;
+        }
     }
-    Ok(due.len())
+    Ok(written)
+}
+
+/// Whether a queue without visitors had some since its last point: else those would be counted in the minute of the next point.
+async fn had_visitors(records: &dyn RecordStore, log: &LogName, point: &Point) -> Result<bool, StoreError> {
+    let last = records.entries(log, None, 1).await?.first().and_then(|entry| Point::parse(&entry.text));
+    Ok(match last.filter(|last| last.state_since == point.state_since) {
+        Some(last) => (last.joined, last.admitted, last.attacks) != (point.joined, point.admitted, point.attacks),
+        None => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != (0, 0)),
+    })
 }
 
 /// The history of queues from an instant on.

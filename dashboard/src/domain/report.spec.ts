@@ -38,5 +38,8 @@ test('peaks are those of the time of the event', () => {
     freeSlots: 0.25,
   })
   expect(peaksOf({ ...history, points: [] }, 0, 1000, 0)).toEqual({})
+  const missing = [null, null, null, null, null]
+  const gap = { ...history, points: [[0, 5, 5, 10, 25, 0], [300, ...missing], [600, ...missing], [900, 5, 5, 10, 60, 0]] }
+  expect(peaksOf(gap, 0, 1000, 0).joined, 'the last point has the visitors of three steps').toEqual({ value: 5, at: 0 })
   expect(peaksOf({ ...history, points: [[600, null, null, null, null, null]] }, 0, 1000, 0), 'nothing was recorded').toEqual({})
 })

@@ -56,12 +56,26 @@ export interface Peaks {
   freeSlots?: number
 }
 
+/** For each point of a history the number of steps whose events it has: its own, and those before it in which nothing was recorded. */
+export function stepsCovered(points: readonly (readonly (number | null)[])[]): number[] {
+  let missing = 0
+  return points.map((point) => {
+    const covered = missing + 1
+    missing = typeof point[COLUMN.waiting] === 'number' ? 0 : covered
+    return covered
+  })
+}
+
 /** Columns of a point of the history. */
 const COLUMN = { at: 0, waiting: 1, active: 2, quota: 3, joined: 4, admitted: 5 } as const
 
 /** The peaks of a history from `from` to `to`. Slots are free from `starts` on, when admissions begin. */
 export function peaksOf({ points, step_seconds: step }: QueueHistory, from: number, to: number, starts: number): Peaks {
-  const value = (point: (number | null)[], column: keyof typeof COLUMN) => point[COLUMN[column]] ?? 0
+  const covered = new Map(stepsCovered(points).map((steps, index) => [points[index], steps]))
+  const value = (point: (number | null)[], column: keyof typeof COLUMN) => {
+    const steps = column === 'joined' || column === 'admitted' ? covered.get(point) ?? 1 : 1
+    return (point[COLUMN[column]] ?? 0) / steps
+  }
   const isRecorded = (point: (number | null)[]) => typeof point[COLUMN.waiting] === 'number'
   const within = points.filter((point) => isRecorded(point) && value(point, 'at') + step > from && value(point, 'at') <= to)
   const peak = (column: 'waiting' | 'active' | 'joined' | 'admitted'): Peak | undefined => {

@@ -85,6 +85,7 @@ on_each! {
         samples_contain_differences,
         queue_without_visitors_has_no_samples,
         empty_minutes_and_missing_ones_differ,
+        brief_visitors_are_in_the_minute_in_which_they_came,
         history_keeps_minutes_a_day_and_five_minutes_a_month,
         rates_cover_the_last_minutes,
     }
@@ -157,6 +158,21 @@ async fn empty_minutes_and_missing_ones_differ(stores: &StoreFixture) {
     assert_eq!(shown(Step::Minute, START).await, expected);
     assert_eq!(shown(Step::Minute, START.add_seconds(61)).await, expected[2..], "from the next minute on");
     assert_eq!(shown(Step::FiveMinutes, START).await, [(0, Some((1, 2))), (300, Some((1, 2)))]);
+}
+
+async fn brief_visitors_are_in_the_minute_in_which_they_came(stores: &StoreFixture) {
+    for visitors in [2, 3, 0, 1] {
+        for _ in 0..visitors {
+            let session = SessionId::random();
+            stores.store.visit(&stores.queue, Visit::joining(session)).await.unwrap();
+            stores.store.end(&stores.queue, session).await.unwrap();
+        }
+        stores.notice().await;
+        stores.advance_seconds(60);
+    }
+    let samples = stores.samples(Step::Minute, START).await;
+    let joined: Vec<_> = samples.iter().map(|sample| (sample.active, sample.joined)).collect();
+    assert_eq!(joined, [(0, Some(2)), (0, Some(3)), (0, Some(0)), (0, Some(1))]);
 }
 
 async fn history_keeps_minutes_a_day_and_five_minutes_a_month(stores: &StoreFixture) {

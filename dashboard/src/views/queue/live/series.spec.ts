@@ -13,7 +13,7 @@ test('steps in which nothing was recorded are unknown', () => {
   expect(at).toEqual([600, 660, 720, 780, 840])
   expect(waiting).toEqual([5, 0, null, 7, null])
   expect(quota).toEqual([10, 10, null, 20, null])
-  expect(admitted).toEqual([2, 0, null, 1, null])
+  expect(admitted, 'the fourth point has the visitors of two steps').toEqual([2, 0, null, 0.5, null])
 })
 
 test('the current step is shown once it was recorded', () => {

@@ -1,4 +1,5 @@
 import type { QueueHistory, QueueStats } from '@/api/types'
+import { stepsCovered } from '@/domain/report'
 
 /** Columns of a chart with the same length; `null` for unknown values. */
 export interface Series {
@@ -24,13 +25,15 @@ export function series({ points, step_seconds: step }: QueueHistory, from: numbe
     rows.push(byStep.get(index) ?? [index * step])
   }
   const column = (index: number) => rows.map((row) => row[index] ?? null)
+  const covered = stepsCovered(rows)
+  const perMinute = (value: number | null, index: number) => value === null ? null : (value * 60) / (step * (covered[index] ?? 1))
   return {
     at: rows.map((row) => row[0] ?? 0),
     waiting: column(1),
     active: column(2),
     quota: column(3),
-    joined: column(4).map((value) => perMinute(value, step)),
-    admitted: column(5).map((value) => perMinute(value, step)),
+    joined: column(4).map(perMinute),
+    admitted: column(5).map(perMinute),
     step,
   }
 }
@@ -47,8 +50,4 @@ export function withNow(series: Series, stats: QueueStats): Series {
     joined: [...series.joined, stats.joined_per_minute ?? null],
     admitted: [...series.admitted, stats.admitted_per_minute ?? null],
   }
-}
-
-function perMinute(value: number | null, step: number): number | null {
-  return value === null ? null : (value * 60) / step
 }

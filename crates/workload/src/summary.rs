@@ -22,7 +22,8 @@ pub struct RunSummary {
     pub latency: Histogram,
 }
 
-/// Computes the figures. `completed` means that all visitors have left, so that those without an admission never get one.
+/// Computes the figures. `completed` means that all visitors have left, so that those without an admission never get one. If
+/// nobody was admitted at all, the others count as never admitted in any case.
 #[must_use]
 pub fn summarize(
     traces: &[VisitorTrace],
@@ -75,7 +76,9 @@ fn add_fairness(figures: &mut Figures, traces: &[VisitorTrace], completed: bool)
     let never = people().filter(|trace| trace.stayed_present() && trace.admitted.is_none()).count() as f64;
     let drawn = people().filter(|trace| trace.number.is_some()).count() as f64;
     figures.add("drawn_visitors", Some(drawn).filter(|drawn| *drawn > 0.0));
-    figures.add("never_admitted", completed.then_some(never));
+    let is_final = completed || people().all(|trace| trace.admitted.is_none());
+    figures.add("never_admitted", is_final.then_some(never));
+    figures.add("still_waiting", (!completed).then_some(never));
 }
 
 fn add_waits(figures: &mut Figures, traces: &[VisitorTrace]) {

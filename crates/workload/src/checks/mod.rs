@@ -37,12 +37,13 @@ const fn limited(name: &'static str, title: &'static str, unit: &'static str, ma
 const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// All figures, in the order of a report.
-pub const FIGURES: [Figure; 61] = [
+pub const FIGURES: [Figure; 62] = [
     limited("over_admission", "Active visitors above the quota", "visitors", 0.0),
     limited("tau", "Order of admission compared with order of arrival (Kendall tau, 0 is equal)", "", 0.0),
     limited("worst_inversion_seconds", "Largest inversion", "s", 0.0),
     limited("positions_lost", "Positions lost", "times", 0.0),
     limited("never_admitted", "Visitors who stayed and were never admitted", "visitors", 0.0),
+    info("still_waiting", "Visitors who still waited when the run ended", "visitors"),
     limited("evicted", "Active visitors whose session the gate ended", "visitors", 0.0),
     limited("origin_over_admission", "Visitors at the origin above the quota, by its access log", "visitors", 0.0),
     limited(

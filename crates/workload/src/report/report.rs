@@ -260,6 +260,13 @@ impl Report {
             parts.push(format!("Not measured: {}", unmeasured.join("; ")));
         }
         let mut text = if parts.is_empty() { "All checks passed".to_owned() } else { parts.join(". ") };
+        if let Some(waiting) = value("still_waiting").filter(|waiting| *waiting > 0.0) {
+            let _ = write!(
+                text,
+                ". {} still waited at the end: the waits are those of the others",
+                measured(waiting, "visitors")
+            );
+        }
         if let (Some(median), Some(longest)) = (value("wait_p50"), value("wait_longest")) {
             let _ = write!(text, ". Median wait {}, longest wait {}", measured(median, "s"), measured(longest, "s"));
         }

@@ -23,7 +23,7 @@ use self::gate::VirtualGate;
 use self::request_rate::RequestRate;
 use crate::request_stats::RequestStats;
 use crate::sim_time::SimTime;
-use crate::visitor::{Event, RequestKind, SkippedPolls, VisitorTrace};
+use crate::visitor::{Event, KEEPALIVE_INTERVAL, RequestKind, SkippedPolls, VisitorTrace};
 use crate::visitors::VirtualVisitors;
 use crate::workload::Workload;
 
@@ -54,7 +54,21 @@ pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
 /// its start, and the others of the workload from its start on.
 #[must_use]
 pub fn simulate_until(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
-    Simulation::new(workload, rules, sale).run(SimTime::from_seconds(seconds.min(DURATION_MAX).into()))
+    let end = SimTime::from_seconds(seconds.min(DURATION_MAX).into());
+    let mut result = Simulation::new(workload, rules, sale).run(end);
+    except_max_session(&mut result.traces, rules);
+    result
+}
+
+/// Sessions that `max_session` ended are not evicted: the rules say so. A visitor notices the admission up to `claim_ttl` after
+/// it, and the end up to a keepalive interval after the last response.
+fn except_max_session(traces: &mut [VisitorTrace], rules: &LineRules) {
+    let Some(max_session) = rules.max_session else { return };
+    let shortest = max_session as f64 - rules.claim_ttl as f64 - KEEPALIVE_INTERVAL;
+    for trace in traces {
+        let active = trace.active_until.zip(trace.admitted).map(|(until, admitted)| until.since(admitted));
+        trace.evicted &= active.is_some_and(|active| active < shortest);
+    }
 }
 
 struct Simulation {
@@ -213,6 +227,37 @@ mod tests {
             let earliest = if order == EventOrder::Draw { start.add_seconds(30.0) } else { start };
             assert!(first >= earliest && first < earliest.add_seconds(25.0), "{order:?}: {}", first.seconds());
         }
+    }
+
+    fn patient(visitors: u32, arrivals: Arrivals, seconds: f64) -> Workload {
+        let behavior = Behavior::patient(Shopping::Uniform(seconds, seconds));
+        Workload { visitors, arrivals, behavior, seed: 7, repeat: None, hostile: Vec::new() }
+    }
+
+    #[test]
+    fn sessions_that_max_session_ends_are_not_evicted() {
+        let rules = LineRules { max_session: Some(300), ..LineRules::with_quota(20) };
+        let result = simulate(patient(100, Arrivals::Burst(10.0), 400.0), &rules);
+        assert_eq!(result.traces.iter().filter(|trace| trace.admitted.is_some() && !trace.evicted).count(), 100);
+        let longest = result.traces.iter().filter_map(|trace| Some(trace.active_until?.since(trace.admitted?)));
+        assert!(longest.fold(0.0, f64::max) <= 300.0, "all sessions were ended");
+    }
+
+    #[test]
+    fn runs_that_end_early_say_who_still_waits() {
+        let figures = |quota| {
+            let workload = patient(100, Arrivals::Burst(10.0), 60.0);
+            let SimulationResult { traces, request_stats, duration, completed } =
+                simulate_until(workload, &LineRules::with_quota(quota), None, 130);
+            let observed = Observation::default();
+            let figures = summarize(&traces, &request_stats, Some(quota), duration, completed, &observed).figures;
+            (figures.value("still_waiting"), figures.value("never_admitted"))
+        };
+        let (waiting, never) = figures(20);
+        assert!(waiting.is_some_and(|waiting| (30.0..=60.0).contains(&waiting)), "{waiting:?}");
+        assert_eq!(never, None, "they may be admitted later");
+        assert_eq!(figures(0), (Some(100.0), Some(100.0)), "the check fails if nobody is admitted");
+        assert_eq!(figures(100), (None, Some(0.0)), "the run is complete");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod tests;
 mod trace;
 
 pub use messages::{GateResponse, PlannedRequest, PollSpan, ProofNeeded, ReportedStatus, RequestKind};
+pub(crate) use shop::KEEPALIVE_INTERVAL;
 pub use trace::{ShownEstimate, VisitorTrace};
 
 use self::page_stream::PageStream;

@@ -7,7 +7,7 @@ use crate::sim_time::SimTime;
 use crate::workload::Behavior;
 
 /// Interval of the keepalive script without a `poll_after`, in seconds, as in `keepalive.js`.
-const KEEPALIVE_INTERVAL: f64 = 15.0;
+pub(crate) const KEEPALIVE_INTERVAL: f64 = 15.0;
 /// Minimum interval of the keepalive script, in seconds.
 const KEEPALIVE_INTERVAL_MIN: f64 = 2.0;
 

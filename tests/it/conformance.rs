@@ -63,7 +63,7 @@ suite! {
     invitations {
         rule_19_head_start_is_bounded,
         rule_19_equal_arrivals_have_an_order,
-        rule_19_a_join_ahead_counts_as_a_return,
+        rule_19_a_join_ahead_is_no_return,
         rule_20_uninvited_newcomers_do_not_join,
         rule_20_tickets_return_without_an_invitation,
         rule_20_an_ended_session_blocks_its_code,
@@ -322,6 +322,7 @@ suite! {
         pace_starts_when_all_slots_are_taken,
         pace_counts_departures_and_returns,
         first_returned_ticket_confirms_a_session,
+        pace_excludes_joins_and_lost_sessions,
         pace_drops_data_older_than_two_windows,
         counters_add_up,
         last_purge_has_the_time_of_the_store,

@@ -8,7 +8,7 @@ mod slots;
 mod tests;
 
 use vestibule_core::line::{Flow, LineRules, Mode, Observed, PACE_WINDOW, Stats};
-use vestibule_core::{Micros, WaitSeconds};
+use vestibule_core::{MICROS_PER_SECOND, Micros, WaitSeconds};
 
 use self::quantile::{NORMAL_P90, f_quantile};
 pub use self::quota::{QuotaForecast, quota_forecast};
@@ -65,12 +65,12 @@ impl Forecast {
     }
 
     /// This many slots are free: until they are taken, the line moves at the configured admission rate.
-    fn limited_by_rate(rules: &LineRules, rate: f64, free: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
+    fn limited_by_rate(rules: &LineRules, rate: f64, free: f64, seen: &Observed, ahead: f64) -> Self {
         let to_free_slots = ahead.min(free);
         let expected = ahead / (to_free_slots / rate + (ahead - to_free_slots) / prior_admission_rate(rules).min(rate));
         // A window with fewer than two steps says nothing: it may have none.
         let is_observable = rules.admissions_every.is_none_or(|every| 2 * every <= PACE_WINDOW);
-        let (admissions, observed) = if is_observable { (admissions, seen.seconds) } else { (0.0, 0.0) };
+        let (admissions, observed) = if is_observable { (moved(seen), seen.seconds) } else { (0.0, 0.0) };
         let shape = RATE_PRIOR_SHAPE + admissions;
         let pace = (shape / (RATE_PRIOR_SHAPE / expected + observed)).min(rate);
         let seconds = |passed: f64| (ahead - passed) / pace;
@@ -108,12 +108,12 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     }
     let ahead = position.max(1) as f64 + above_quota(rules.quota as f64, flow.active as f64);
     let seen = flow.pace.observed(now);
-    // A visitor who missed their turn returns to the head of the line and is admitted a second
-    // time.
-    let admissions = (seen.admissions + seen.departures.min(0.0)).max(0.0);
+    let admissions = moved(&seen);
     let forecast = if rate.is_finite() && flow.active < rules.quota {
         let free = (rules.quota - flow.active) as f64;
-        Forecast::limited_by_rate(rules, rate, free, &seen, admissions, ahead)
+        // Nobody is admitted between steps, which says nothing about the rate.
+        let seen = flow.pace.observed(last_step(rules, now));
+        Forecast::limited_by_rate(rules, rate, free, &seen, ahead)
     } else {
         Forecast::limited_by_slots(rules, rate, &seen, admissions, ahead)
     };
@@ -129,6 +129,16 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     let p50_ms = quantile(0.0, forecast.seconds.0, STEP_DELAY.0);
     let p90_ms = quantile(NORMAL_P90, forecast.seconds.1, STEP_DELAY.1);
     Some(WaitRange { p50_ms, p90_ms: p90_ms.max(p50_ms) })
+}
+
+/// Admissions that moved the line. A visitor who missed their turn returns to the head of the line and is admitted a second time.
+fn moved(seen: &Observed) -> f64 {
+    (seen.admissions + seen.departures.min(0.0)).max(0.0)
+}
+
+/// The last instant at which the rate allowed admissions: the last whole multiple of `admissions_every`, or now.
+fn last_step(rules: &LineRules, now: Micros) -> Micros {
+    rules.admissions_every.map_or(now, |every| Micros(now.0 - now.0 % (every * MICROS_PER_SECOND)))
 }
 
 /// Number of admissions that the sessions above a lowered quota are equivalent to. They must end
@@ -149,8 +159,9 @@ pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
 #[must_use]
 pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
     let rules = &stats.rules.in_mode(stats.mode);
-    let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
-    let at_once = unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota;
+    let has_slot = stats.waiting == 0 && stats.active + stats.reserved < rules.quota;
+    let is_paid = stats.paid_admissions.is_none_or(|paid| paid > 0);
+    let at_once = rules.mode == Mode::Open && !stats.recovering && has_slot && is_paid;
     let wait = if at_once {
         Some(WaitSeconds { p50: 0, p90: 0 })
     } else {

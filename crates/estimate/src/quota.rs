@@ -28,7 +28,7 @@ pub fn quota_forecast(stats: &Stats, quota: u64) -> QuotaForecast {
     let flow = Flow {
         waiting: stats.waiting - admitted_now,
         active: stats.active + admitted_now,
-        pace: stats.pace.under(&before, &rules),
+        pace: stats.pace.under(before.quota, quota),
     };
     let last_wait = match flow.waiting {
         0 => Some(WaitSeconds { p50: 0, p90: 0 }),

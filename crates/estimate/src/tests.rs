@@ -113,6 +113,30 @@ fn steps_add_half_a_step() {
 }
 
 #[test]
+fn time_between_steps_is_not_a_slow_rate() {
+    let rules = LineRules { admissions_per_minute: Some(60), admissions_every: Some(60), ..LineRules::with_quota(600) };
+    let step = Micros(6_000_000_000);
+    let flow = Flow { waiting: 211, active: 100, pace: Pace { since: step, window: step, ..Pace::default() } };
+    for seconds in [0, 20, 59] {
+        let wait = wait_estimate(&rules, &flow, step.add_seconds(seconds), 211).unwrap();
+        assert!((200..=280).contains(&wait.p50), "{seconds}: {wait:?}");
+    }
+}
+
+#[test]
+fn newcomers_wait_unless_a_slot_is_free_and_paid_for() {
+    let empty = Flow { waiting: 0, active: 50, pace: Pace::default() };
+    let limited = LineRules { admissions_per_minute: Some(1), ..LineRules::with_quota(100) };
+    let stats = stats_of(limited, empty, Micros(1_000_000_000));
+    let is_zero = |stats: &Stats| newcomer_wait(stats) == Some(WaitSeconds { p50: 0, p90: 0 });
+    assert!(is_zero(&Stats { paid_admissions: Some(1), ..stats.clone() }), "the same request would be admitted");
+    assert!(!is_zero(&Stats { paid_admissions: Some(0), ..stats.clone() }));
+    let unlimited = stats_of(LineRules::with_quota(100), empty, stats.now);
+    assert!(is_zero(&Stats { reserved: 49, ..unlimited.clone() }));
+    assert!(!is_zero(&Stats { reserved: 50, ..unlimited }), "the other slots are reserved");
+}
+
+#[test]
 fn excess_above_a_lowered_quota_ends_first() {
     let (full, now) = steady(100, PACE_WINDOW, 0);
     let above = Flow { active: 150, ..full };
@@ -196,6 +220,7 @@ fn stats_of(rules: LineRules, flow: Flow, now: Micros) -> Stats {
         state_since: Micros(1),
         recovering: false,
         reserved: 0,
+        paid_admissions: None,
         waiting: flow.waiting,
         active: flow.active,
         oldest_arrival: None,

@@ -393,7 +393,7 @@ impl Reply {
         let limit_counters = LimitCounters::from_values(self.counts()?);
         let record = self.join_record()?;
         let client_address = record.totals().sum(now).client_address();
-        let attack_mode_until = self.number()?.map(Micros);
+        let (attack_mode_until, paid_admissions) = (self.number()?.map(Micros), self.number()?);
         let stats = Stats {
             now,
             rules,
@@ -402,6 +402,7 @@ impl Reply {
             state_since,
             recovering,
             reserved,
+            paid_admissions,
             waiting,
             active,
             oldest_arrival,

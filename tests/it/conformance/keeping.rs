@@ -322,8 +322,19 @@ pub(super) async fn pace_counts_admissions_of_waiting_sessions(stores: &StoreFix
     assert_eq!((lowered.current, lowered.since), (1, formed.since), "one slot fewer slows the pace in proportion");
     fixture.advance_seconds(1);
     fixture.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
-    let limited = fixture.stats().await.pace;
-    assert_eq!((limited.current, limited.since), (0, fixture.now()), "a rate resets the pace");
+    assert_eq!(fixture.stats().await.pace, lowered, "all slots are taken, so a rate is no limit");
+    fixture.change(|settings: &mut Settings| settings.line.admissions_per_minute = None).await;
+    assert_eq!(fixture.stats().await.pace, lowered);
+    fixture.join_many(20).await;
+    for (quota, per_minute) in [(10, 60), (10, 61)] {
+        fixture.advance_seconds(1);
+        let change = |settings: &mut Settings| {
+            (settings.line.quota, settings.line.admissions_per_minute) = (quota, Some(per_minute));
+        };
+        fixture.change(change).await;
+        let limited = fixture.stats().await.pace;
+        assert_eq!((limited.current, limited.since), (0, fixture.now()), "slots are free, so the rate limits");
+    }
 }
 
 pub(super) async fn pace_starts_when_all_slots_are_taken(stores: &StoreFixture) {
@@ -364,6 +375,31 @@ pub(super) async fn pace_counts_departures_and_returns(stores: &StoreFixture) {
     fixture.advance_seconds(60);
     fixture.purge().await;
     assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
+}
+
+pub(super) async fn pace_excludes_joins_and_lost_sessions(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
+    let mut active = fixture.join_and_confirm().await;
+    let mut waiting = fixture.arrivals(2).await;
+    let departures = async || fixture.stats().await.pace.departures;
+    let early = fixture.first_visit();
+    fixture.advance_seconds(1);
+    fixture.redeem(fixture.first_visit()).await;
+    fixture.redeem(early).await;
+    assert_eq!(fixture.line().await[2], early.session(), "it joined out of order");
+    assert_eq!(departures().await, 0, "joins are no returns");
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit(&mut active).await;
+    fixture.visit(&mut waiting[0]).await;
+    fixture.advance_seconds(60);
+    fixture.visit(&mut waiting[0]).await;
+    assert!(fixture.stats().await.pace.since.0 > 0);
+    fixture.visit(&mut waiting[1]).await;
+    assert_eq!((fixture.counts().await, departures().await), ((2, 1), 0), "the lost one had not left");
+    fixture.away(&waiting[1]).await;
+    assert_eq!(departures().await, 1);
+    fixture.visit(&mut waiting[1]).await;
+    assert_eq!(departures().await, 0);
 }
 
 pub(super) async fn first_returned_ticket_confirms_a_session(stores: &StoreFixture) {

@@ -27,6 +27,12 @@ impl Line {
         admissions.admitted
     }
 
+    /// Number of admissions that the rate allows now; `None` without a rate.
+    pub(super) fn paid_admissions(&self, now: Micros) -> Option<u64> {
+        let mut bucket = self.bucket;
+        self.rules.rate().map(|rate| bucket.refill(now, rate))
+    }
+
     fn admit_next(&mut self, now: Micros, current: Option<CurrentVisit>) -> Admissions {
         let free = self.free_slots(now);
         if !self.mode(now).admits() || free == 0 || self.order.is_empty() || self.recovering(now) {

@@ -14,6 +14,10 @@ const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
 /// Movements of the line in a sliding window: the counts of the current window and of the previous
 /// one. A line moves by admissions and by departures of waiting sessions.
 ///
+/// Joins do not count, not even those ahead of others: newcomers with a pre-ticket join out of order near the end of the
+/// line, and how many invited visitors and late ones of a draw come ahead of it is not known in advance. Neither do sessions
+/// that return after a loss of data, which had not left the line.
+///
 /// Counting restarts when a line forms, since the quiet time before says nothing about how fast
 /// slots become free. It starts only when all slots are taken or a rate limits admissions, since
 /// filling empty slots says nothing about it either.
@@ -28,9 +32,10 @@ pub struct Pace {
     pub current: u64,
     /// Admissions in the previous window.
     pub previous: u64,
-    /// Departures from the line in the current window, other than by admission, minus returns to
-    /// it. Negative if visitors who missed their turn return to the head. Only confirmed sessions
-    /// count: a robot without cookies expires at the end of the line and moves no one ahead of it.
+    /// Departures from the line in the current window, other than by admission, minus returns of
+    /// sessions that had left it. Only confirmed sessions count: a robot without cookies expires at
+    /// the end of the line and moves no one ahead of it. Negative if visitors who missed their turn
+    /// return to the head: they are admitted twice.
     pub departures: i64,
     /// Departures in the previous window.
     pub departures_before: i64,
@@ -65,7 +70,7 @@ impl StayCounts {
 pub struct Observed {
     /// Admissions of waiting sessions.
     pub admissions: f64,
-    /// Departures from the line other than by admission, minus returns to it.
+    /// Departures from the line other than by admission, minus returns of sessions that had left it.
     pub departures: f64,
     /// Length of the observation, in seconds.
     pub seconds: f64,
@@ -128,14 +133,13 @@ impl Pace {
         }
     }
 
-    /// This pace scaled to other rules: slots become free in proportion to the quota. After a
-    /// change of rate, or of its step, the pace is unknown.
+    /// This pace scaled to another quota: slots become free in proportion to it. After a quota of 0 the pace is unknown.
     #[must_use]
-    pub fn under(&self, before: &LineRules, after: &LineRules) -> Self {
-        if before.rate() != after.rate() || before.quota == 0 {
+    pub fn under(&self, before: u64, after: u64) -> Self {
+        if before == 0 {
             return Self::default();
         }
-        let scaled = |count: u64| count * after.quota / before.quota;
+        let scaled = |count: u64| count * after / before;
         Self { current: scaled(self.current), previous: scaled(self.previous), ..*self }
     }
 

@@ -2,10 +2,23 @@
 
 use super::pace::Pace;
 use super::presence::Presence;
+use super::rate::Rate;
 use super::state::Line;
 use super::{LineRules, Mode};
 use crate::SessionId;
 use crate::time::{MICROS_PER_SECOND, Micros};
+
+/// The pace of a line, and what limits it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pacing {
+    pace: Pace,
+    /// The effective mode.
+    mode: Mode,
+    rate: Option<Rate>,
+    quota: u64,
+    /// Whether all slots are taken.
+    is_full: bool,
+}
 
 const MICROS_PER_MILLI: u64 = 1000;
 
@@ -35,13 +48,26 @@ impl Line {
         self.start_pace(now);
     }
 
-    /// Applies a change of rules from `before`. Admissions caused by the change itself do not count
-    /// as pace.
-    /// `mode_before` was the effective mode.
-    pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules, mode_before: Mode) {
-        let filling = self.free_slots(now) > 0 && self.rules.admissions_per_minute.is_none();
-        let is_same_mode = self.mode(now) == mode_before;
-        self.pace = if filling || !is_same_mode { Pace::default() } else { pace.under(before, &self.rules) };
+    /// What a change of the rules does to the pace depends on these. Admissions caused by the change itself do not count.
+    pub(super) fn pacing(&self, now: Micros) -> Pacing {
+        let LineRules { quota, .. } = self.rules;
+        Pacing {
+            pace: self.pace,
+            mode: self.mode(now),
+            rate: self.rules.rate(),
+            quota,
+            is_full: self.free_slots(now) == 0,
+        }
+    }
+
+    /// Applies a change of the rules to the pace of before. It continues unless another limit applies: while all slots are
+    /// taken, before and after, the line waits for sessions to end, and a rate is no limit.
+    pub(super) fn change_pace(&mut self, now: Micros, before: Pacing) {
+        let after = self.pacing(now);
+        let is_same_limit = (before.is_full && after.is_full) || before.rate == after.rate;
+        let is_filling = !after.is_full && after.rate.is_none();
+        let continues = is_same_limit && !is_filling && after.mode == before.mode;
+        self.pace = if continues { before.pace.under(before.quota, after.quota) } else { Pace::default() };
         self.start_pace(now);
     }
 

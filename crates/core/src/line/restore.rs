@@ -76,6 +76,11 @@ impl Line {
         now < claim.map_or(until, |claim| claim.min(until))
     }
 
+    /// Whether the session of a ticket that returns had left the line. It had not if it comes from the lobby, or was lost.
+    fn had_left(&self, ticket: &Ticket) -> bool {
+        !ticket.is_new_from_lobby() && ticket.signed_at() >= self.recovery.since
+    }
+
     /// Rule 7: restores the session to the line at its original arrival, or to a slot if it was
     /// admitted recently and one is available.
     fn restore(&mut self, now: Micros, ticket: &Ticket) -> bool {
@@ -88,8 +93,7 @@ impl Line {
         let presence = admitted.filter(|_| self.active() < self.rules.quota);
         if presence.is_none() {
             self.empty_since = None;
-            // While the order is drawn, the line grows everywhere and does not move.
-            self.departures -= i64::from(self.mode(now) != Mode::Draw);
+            self.departures -= i64::from(self.had_left(ticket));
         }
         if admitted.is_some() {
             self.settle(now);

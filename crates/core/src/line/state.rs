@@ -47,7 +47,7 @@ pub struct Line {
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
     pub(super) pace: Pace,
-    /// Departures from the line in this operation minus returns to it; see [`Pace::departures`].
+    /// Departures from the line in this operation minus returns; see [`Pace::departures`].
     pub(super) departures: i64,
     /// Stays that ended in this operation.
     pub(super) stays: StayCounts,
@@ -144,14 +144,14 @@ impl Line {
             if let Some(rate) = self.rules.rate() {
                 self.bucket.refill(now, rate);
             }
-            let mode_before = self.mode(now);
-            let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
+            let pacing = self.pacing(now);
+            self.rules = rules;
             if !self.rules.protection.show_networks {
                 self.limits.forget_networks();
             }
             self.empty_since = None;
             self.advance(now, None);
-            self.change_pace(now, pace, &before, mode_before);
+            self.change_pace(now, pacing);
         } else {
             *self = Self { provisional: false, ..Self::new(rules, now, false) };
         }
@@ -320,11 +320,8 @@ impl Line {
         let arrival = if self.joined_late { self.next_arrival(now) } else { arrival };
         let head_start = visit.head_start.unwrap_or_default();
         if head_start == 0 {
+        // Invited visitors do not delay others who come now.
             self.last_arrival = self.last_arrival.max(arrival);
-        } else {
-            // Invited visitors do not delay others who come now. The pace counts them like a return to the head of the line.
-            // While the order is drawn, the line does not move.
-            self.departures -= i64::from(self.mode(now) != Mode::Draw);
         }
         let arrival = if head_start == 0 { arrival } else { self.rules.arrival_ahead(now, arrival, head_start) };
         self.insert(session, Presence::waiting(arrival));
@@ -503,6 +500,7 @@ impl Line {
             recovering: self.recovering(now),
             reserved: self.reserved(now),
             waiting: self.waiting(),
+            paid_admissions: self.paid_admissions(now),
             active: self.active(),
             oldest_arrival: self.order.first().map(|(arrival, _)| self.rules.waits_since(now, *arrival)),
             lobby_tickets: self

@@ -97,13 +97,10 @@ impl Line {
         session: SessionId,
         arrival: Micros,
     ) -> Option<RecognizedSession> {
-        let last = self.last_arrival;
         let joined = self.join(now, visit, session, arrival, true)?;
         if joined.kind == VisitKind::Joined {
             self.counters.confirmed += 1;
             self.counters.pre_tickets_redeemed += 1;
-            // It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
-            self.departures -= i64::from(joined.arrival < last && self.mode(now) != Mode::Draw);
         }
         Some(joined)
     }

@@ -344,6 +344,8 @@ pub struct Stats {
     /// Events since the state began.
     pub counters: Counters,
     /// Waits of admitted sessions.
+    /// Number of admissions that the rate allows now; `None` without a rate.
+    pub paid_admissions: Option<u64>,
     pub waits: Waits,
     /// What limits of joins tell.
     pub limits: LimitStats,

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Flash,
     /// A third to two thirds of the visitors close the site without a signal; the others leave soon.
     Silent,
+    /// All visitors arrive within ten seconds and join with a pre-ticket, as by default.
+    TwoSteps,
 }
 
 /// Behavior of the visitors. Times in seconds.
@@ -112,6 +114,10 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
         Kind::Robots => {
             sale.arrivals = stream(chance, quota, pace);
             sale.habits.robots = pace * chance.between(0.5, 1.5);
+        }
+        Kind::TwoSteps => {
+            sale.arrivals = rush(chance, quota, 10.0);
+            sale.rules.protection = Protection::default();
         }
         Kind::Flash | Kind::Silent => {}
     }

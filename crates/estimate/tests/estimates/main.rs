@@ -82,5 +82,6 @@ mod tests {
         the_range_holds_among_robots: Robots,
         the_range_holds_where_many_places_turn_over_quickly: Flash,
         the_range_holds_where_many_close_the_shop_without_a_word: Silent,
+        the_range_holds_with_two_step_admission: TwoSteps,
     }
 }

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use vestibule_core::line::{Line, LineRules, SessionState, Visit};
+use vestibule_core::line::{Line, LineRules, SessionState, Visit, VisitKind};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, ShownEstimate, Ticket, TicketOrigin, TicketSigner, poll_after,
+    FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, ShownEstimate, Ticket, TicketOrigin,
+    TicketSigner, poll_after,
 };
 use vestibule_estimate::expected_wait;
 
@@ -23,6 +24,8 @@ const ENTERS_AFTER: f64 = 1.5;
 const PURGE_EVERY: f64 = 60.0;
 /// Minimum sleep of a phone.
 const ASLEEP: f64 = 20.0;
+/// Shortest and longest time in seconds after which a browser comes back with its pre-ticket.
+const REDEEMS_AFTER: (f64, f64) = (0.2, 3.0);
 /// Share of browsers that report a closed page.
 const TELLS: f64 = 0.67;
 
@@ -52,6 +55,8 @@ struct Visitor {
     phase: Phase,
     /// The last answer, its time and the wait that it showed, which the ticket contains.
     answer: Option<(Micros, SessionState, ShownEstimate)>,
+    /// The pre-ticket of the first visit, if that did not join.
+    pre_ticket: Option<PreTicket>,
     /// Time of the next poll.
     asks: Micros,
     /// Whether the visitor was ever away; such visitors are not counted.
@@ -111,7 +116,7 @@ impl Run {
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
             let comes = after(START, at);
             let (phase, answer, shown) = (Phase::Waiting, None, Vec::new());
-            self.visitors.push(Visitor { phase, answer, asks: comes, was_away: false, shown });
+            self.visitors.push(Visitor { phase, answer, pre_ticket: None, asks: comes, was_away: false, shown });
             self.put(comes, Event::Poll(number));
             if self.chance.happens(habits.closed_tabs.0) {
                 let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
@@ -161,13 +166,37 @@ impl Run {
         Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap())
     }
 
+    /// The pre-ticket of a first visit.
+    fn pre_ticket(&self, now: Micros, session: SessionId) -> PreTicket {
+        let epoch = self.line.rules().epoch;
+        let visit = FirstVisit { epoch, session, at: now, network: None, preserved: false };
+        let token = self.signer.sign_first_visit(&self.queue, &visit).unwrap();
+        self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), None).unwrap()
+    }
+
+    /// The next visit of a visitor: with a ticket, or else with a pre-ticket if there is one.
+    fn visit_of(&mut self, number: usize) -> Visit {
+        let (ticket, pre_ticket) = (self.ticket(number), self.visitors[number].pre_ticket);
+        match (ticket, pre_ticket) {
+            (None, Some(pre_ticket)) => Visit::redeeming(pre_ticket),
+            (ticket, _) => {
+                let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
+                Visit { ticket, join: Some(join), ..Visit::default() }
+            }
+        }
+    }
+
     fn poll(&mut self, now: Micros, number: usize) {
         if matches!(self.visitors[number].phase, Phase::Gone | Phase::Away) {
             return;
         }
-        let ticket = self.ticket(number);
-        let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
-        let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
+        let visit = self.visit_of(number);
+        let answer = self.line.visit(now, &visit);
+        if answer.kind == VisitKind::NeedsPreTicket {
+            self.visitors[number].pre_ticket = visit.join.map(|session| self.pre_ticket(now, session));
+            let seconds = self.chance.between(REDEEMS_AFTER.0, REDEEMS_AFTER.1);
+            return self.ask_after(now, number, seconds);
+        }
         let place = answer.place.expect("an open queue gives everybody a place");
         if place.admitted_at.is_some() {
             self.visitors[number].answer = Some((now, place, ShownEstimate::default()));

@@ -233,10 +233,7 @@ local function join(newcomer, head_start)
     call('HSET', STATE, 'arrival', arrival)
     return enter_line(newcomer, arrival, BY_JOINING)
   end
-  -- Invited visitors do not delay others who come now. The pace counts them like a return to the head of the line. While the
-  -- order is drawn, the line does not move.
-  if effective_mode() ~= 'draw' then joins_line() end
-  -- Behind everyone drawn in the current event.
+  -- Invited visitors do not delay others who come now. They arrive behind everyone drawn in the current event.
   local _, drawn_until = drawn.between()
   return enter_line(newcomer, math.max(arrival - head_start, drawn_until or 0), BY_JOINING)
 end
@@ -274,8 +271,6 @@ local function join_confirmed(session, by, first_visit, challenge_ends_at, flags
     -- One in the lobby of a draw counts from the start on, behind everyone who is drawn.
     arrival = drawn.waits_since(first_visit, drawn.between())
   end
-  -- It moves those behind it, like a session that returns. While the order is drawn, the line does not move.
-  if arrival < last and effective_mode() ~= 'draw' then joins_line() end
   count('confirmed', 1)
   count('pre_tickets_redeemed', 1)
   if arrival > last then call('HSET', STATE, 'arrival', arrival) end
@@ -368,8 +363,8 @@ local function find_or_restore(
   else
     call('ZADD', LINE, ticket_arrival, bearer)
     waiting = waiting + 1
-    -- While the order is drawn, the line grows everywhere and does not move.
-    if effective_mode() ~= 'draw' then joins_line() end
+    -- The session had left the line, unless it comes from the lobby or was lost.
+    if not from_lobby and signed_at >= recovery_since then departures = departures - 1 end
     if rules.mode == 'draining' then call('HDEL', STATE, 'empty_since') end
   end
   if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then

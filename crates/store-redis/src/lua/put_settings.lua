@@ -45,7 +45,7 @@ if not rules then
   return { DONE, CREATED, rules.revision }
 end
 
-local before, pace_before, mode_before, restored = rules, pace, effective_mode(), 0
+local before, pace_before, mode_before, was_full, restored = rules, pace, effective_mode(), free_slots() <= 0, 0
 if mode == RESTORE then
   -- Newer settings replace those that another process restored.
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
@@ -66,7 +66,7 @@ if rules.epoch == before.epoch then
   if limits.protection().show_networks == false then limits.forget_networks() end
   find_recovery()
   advance()
-  change_pace(mode_before, before, pace_before)
+  change_pace(mode_before, was_full, before, pace_before)
 else
   begin_state(restored == 1, restored == 1)
 end

@@ -34,7 +34,7 @@ local restoring
 -- When attack mode ends; 0 if it was never on.
 local attack_until
 -- Departures of confirmed sessions from the line in this operation, other than by admission, minus
--- returns.
+-- returns. See vestibule_core::line::Pace.
 local departures
 -- Stays that ended in this operation: the number and milliseconds of those shorter than active_ttl,
 -- and the number of others.
@@ -313,10 +313,6 @@ local function leaves_line(arrival, expiry)
   if not is_unconfirmed(arrival, expiry) then departures = departures + 1 end
 end
 
-local function joins_line()
-  departures = departures - 1
-end
-
 local function record_stay(admitted_at)
   local stay = math.max(now - admitted_at, 0)
   if stay < rules.active_ttl * SECOND then
@@ -506,12 +502,15 @@ local function save_pace(waited_for)
   start_pace()
 end
 
--- Scales the pace to other rules; see Pace::under. `mode_before` was the effective mode.
-local function change_pace(mode_before, before, pace_before)
-  local quota_before, filling = before.quota, free_slots() > 0 and not rules.admissions_per_minute
+-- Applies a change of the rules to the pace of before. It continues unless another limit applies: while all slots are taken,
+-- before and after, the line waits for sessions to end, and a rate is no limit. `mode_before` was the effective mode.
+local function change_pace(mode_before, was_full, before, pace_before)
+  local quota_before, is_full = before.quota, free_slots() <= 0
+  local filling = not is_full and not rules.admissions_per_minute
   local other_rate = rules.admissions_per_minute ~= before.admissions_per_minute
     or (rules.admissions_per_minute and rules.admissions_every ~= before.admissions_every)
-  local other = effective_mode() ~= mode_before or other_rate or quota_before == 0
+  local other_limit = other_rate and not (was_full and is_full)
+  local other = effective_mode() ~= mode_before or other_limit or quota_before == 0
   pace = pace_before
   if filling or other or pace == '' then
     write_pace('')
@@ -680,4 +679,5 @@ local function stats_reply()
   reply[#reply + 1] = call('HGET', STATE, 'joins') or ''
   reply[#reply + 1] = attack_mode_until()
   return reply
+  reply[#reply + 1] = rules.admissions_per_minute and math.floor(buckets.credit_now() / ADMISSION_COST) or -1
 end

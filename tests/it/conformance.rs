@@ -288,6 +288,7 @@ suite! {
         rule_13_closed_between_events_drains_after_the_end,
         rule_13_set_mode_overrides_the_events,
         rule_13_schedule_survives_reset_and_loss,
+        rule_13_loss_long_after_an_event_does_not_continue_it,
         rule_13_clock_stepping_back_restores_the_phase,
         rule_13_events_are_read_as_written,
     }

@@ -106,7 +106,7 @@ impl EventStats {
     /// The phase by the store, with the event of these settings.
     fn of(settings: &Settings, stats: &Stats) -> Option<Self> {
         let phase = stats.phase?;
-        let current = settings.line.phase(stats.now, stats.waiting > 0);
+        let current = settings.line.phase(stats.now, stats.may_wait());
         let event = current.and_then(|current| current.event);
         Some(Self {
             phase: phase.as_str(),

@@ -134,9 +134,9 @@ struct LineEvent {
 impl LineEvent {
     fn of(settings: &Settings, stats: &Stats, named: impl Fn(&str) -> String, keys: &SaleKeys) -> Option<Self> {
         let now = stats.now;
-        let event = settings.line.phase(now, stats.waiting > 0)?.event?;
+        let event = settings.line.phase(now, stats.may_wait())?.event?;
         let EventStatus { id, name, phase, order, starts_at, ends_at, starts_in, draw_ends_in, .. } =
-            EventStatus::of(settings, now, stats.waiting > 0)?;
+            EventStatus::of(settings, now, stats.may_wait())?;
         let drawn_at = event.drawn_at().filter(|drawn_at| *drawn_at <= now);
         Some(Self {
             id,

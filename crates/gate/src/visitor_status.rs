@@ -88,7 +88,7 @@ pub(crate) fn visitor_status(
         (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
     };
     let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
-    let event = EventStatus::of(settings, answer.now, answer.waiting > 0);
+    let event = EventStatus::of(settings, answer.now, answer.may_wait());
     let is_drawn = ticket.is_some_and(|ticket| is_of(ticket, answer) && ticket.event().is_some());
     if matches!(state, VisitorState::Full | VisitorState::InvitationRequired) {
         ask_after = full_after(answer.now);

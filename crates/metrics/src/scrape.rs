@@ -144,7 +144,7 @@ impl Scraper {
                 let largest = Some(report.networks.first().map_or(0, |largest| largest.joins));
                 let stats = report.stats;
                 let tenant = Some(known.tenant.clone());
-                let current = known.rules.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
+                let current = known.rules.phase(stats.now, stats.may_wait()).and_then(|current| current.event);
                 let drawn = current.filter(|event| event.order == EventOrder::Draw);
                 let key = drawn.map(|event| event.key.clone().unwrap_or_default());
                 let scraped = ScrapedQueue {

@@ -109,9 +109,7 @@ fn planned_at(event: &Event, point: TurningPoint) -> u64 {
 
 /// The latest event whose lobby has opened, if it is not over.
 fn current<'a>(rules: &'a LineRules, stats: &Stats) -> Option<&'a Event> {
-    // The store knows of visitors who may return after a loss of data.
-    let may_wait = stats.waiting > 0 || stats.phase == Some(Phase::Ending);
-    let current = phase(rules, stats.now, may_wait);
+    let current = phase(rules, stats.now, stats.may_wait());
     current.event.filter(|_| current.phase != Phase::Idle)
 }
 

@@ -227,7 +227,7 @@ impl Directory {
     /// those of the event that it follows.
     async fn has_uncounted_lobby(&self, id: &QueueId, stats: &Stats) -> Result<bool, StoreError> {
         let Some(Settings { line, .. }) = self.store.settings(id).await? else { return Ok(false) };
-        let followed = line.phase(stats.now, stats.waiting > 0).and_then(|phase| phase.event);
+        let followed = line.phase(stats.now, stats.may_wait()).and_then(|phase| phase.event);
         Ok(affected_lobbies(&line, None, stats.now).iter().any(|lobby| Some(lobby.event) != followed))
     }
 

@@ -161,6 +161,22 @@ pub(super) async fn rule_13_schedule_survives_reset_and_loss(stores: &StoreFixtu
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined);
 }
 
+pub(super) async fn rule_13_loss_long_after_an_event_does_not_continue_it(stores: &StoreFixture) {
+    let fixture = stores.open(scheduled("bypass")).await;
+    fixture.advance_seconds(2_800);
+    fixture.lose(PutMode::Restore).await;
+    assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Ending), Mode::Open), "visitors may return");
+    let answer = fixture.ask(None, None).await;
+    assert_eq!((answer.mode, answer.may_wait()), (Mode::Open, true));
+    fixture.advance_seconds(600);
+    assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass));
+    fixture.advance_seconds(2_400);
+    fixture.lose(PutMode::Restore).await;
+    assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass), "the event ended long ago");
+    let answer = newcomer(&fixture).await;
+    assert_eq!((answer.mode, answer.kind, answer.may_wait()), (Mode::Bypass, VisitKind::Absent, false));
+}
+
 pub(super) async fn rule_13_clock_stepping_back_restores_the_phase(stores: &StoreFixture) {
     let fixture = stores.open(scheduled("bypass")).await;
     fixture.advance_seconds(1_990);

@@ -181,7 +181,7 @@ pub(crate) fn no_draw_in_progress(settings: &Settings, stats: &Stats) -> Result<
     if stats.mode != Mode::Draw {
         return Ok(());
     }
-    let current = settings.line.phase(stats.now, stats.waiting > 0).and_then(|current| current.event);
+    let current = settings.line.phase(stats.now, stats.may_wait()).and_then(|current| current.event);
     let left = current.and_then(|event| event.draw_ends_in(stats.now)).unwrap_or(BEACON_RETRY);
     Err(Problem::DrawInProgress(left.max(1.0).ceil() as u64))
 }

@@ -259,11 +259,12 @@ impl Line {
         self.rules.effective_mode(now, self.may_wait(now))
     }
 
-    /// Whether the line has sessions, or had some that may not have returned since its state was lost: an event is not over
-    /// before that.
+    /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost: an
+    /// event is not over before that.
     pub(super) fn may_wait(&self, now: Micros) -> bool {
         let lost_at = self.recovery.since;
-        !self.order.is_empty() || (lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl))
+        let is_incomplete = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
+        !self.order.is_empty() || (is_incomplete && self.rules.may_be_ending(now))
     }
 
     /// When the lobby of the current event opened; `None` between events.

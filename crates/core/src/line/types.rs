@@ -273,6 +273,13 @@ impl VisitAnswer {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
 
+    /// Whether visitors wait, or may do so although the state does not have them. After the end of an event, a queue that
+    /// follows its events has one of these modes only while its line may have sessions.
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        self.waiting > 0 || matches!(self.mode, Mode::Open | Mode::Draining)
+    }
+
     /// The census, for the witness of a later visit.
     #[must_use]
     pub const fn census(&self) -> Census {
@@ -281,6 +288,12 @@ impl VisitAnswer {
 }
 
 impl Stats {
+    /// Whether visitors wait, or may do so although the state does not have them: then the event is not over.
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        self.waiting > 0 || self.phase == Some(Phase::Ending)
+    }
+
     /// The current flow of the line.
     #[must_use]
     pub const fn flow(&self) -> Flow {

@@ -163,7 +163,7 @@ impl EventState {
         Ok(Self {
             id: found.id.to_string(),
             name: found.name.as_ref().unwrap_or(&settings.name).clone(),
-            phase: phase_of(&settings.line, found, stats.now, stats.waiting > 0),
+            phase: phase_of(&settings.line, found, stats.now, stats.may_wait()),
             lobby_at: found.lobby_at().to_string(),
             starts_at: found.starts_at.to_string(),
             ends_at: found.ends_at.to_string(),
@@ -183,7 +183,7 @@ pub(crate) fn find_event<'a>(settings: &'a Settings, id: &str) -> Result<&'a Eve
 
 /// The event that the queue follows now: its counter is that of the statistics.
 fn followed<'a>(settings: &'a Settings, stats: &Stats) -> Option<&'a Event> {
-    settings.line.phase(stats.now, stats.waiting > 0)?.event
+    settings.line.phase(stats.now, stats.may_wait())?.event
 }
 
 /// Asks for a confirmation of a change that removes or suspends an event with valid lobby tickets, or removes its beacon.

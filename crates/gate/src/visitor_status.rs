@@ -118,7 +118,8 @@ pub(crate) fn visitor_status(
         state,
         reason: None,
         position,
-        waiting: Some(answer.waiting).filter(|_| state != VisitorState::Lobby),
+        // While visitors far from the front may not have returned, the number is lower than the position of the ticket.
+        waiting: Some(answer.waiting).filter(|_| state != VisitorState::Lobby && !answer.restoring),
         active: Some(answer.active).filter(|_| state != VisitorState::Lobby),
         wait_seconds,
         // A drawn arrival is an order and not a time.
@@ -292,11 +293,14 @@ mod tests {
             ShownEstimate { position: Some(590), wait_ms: Some(600_000), presumed: false, census: None },
         );
         let mut answer = answer(4);
-        let shown = |answer: &VisitAnswer, ticket| visitor_status(&settings(), answer, ticket).0.position;
+        let shown = |answer: &VisitAnswer, ticket| {
+            let (shown, _) = visitor_status(&settings(), answer, ticket);
+            (shown.position, shown.waiting)
+        };
         answer.restoring = true;
-        assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), (Some(590), None));
+        assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), ((Some(590), None), (None, None)));
         answer.restoring = false;
-        assert_eq!((shown(&answer, Some(&before)), shown(&answer, None)), (Some(4), Some(4)));
+        assert_eq!([Some(&before), None].map(|ticket| shown(&answer, ticket)), [(Some(4), Some(900)); 2]);
     }
 
     #[test]

@@ -320,8 +320,8 @@ impl Line {
         }
         let arrival = if self.joined_late { self.next_arrival(now) } else { arrival };
         let head_start = visit.head_start.unwrap_or_default();
-        if head_start == 0 {
         // Invited visitors do not delay others who come now.
+        if head_start == 0 {
             self.last_arrival = self.last_arrival.max(arrival);
         }
         let arrival = if head_start == 0 { arrival } else { self.rules.arrival_ahead(now, arrival, head_start) };
@@ -500,8 +500,8 @@ impl Line {
             state_since: self.state_since,
             recovering: self.recovering(now),
             reserved: self.reserved(now),
-            waiting: self.waiting(),
             paid_admissions: self.paid_admissions(now),
+            waiting: self.waiting(),
             active: self.active(),
             oldest_arrival: self.order.first().map(|(arrival, _)| self.rules.waits_since(now, *arrival)),
             lobby_tickets: self

@@ -344,6 +344,8 @@ pub struct Stats {
     pub recovering: bool,
     /// Slots reserved for active sessions that have not returned yet (rule 7, recovery).
     pub reserved: u64,
+    /// Number of admissions that the rate allows now; `None` without a rate.
+    pub paid_admissions: Option<u64>,
     /// Number of waiting sessions.
     pub waiting: u64,
     /// Number of active sessions.
@@ -357,8 +359,6 @@ pub struct Stats {
     /// Events since the state began.
     pub counters: Counters,
     /// Waits of admitted sessions.
-    /// Number of admissions that the rate allows now; `None` without a rate.
-    pub paid_admissions: Option<u64>,
     pub waits: Waits,
     /// What limits of joins tell.
     pub limits: LimitStats,

@@ -679,6 +679,6 @@ local function stats_reply()
   for i, value in ipairs(call('HMGET', STATE, unpack(COUNTER_FIELDS))) do reply[filled + i] = value end
   reply[#reply + 1] = call('HGET', STATE, 'joins') or ''
   reply[#reply + 1] = attack_mode_until()
-  return reply
   reply[#reply + 1] = rules.admissions_per_minute and math.floor(buckets.credit_now() / ADMISSION_COST) or -1
+  return reply
 end

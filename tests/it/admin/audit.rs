@@ -248,6 +248,7 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoff
 }
 
 async fn sign_ins_are_audited_without_filling_the_log(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
     let mut root = backoffice.root();
     let mut listed = async || {
@@ -307,8 +308,8 @@ async fn events_of_a_removed_tenant_are_for_superusers(backoffice: Backoffice) {
     }
 
     backoffice.advance_seconds(1);
-    let mut eve = backoffice.operator("eve", "operator", &["acme"]).await;
     backoffice.tenant("acme").await;
+    let mut eve = backoffice.operator("eve", "operator", &["acme"]).await;
     backoffice.queue("gig", "acme", json!({})).await;
     backoffice.advance_seconds(1);
     eve.patch("/queues/gig/controls", json!({ "quota": 8 })).await;

@@ -22,6 +22,10 @@ pub enum StoreError {
     /// The store can't be reached or did not answer in time.
     #[error("store unavailable: {0}")]
     Unavailable(String),
+    /// The store certainly did not execute the operation, because of its own state: it is out of memory or read-only, for
+    /// example.
+    #[error("the store refused the operation: {0}")]
+    Refused(String),
     /// The store returned an invalid answer.
     #[error("invalid response from the store: {0}")]
     Corrupt(String),
@@ -72,7 +76,7 @@ pub enum PutOutcome {
 /// [`crate::line`] and uses the store's own clock.
 ///
 /// # Errors
-/// Every operation fails with [`StoreError::Unavailable`] within the store's timeout if it can't be
+/// Every operation fails with [`StoreError::Unavailable`] or [`StoreError::Refused`] within the store's timeout if it can't be
 /// completed. Operations on one queue fail with [`StoreError::UnknownQueue`] if the store holds no
 /// queue of that id.
 #[async_trait]
@@ -153,7 +157,7 @@ pub trait OperationsStore: Send + Sync {
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError>;
     /// The result of the last purge run; `None` if there was none or the store lost it.
     async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError>;
-    /// Checks that the store answers.
+    /// Checks that the store answers, and that it executes writes.
     async fn ping(&self) -> Result<(), StoreError>;
 }
 

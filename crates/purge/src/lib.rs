@@ -35,7 +35,7 @@ use vestibule_core::{Clock as _, QueueId, Store, StoreError, SystemClock};
 pub use function::{BUDGET_MS, Function, HISTORY_SHARE, QueueIndexUnavailable, RESERVE};
 pub use round::{PurgeRound, QueuePurge, REPORTED_QUEUES_MAX};
 
-/// A round ends after this many consecutive calls that the store did not answer.
+/// A round ends after this many consecutive calls that the store did not answer, or refused.
 pub const UNANSWERED_MAX: u32 = 16;
 
 /// Purges every queue in batches until nothing is left or `budget` is used up. At least one batch is done.
@@ -72,7 +72,8 @@ async fn purge_round_robin(
     while let Some(queue) = turns.pop_front() {
         round.record.queues += u64::from(seen.insert(queue.clone()));
         let report = store.purge(&queue, PURGE_BATCH).await;
-        unanswered = if matches!(report, Err(StoreError::Unavailable(_))) { unanswered + 1 } else { 0 };
+        let is_unanswered = matches!(report, Err(StoreError::Unavailable(_) | StoreError::Refused(_)));
+        unanswered = if is_unanswered { unanswered + 1 } else { 0 };
         match report {
             Ok(report) => {
                 if let Some(revision) = report.closed {

@@ -8,6 +8,8 @@ use tokio::time::Instant;
 
 /// Operations that may still try while a circuit is open; others fail immediately.
 const PROBES_MAX: usize = 16;
+/// How long nothing is sent after a cluster refused a command: the client reconnects at every such refusal.
+const REFUSAL_PAUSE: Duration = Duration::from_millis(500);
 
 /// The circuits, each independent of the others.
 pub(crate) struct CircuitBreaker {
@@ -19,12 +21,15 @@ struct Circuit {
     /// Milliseconds from creation to the last reply, from 1; 0 means never.
     last_reply: AtomicU64,
     is_open: AtomicBool,
+    /// Milliseconds from creation to the last refusal, from 1; 0 means none.
+    refused_at: AtomicU64,
     probes: Semaphore,
 }
 
 impl Default for Circuit {
     fn default() -> Self {
-        Self { last_reply: AtomicU64::default(), is_open: AtomicBool::default(), probes: Semaphore::new(PROBES_MAX) }
+        let [last_reply, refused_at] = [AtomicU64::default(), AtomicU64::default()];
+        Self { last_reply, is_open: AtomicBool::default(), refused_at, probes: Semaphore::new(PROBES_MAX) }
     }
 }
 
@@ -59,6 +64,12 @@ impl CircuitBreaker {
         self.circuit(slot).is_open.load(Ordering::Relaxed)
     }
 
+    /// Whether a command on this slot was refused a moment ago.
+    pub(crate) fn is_paused(&self, slot: Option<u16>) -> bool {
+        let refused_at = self.circuit(slot).refused_at.load(Ordering::Relaxed);
+        refused_at > 0 && self.millis(Instant::now()) < refused_at + REFUSAL_PAUSE.as_millis() as u64
+    }
+
     fn millis(&self, instant: Instant) -> u64 {
         1 + instant.saturating_duration_since(self.created).as_millis() as u64
     }
@@ -72,6 +83,11 @@ impl Permit<'_> {
         if self.circuit.is_open.load(Ordering::Relaxed) {
             self.circuit.is_open.store(false, Ordering::Relaxed);
         }
+    }
+
+    /// Records a refusal, after which nothing is sent for a while.
+    pub(crate) fn record_refusal(&self) {
+        self.circuit.refused_at.store(self.breaker.millis(Instant::now()), Ordering::Relaxed);
     }
 
     /// Records a timeout, which opens the circuit unless others got replies meanwhile. Returns whether it opened now.
@@ -123,6 +139,17 @@ mod tests {
         assert!(!probes[0].record_timeout(), "it is open already");
         probes[1].record_reply();
         assert!(acquire(&breaker, 0).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusal_pauses_its_slot_for_a_while() {
+        let breaker = CircuitBreaker::new(2);
+        let permit = acquire(&breaker, 0).unwrap();
+        assert!(!breaker.is_paused(Some(0)));
+        permit.record_refusal();
+        assert!(breaker.is_paused(Some(0)) && !breaker.is_paused(Some(1)));
+        advance(REFUSAL_PAUSE).await;
+        assert!(!breaker.is_paused(Some(0)));
     }
 
     #[tokio::test(start_paused = true)]

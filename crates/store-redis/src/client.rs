@@ -12,7 +12,8 @@ use fred::error::Error;
 use fred::types::Value;
 use fred::types::config::Config;
 use fred::util::redis_keyslot;
-use tokio::time::{Instant, sleep, sleep_until};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use vestibule_core::StoreError;
 
 use crate::circuit_breaker::{CircuitBreaker, Permit};
@@ -29,19 +30,23 @@ const SILENCE_MIN: Duration = Duration::from_millis(5);
 /// How long an operation listens on after that time: a process that was frozen sees its timer expire before it reads a
 /// reply that has arrived meanwhile.
 const LISTEN_ON: Duration = Duration::from_millis(5);
+/// While the server refuses commands, that is logged this often.
+const REFUSAL_LOG_PAUSE: Duration = Duration::from_mins(1);
 
 /// A client of one Redis server, cluster or Sentinel service.
 pub(crate) struct Client {
     connections: Connections,
     timeout: Duration,
     breaker: CircuitBreaker,
+    /// When a refusal was logged last.
+    refusal_logged: Mutex<Option<Instant>>,
 }
 
 impl Client {
     /// Connects in the background, now and whenever the connection breaks.
     pub(crate) fn open(config: Config, timeout: Duration) -> Result<Self, Error> {
         let breaker = CircuitBreaker::new(if config.server.is_clustered() { CLUSTER_SLOTS } else { 1 });
-        Ok(Self { connections: Connections::open(config)?, timeout, breaker })
+        Ok(Self { connections: Connections::open(config)?, timeout, breaker, refusal_logged: Mutex::default() })
     }
 
     /// The timeout of every operation.
@@ -63,6 +68,9 @@ impl Client {
         }
         let deadline = started + self.timeout;
         let connection = self.connections.current();
+        if self.breaker.is_paused(command.slot()) {
+            return Err(CommandError::NotSent("the cluster does not serve the hash slot".to_owned()));
+        }
         let permit = self.breaker.try_acquire(command.slot(), started).ok_or_else(|| {
             let reason = "Redis has not replied recently".to_owned();
             // A server that is connected but silent may still execute what others have sent for the same purpose.
@@ -77,16 +85,40 @@ impl Client {
             }
         };
         if matches!(result, Err(CommandError::UnknownFunction)) {
-            result = Box::pin(self.load_and_send(command, deadline)).await;
+            result = Box::pin(self.load_and_send(command.clone(), deadline)).await;
         }
-        match &result {
+        if matches!(&result, Err(error) if error.is_of_replica())
+            && self.connections.replace(&connection, "Redis is a replica")
+        {
+            // The server has not executed the command.
+            if let Ok(Some(other)) = timeout_at(deadline, self.connections.replacement_of(&connection)).await {
+                result = other.send(command.clone(), deadline).await;
+                if matches!(result, Err(CommandError::UnknownFunction)) {
+                    result = Box::pin(self.load_and_send(command, deadline)).await;
+                }
+            }
+        }
+        self.note(&result, &permit);
+        result
+    }
+
+    /// Notes for other operations what became of one.
+    fn note(&self, result: &Result<Value, CommandError>, permit: &Permit<'_>) {
+        if let Err(CommandError::Refused(reason)) = result {
+            let mut logged = self.refusal_logged.lock();
+            if logged.is_none_or(|logged| logged.elapsed() >= REFUSAL_LOG_PAUSE) {
+                *logged = Some(Instant::now());
+                tracing::warn!(reason, "Redis refuses commands");
+            }
+        }
+        match result {
             Err(CommandError::Timeout(_) | CommandError::NotSent(_)) if permit.record_timeout() => {
                 tracing::debug!("Redis does not reply");
             }
+            Err(error) if error.is_of_cluster() => permit.record_refusal(),
             result if is_reply(result) => permit.record_reply(),
             _ => {}
         }
-        result
     }
 
     /// Loads the library on the node of a command and sends the command again.
@@ -114,7 +146,7 @@ impl Client {
             sleep_until(until).await;
             sleep(LISTEN_ON).await;
             if permit.silent_since() + silence_max <= until {
-                self.connections.replace(silent);
+                self.connections.replace(silent, "Redis is not responding");
                 break;
             }
         }

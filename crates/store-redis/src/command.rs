@@ -24,7 +24,7 @@ pub(crate) enum Retry {
 pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// Its first key, which selects the node of a cluster; null for any node.
-    key: Value,
+    pub(crate) key: Value,
     pub(crate) arguments: Vec<Value>,
     pub(crate) retry: Retry,
     /// The number of replicas that must have what it writes.
@@ -82,7 +82,14 @@ impl Command {
 
 /// Error replies of a server that does not execute a command because of its own state. They come before a function starts or at its
 /// first write, never after one.
-const REFUSALS: [&str; 7] = ["OOM ", "READONLY ", "MISCONF ", "NOREPLICAS ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN "];
+const REFUSALS: [&str; 8] =
+    ["OOM ", "READONLY ", "MISCONF ", "NOREPLICAS ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN "];
+/// Those of a replica, which another connection may replace by one to the primary.
+const REPLICA_REFUSALS: [&str; 2] = ["READONLY ", "MASTERDOWN "];
+/// Those of a cluster that does not serve the hash slot.
+const CLUSTER_REFUSAL: &str = "CLUSTERDOWN ";
+/// The error reply to a command that the server does not have. Its arguments follow, which may be personal data.
+const UNKNOWN_COMMAND: &str = "ERR unknown command";
 
 /// Why a command failed.
 pub(crate) enum CommandError {
@@ -115,6 +122,16 @@ impl CommandError {
         matches!(self, Self::NotSent(_) | Self::Refused(_))
     }
 
+    /// Whether a replica refuses the command.
+    pub(crate) fn is_of_replica(&self) -> bool {
+        matches!(self, Self::Refused(reason) if REPLICA_REFUSALS.iter().any(|prefix| reason.starts_with(prefix)))
+    }
+
+    /// Whether a cluster refuses all commands on the hash slot. The command may have been sent several times.
+    pub(crate) fn is_of_cluster(&self) -> bool {
+        matches!(self, Self::Refused(reason) | Self::Unavailable(reason) if reason.starts_with(CLUSTER_REFUSAL))
+    }
+
     /// The same error of a command that was also sent in another way, and so may have been executed.
     pub(crate) fn after_another_send(self) -> Self {
         match self {
@@ -131,6 +148,9 @@ impl From<Error> for CommandError {
             Self::UnknownFunction
         } else if details.starts_with("ERR Library") && details.ends_with("already exists") {
             Self::LibraryExists
+        } else if details.starts_with(UNKNOWN_COMMAND) {
+            let command = details.split(", with args").next().unwrap_or(UNKNOWN_COMMAND);
+            Self::Refused(format!("Redis 7.0 or Valkey 7.2 or newer is required: {command}"))
         } else if details.starts_with("ERR ") || details.starts_with("WRONGTYPE") {
             Self::Rejected(details.to_owned())
         } else if REFUSALS.iter().any(|prefix| details.starts_with(prefix)) {
@@ -150,8 +170,8 @@ impl From<CommandError> for StoreError {
                 Self::Unavailable("the server does not keep the functions".to_owned())
             }
             CommandError::Rejected(details) => Self::Corrupt(details),
-            CommandError::Refused(details)
-            | CommandError::Unavailable(details)
+            CommandError::Refused(details) => Self::Refused(details),
+            CommandError::Unavailable(details)
             | CommandError::Unconfirmed(details)
             | CommandError::NotSent(details) => Self::Unavailable(details),
             CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),
@@ -172,4 +192,32 @@ pub(crate) fn text(value: impl fmt::Display) -> Value {
 /// A session as a member of a set.
 pub(crate) fn member(session: SessionId) -> Value {
     Value::Bytes(Bytes::copy_from_slice(session.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(reply: &'static str) -> CommandError {
+        Error::new(ErrorKind::Unknown, reply).into()
+    }
+
+    #[test]
+    fn arguments_of_an_unknown_command_are_not_repeated() {
+        let reply =
+            "ERR unknown command 'FCALL', with args beginning with: 'put_document_1' '1' '{\"password\":\"x\"}' ";
+        let error = StoreError::from(error_of(reply)).to_string();
+        assert!(error.contains("Redis 7.0") && error.contains("'FCALL'") && !error.contains("password"), "{error}");
+    }
+
+    #[test]
+    fn refusals_by_the_state_of_the_server_are_certain() {
+        for prefix in REFUSALS {
+            let error = Error::new(ErrorKind::Unknown, format!("{prefix}for a reason"));
+            assert!(CommandError::from(error).is_certain(), "{prefix}");
+        }
+        assert!(error_of("READONLY You can't write against a read only replica.").is_of_replica());
+        assert!(error_of("CLUSTERDOWN Hash slot not served").is_of_cluster());
+        assert!(!error_of("BUSY Redis is busy running a script.").is_certain());
+    }
 }

@@ -1,7 +1,8 @@
 //! Connections to Redis: the current one, and its replacement when it is silent.
 //!
 //! A silent connection is not closed: its server may be slow, or only one node of a cluster may be. Another is opened
-//! next to it and replaces it once it is established. Pending operations on the silent one can still receive their
+//! next to it and replaces it once it is established. The same is done for a connection that leads to a replica: after a
+//! failover the address may name another server. Pending operations on the silent one can still receive their
 //! replies, and responsive nodes continue to serve.
 
 use std::sync::Arc;
@@ -48,15 +49,15 @@ pub(crate) struct Connections {
 struct Newest {
     opened: FreezeAwareInstant,
     /// Makes the connection the current one; `None` for the first connection.
-    _task: Option<AbortOnDrop<()>>,
+    task: Option<AbortOnDrop<()>>,
 }
 
 impl Connections {
     /// Opens the first connection in the background.
     pub(crate) fn open(config: Config) -> Result<Self, Error> {
         let fault = Fault::default();
-        let first = Connection::open(&config, &fault)?;
-        let newest = Mutex::new(Newest { opened: FreezeAwareInstant::now(), _task: None });
+        let first = Connection::open(&config, &fault, true)?;
+        let newest = Mutex::new(Newest { opened: FreezeAwareInstant::now(), task: None });
         Ok(Self { config, fault, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
     }
 
@@ -70,31 +71,39 @@ impl Connections {
         !Arc::ptr_eq(&self.current.borrow(), connection)
     }
 
-    /// Opens another connection because `silent` receives nothing, unless that happened recently.
-    pub(crate) fn replace(&self, silent: &Arc<Connection>) {
+    /// Opens another connection because this one is of no use: it receives nothing, or leads to a replica. Not if that happened
+    /// recently. Returns whether another has replaced it or is going to.
+    pub(crate) fn replace(&self, useless: &Arc<Connection>, why: &'static str) -> bool {
         let mut newest = self.newest.lock();
-        if newest.opened.elapsed() < REPLACEMENT_PAUSE || self.has_replaced(silent) {
-            return;
+        if self.has_replaced(useless) || newest.task.as_ref().is_some_and(|task| !task.0.is_finished()) {
+            return true;
         }
-        let connection = match Connection::open(&self.config, &self.fault) {
+        if newest.opened.elapsed() < REPLACEMENT_PAUSE {
+            return false;
+        }
+        let connection = match Connection::open(&self.config, &self.fault, false) {
             Ok(connection) => Arc::new(connection),
-            Err(error) => return tracing::warn!(%error, "failed to open another connection to Redis"),
+            Err(error) => {
+                tracing::warn!(%error, "failed to open another connection to Redis");
+                return false;
+            }
         };
-        if silent.client.is_connected() {
-            tracing::info!("Redis is not responding, opening another connection");
+        if useless.client.is_connected() {
+            tracing::debug!(why, "opening another connection to Redis");
         }
         let current = self.current.clone();
         let task = tokio::spawn(async move {
             connection.established().await;
             current.send_replace(connection);
         });
-        *newest = Newest { opened: FreezeAwareInstant::now(), _task: Some(AbortOnDrop(task)) };
+        *newest = Newest { opened: FreezeAwareInstant::now(), task: Some(AbortOnDrop(task)) };
+        true
     }
 
-    /// Waits for the connection that replaces `silent`; `None` if the store was dropped.
-    pub(crate) async fn replacement_of(&self, silent: &Arc<Connection>) -> Option<Arc<Connection>> {
+    /// Waits for the connection that replaces this one; `None` if the store was dropped.
+    pub(crate) async fn replacement_of(&self, useless: &Arc<Connection>) -> Option<Arc<Connection>> {
         let mut current = self.current.subscribe();
-        current.wait_for(|connection| !Arc::ptr_eq(connection, silent)).await.ok().map(|found| found.clone())
+        current.wait_for(|connection| !Arc::ptr_eq(connection, useless)).await.ok().map(|found| found.clone())
     }
 }
 
@@ -106,7 +115,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn open(config: &Config, fault: &Fault) -> Result<Self, Error> {
+    fn open(config: &Config, fault: &Fault, is_first: bool) -> Result<Self, Error> {
         let mut policy = ReconnectPolicy::new_exponential(0, RECONNECT_DELAY_MIN_MS, RECONNECT_DELAY_MAX_MS, 2);
         policy.set_jitter(RECONNECT_JITTER_MS);
         let client = Builder::from_config(config.clone())
@@ -114,13 +123,15 @@ impl Connection {
                 connection.connection_timeout = CONNECT_TIMEOUT;
                 connection.internal_command_timeout = CONNECT_TIMEOUT;
                 connection.reconnect_on_auth_error = true;
+                // The client would reconnect without pause for as long as the server refuses commands.
+                connection.reconnect_errors = Vec::new();
                 connection.max_command_attempts = ATTEMPTS_MAX;
                 connection.tcp.nodelay = Some(true);
             })
             .set_policy(policy)
             .build()?;
         let tasks = [
-            AbortOnDrop(tokio::spawn(log_changes(client.clone(), fault.clone()))),
+            AbortOnDrop(tokio::spawn(log_changes(client.clone(), fault.clone(), is_first))),
             AbortOnDrop(tokio::spawn(stay_connected(client.clone()))),
         ];
         Ok(Self { client, fault: fault.clone(), _tasks: tasks })
@@ -216,8 +227,8 @@ impl Fault {
     }
 }
 
-/// Logs once that the connection broke, and once that it is restored.
-async fn log_changes(client: Client, fault: Fault) {
+/// Logs once that the connection broke, and once that it is restored; that it is established only for the first one.
+async fn log_changes(client: Client, fault: Fault, is_first: bool) {
     let (mut errors, mut connections) = (client.error_rx(), client.reconnect_rx());
     loop {
         tokio::select! {
@@ -230,8 +241,9 @@ async fn log_changes(client: Client, fault: Fault) {
                 }
             },
             server = connections.recv() => if let Ok(server) = server {
-                tracing::info!(%server, "connected to Redis");
-                fault.set(None);
+                if fault.set(None) || is_first {
+                    tracing::info!(%server, "connected to Redis");
+                }
             },
         }
     }

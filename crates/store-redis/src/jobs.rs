@@ -139,6 +139,7 @@ fn token() -> u32 {
 fn error(error: StoreError) -> JobBackendError {
     match error {
         StoreError::Unavailable(reason) => JobBackendError::Unavailable(reason),
+        StoreError::Refused(reason) => JobBackendError::NotSent(reason),
         other => JobBackendError::Corrupt(other.to_string()),
     }
 }

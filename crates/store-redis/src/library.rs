@@ -25,9 +25,9 @@ enum Access {
     Read,
     /// Writes.
     Write,
-    /// Frees memory, so it also runs on a server that is out of memory.
-    Free,
-    /// May create a queue.
+    /// Writes, also on a server that is out of memory: it frees memory, or operators need it and it writes little.
+    Essential,
+    /// The same, and may create a queue.
     Create,
 }
 
@@ -35,8 +35,8 @@ impl Access {
     const fn flags(self) -> &'static str {
         match self {
             Self::Read => "'no-writes'",
-            Self::Free => "'allow-oom'",
-            Self::Write | Self::Create => "",
+            Self::Essential | Self::Create => "'allow-oom'",
+            Self::Write => "",
         }
     }
 }
@@ -109,57 +109,58 @@ macro_rules! functions {
 
 functions! {
     visit: Queue, Write, "visit.lua";
-    away: Queue, Free, "away.lua";
-    leave: Queue, Free, "leave.lua";
-    end: Queue, Free, "end.lua";
+    away: Queue, Essential, "away.lua";
+    leave: Queue, Essential, "leave.lua";
+    end: Queue, Essential, "end.lua";
     release: Queue, Write, "release.lua";
     admit: Queue, Write, "admit.lua";
-    purge: Queue, Free, "purge.lua";
-    attack_mode: Queue, Free, "attack_mode.lua";
+    purge: Queue, Essential, "purge.lua";
+    attack_mode: Queue, Essential, "attack_mode.lua";
     stats: Queue, Read, "stats.lua";
     protection: Queue, Read, "protection.lua";
     line: Queue, Read, "line.lua";
     find: Queue, Read, "find.lua";
     page: Queue, Read, "page.lua";
-    reset: Queue, Write, "reset.lua";
+    reset: Queue, Essential, "reset.lua";
     put_settings: Queue, Create, "put_settings.lua";
     remove_queue: Queue, Create, "remove_queue.lua";
-    list_queue: Index, Write, "list_queue.lua";
-    replace_tenant: Index, Write, "replace_tenant.lua";
-    set_last_purge: Index, Write, "set_last_purge.lua";
-    put_document: Record, Write, "records/put_document.lua";
-    append: Record, Write, "records/append.lua";
+    list_queue: Index, Essential, "list_queue.lua";
+    replace_tenant: Index, Essential, "replace_tenant.lua";
+    check_writable: Index, Write, "check_writable.lua";
+    set_last_purge: Index, Essential, "set_last_purge.lua";
+    put_document: Record, Essential, "records/put_document.lua";
+    append: Record, Essential, "records/append.lua";
     entries: Record, Read, "records/entries.lua";
-    set_ephemeral: Record, Write, "records/set_ephemeral.lua";
-    set_ephemeral_if_absent: Record, Write, "records/set_ephemeral_if_absent.lua";
-    set_ephemeral_if_present: Record, Write, "records/set_ephemeral_if_present.lua";
-    increment: Record, Write, "records/increment.lua";
-    decrement: Record, Write, "records/decrement.lua";
+    set_ephemeral: Record, Essential, "records/set_ephemeral.lua";
+    set_ephemeral_if_absent: Record, Essential, "records/set_ephemeral_if_absent.lua";
+    set_ephemeral_if_present: Record, Essential, "records/set_ephemeral_if_present.lua";
+    increment: Record, Essential, "records/increment.lua";
+    decrement: Record, Essential, "records/decrement.lua";
     get_ephemeral: Record, Read, "records/get_ephemeral.lua";
-    take_ephemeral: Record, Write, "records/take_ephemeral.lua";
+    take_ephemeral: Record, Essential, "records/take_ephemeral.lua";
     enqueue_jobs: JobQueue, Write, "jobs/enqueue.lua";
     register_jobs: JobQueue, Write, "jobs/register.lua";
-    messages_to_send: JobQueue, Free, "jobs/messages_to_send.lua";
-    message_deleted: JobQueue, Free, "jobs/message_deleted.lua";
-    withdraw_jobs: JobQueue, Free, "jobs/withdraw.lua";
+    messages_to_send: JobQueue, Essential, "jobs/messages_to_send.lua";
+    message_deleted: JobQueue, Essential, "jobs/message_deleted.lua";
+    withdraw_jobs: JobQueue, Essential, "jobs/withdraw.lua";
     restore_job: JobQueue, Write, "jobs/restore.lua";
-    start_jobs: JobQueue, Free, "jobs/start.lua";
+    start_jobs: JobQueue, Essential, "jobs/start.lua";
     keep_payload: JobQueue, Write, "jobs/keep_payload.lua";
-    receive_jobs: JobQueue, Free, "jobs/receive.lua";
-    extend_leases: JobQueue, Free, "jobs/extend.lua";
-    settle_jobs: JobQueue, Free, "jobs/settle.lua";
-    get_jobs: JobQueue, Free, "jobs/get.lua";
+    receive_jobs: JobQueue, Essential, "jobs/receive.lua";
+    extend_leases: JobQueue, Essential, "jobs/extend.lua";
+    settle_jobs: JobQueue, Essential, "jobs/settle.lua";
+    get_jobs: JobQueue, Essential, "jobs/get.lua";
     add_progress: JobQueue, Write, "jobs/add_progress.lua";
-    mark_delivered: JobQueue, Free, "jobs/mark_delivered.lua";
-    cancel_jobs: JobQueue, Free, "jobs/cancel.lua";
-    drain_jobs: JobQueue, Free, "jobs/drain.lua";
-    dead_letters: JobQueue, Free, "jobs/dead_letters.lua";
-    delete_dead: JobQueue, Free, "jobs/delete_dead.lua";
+    mark_delivered: JobQueue, Essential, "jobs/mark_delivered.lua";
+    cancel_jobs: JobQueue, Essential, "jobs/cancel.lua";
+    drain_jobs: JobQueue, Essential, "jobs/drain.lua";
+    dead_letters: JobQueue, Essential, "jobs/dead_letters.lua";
+    delete_dead: JobQueue, Essential, "jobs/delete_dead.lua";
     replay_jobs: JobQueue, Write, "jobs/replay.lua";
     replay_all_jobs: JobQueue, Write, "jobs/replay_all.lua";
-    resolve_job: JobQueue, Free, "jobs/resolve.lua";
-    remove_jobs: JobQueue, Free, "jobs/remove.lua";
-    job_stats: JobQueue, Free, "jobs/stats.lua";
+    resolve_job: JobQueue, Essential, "jobs/resolve.lua";
+    remove_jobs: JobQueue, Essential, "jobs/remove.lua";
+    job_stats: JobQueue, Essential, "jobs/stats.lua";
 }
 
 /// The source of the library and the names of its functions.

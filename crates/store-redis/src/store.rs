@@ -349,7 +349,8 @@ impl OperationsStore for RedisStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        // A cluster that is down still replies to PING.
-        self.command("EXISTS", vec![Keys::QUEUES.into()]).await.map(drop)
+        // A cluster that is down still replies to PING, and a server that refuses writes to a read.
+        let keys = [Key::from_static_str(Keys::QUEUES)];
+        self.call(&functions().check_writable, keys, [], Retry::Safe).await.map(drop)
     }
 }

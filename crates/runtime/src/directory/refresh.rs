@@ -34,7 +34,7 @@ impl Directory {
     /// The same for callers that can do without queues that can't be read: they are as they were cached, or missing.
     ///
     /// # Errors
-    /// Returns [`StoreError::Unavailable`] if the store did not answer.
+    /// Returns [`StoreError::Unavailable`] if the store did not answer, and [`StoreError::Refused`] if it refused to.
     pub async fn refresh_readable(&self) -> Result<(), StoreError> {
         match self.refresh().await {
             Err(error @ StoreError::Corrupt(_)) => {
@@ -151,7 +151,7 @@ fn renew_tenants(queues: &mut HashMap<QueueId, Arc<Queue>>, tenants: &HashMap<Te
 /// An unavailable store is the more important error: a retry may succeed.
 fn prefer_unavailable(outcome: Result<(), StoreError>, error: StoreError) -> StoreError {
     match outcome {
-        Err(away @ StoreError::Unavailable(_)) => away,
+        Err(away @ (StoreError::Unavailable(_) | StoreError::Refused(_))) => away,
         _ => error,
     }
 }

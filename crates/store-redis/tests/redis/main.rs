@@ -12,10 +12,11 @@ mod frozen_process_cluster;
 mod outages;
 mod process;
 mod reference;
+mod refusals;
 mod rules;
 mod server;
 #[path = "../../../../tests/harness/tcp_proxy.rs"]
-#[expect(dead_code, unreachable_pub, reason = "the harness of the workspace uses all of it")]
+#[expect(unreachable_pub, reason = "the harness of the workspace is a crate")]
 mod tcp_proxy;
 mod tls;
 mod tools;

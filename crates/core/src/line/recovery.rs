@@ -15,14 +15,17 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 
 impl Line {
     /// A ticket of a higher epoch shows that provisional rules are older than the rules that were
-    /// in force. The higher epoch is adopted with a new revision, so that every process reads the
-    /// settings again.
+    /// in force, or, signed in a gap, that the state went back to before a reset. The higher epoch is
+    /// adopted with a new revision, so that every process reads the settings again.
     pub(super) fn adopt_epoch(&mut self, now: Micros, ticket: &Ticket) {
-        let is_newer = self.provisional && ticket.epoch() > self.rules.epoch;
+        let proves = self.provisional || !ticket.is_new_from_lobby() && is_signed_in(self.gap_at(now), ticket);
+        let is_newer = proves && ticket.epoch() > self.rules.epoch;
         if is_newer && now < ticket.signed_at().add_seconds(self.rules.hold_ttl) {
             let LineRules { revision, .. } = self.rules;
             let rules = LineRules { epoch: ticket.epoch(), revision: revision + 1, ..self.rules.clone() };
-            *self = Self::new(rules, now, true);
+            // An operator's settings stay so.
+            let provisional = self.provisional;
+            *self = Self { provisional, restored: provisional, ..Self::new(rules, now, true) };
         }
     }
 
@@ -53,7 +56,7 @@ impl Line {
     /// Records the use of the state. If the clock stepped back, the state is re-anchored to now, so
     /// that nothing waits for it.
     pub(super) fn note_use(&mut self, now: Micros) {
-        let Continuity { used_at, gap, .. } = self.continuity;
+        let used_at = self.continuity.used_at;
         if now < used_at {
             self.continuity = Continuity { used_at: now, stepped_back: true, ..Continuity::default() };
             self.state_since = self.state_since.min(now);
@@ -63,15 +66,22 @@ impl Line {
             self.empty_since = self.empty_since.map(|since| since.min(now));
             return;
         }
-        let idle = now.since(used_at);
-        if idle < CLOCK_GRAIN {
+        if now.since(used_at) < CLOCK_GRAIN {
             return;
         }
+        self.continuity.gap = self.gap_at(now);
         (self.continuity.used_at, self.continuity.waited) = (now, !self.order.is_empty());
-        let expired = now >= gap.1.add_seconds(self.rules.active_ttl);
-        if idle >= GAP_MIN && (expired || idle > gap.1.since(gap.0)) {
-            self.continuity.gap = (used_at, now);
+    }
+
+    /// The longest recent gap without use, if the state is used now.
+    fn gap_at(&self, now: Micros) -> (Micros, Micros) {
+        let Continuity { used_at, gap, .. } = self.continuity;
+        if now < used_at {
+            return Default::default();
         }
+        let idle = now.since(used_at);
+        let expired = now >= gap.1.add_seconds(self.rules.active_ttl);
+        if idle >= GAP_MIN && (expired || idle > gap.1.since(gap.0)) { (used_at, now) } else { gap }
     }
 
     /// The instant after which the state has no data, if a ticket of this epoch proves a loss: the
@@ -81,8 +91,8 @@ impl Line {
         if signed_at < self.state_since && self.recovery.since < self.state_since {
             return Some(Micros(0));
         }
-        let (from, until) = self.continuity.gap;
-        (signed_at.0 > from.0 + CLOCK_GRAIN && signed_at < until).then_some(from)
+        let gap = self.continuity.gap;
+        is_signed_in(gap, ticket).then_some(gap.0)
     }
 
     /// Adopts a later census from before the recovery, which determines how many sessions are to
@@ -182,4 +192,10 @@ impl Line {
         }
         self.continuity.stepped_back = ahead.len() == limit;
     }
+}
+
+/// Whether a ticket was signed in a gap.
+fn is_signed_in((from, until): (Micros, Micros), ticket: &Ticket) -> bool {
+    let signed_at = ticket.signed_at();
+    signed_at.0 > from.0 + CLOCK_GRAIN && signed_at < until
 }

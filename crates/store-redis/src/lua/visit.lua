@@ -71,12 +71,17 @@ for i = 0, size - 1 do
     flags % READ_ONLY >= FROM_LOBBY, flags % REDEEMS >= READ_ONLY, not passes and flags % SAME_NETWORK >= REDEEMS
 
   -- A ticket of a higher epoch shows that provisional rules are older than the rules that were in
-  -- force.
-  if has_ticket and ticket_epoch > rules.epoch and now < signed_at + rules.hold_ttl * SECOND
-      and call('HGET', STATE, 'provisional') == '1' then
-    change_rules({ epoch = ticket_epoch, revision = rules.revision + 1 })
-    begin_state(true, true)
-    gap_from, gap_until, interrupted, reaped, touched = 0, 0, false, false, true
+  -- force, or, signed in a gap, that the state went back to before a reset.
+  local of_gap = not from_lobby and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until
+  if has_ticket and ticket_epoch > rules.epoch and now < signed_at + rules.hold_ttl * SECOND then
+    local provisional = call('HGET', STATE, 'provisional') == '1'
+    if provisional or of_gap then
+      change_rules({ epoch = ticket_epoch, revision = rules.revision + 1 })
+      begin_state(true, provisional)
+      -- An operator's settings stay so.
+      if not provisional then call('HSET', STATE, 'restored', 0) end
+      gap_from, gap_until, interrupted, reaped, touched, of_gap = 0, 0, false, false, true, false
+    end
   end
   local is_ours = has_ticket and ticket_epoch == rules.epoch
 
@@ -86,7 +91,7 @@ for i = 0, size - 1 do
   local proves = is_ours and not from_lobby
   if proves and signed_at < state_since and recovery_since < state_since then
     lost_since = 0
-  elseif proves and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until then
+  elseif proves and of_gap then
     lost_since = gap_from
   elseif interrupted then
     lost_since = interrupted_since

@@ -1,9 +1,9 @@
 //! Cases that random operations rarely reach: the same answers as the memory store.
 
 use serde_json::json;
-use vestibule_core::line::{PACE_WINDOW, Visit};
+use vestibule_core::line::{PACE_WINDOW, Visit, VisitKind};
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
-use vestibule_core::{PutMode, Ticket};
+use vestibule_core::{PutMode, PutOutcome, Ticket};
 
 use super::reference::{Pair, both, pair};
 use super::server::Server;
@@ -84,4 +84,32 @@ async fn old_ticket_of_a_present_session_starts_recovery() {
     both!(pair, put_settings(&settings(&json!({ "quota": 0 })), PutMode::Always)).unwrap();
     both!(pair, visit(&queue(), joining(2))).unwrap();
     assert!(both!(pair, visit(&queue(), Visit::keeping(waiting.clone()))).unwrap().recovering);
+}
+
+#[tokio::test]
+async fn ticket_of_a_lost_reset_brings_its_epoch_back() {
+    let server = Server::start().await;
+    let mut pair = pair(&server, 0, &json!({ "quota": 1 })).await;
+    both!(pair, put_settings(&settings(&json!({ "quota": 1 })), PutMode::Always)).unwrap();
+    both!(pair, visit(&queue(), joining(9))).unwrap();
+    pair.keep_state();
+    pair.pass_seconds(&[4]);
+    let epoch = both!(pair, reset(&queue())).unwrap();
+    let mut tickets = Vec::new();
+    for number in 1..=3 {
+        let answer = both!(pair, visit(&queue(), joining(number))).unwrap();
+        tickets.push(pair.tickets.of(&answer));
+    }
+    pair.pass_seconds(&[1]);
+    pair.roll_back();
+    // The last one comes back first.
+    for ticket in tickets.iter().rev() {
+        let answer = both!(pair, visit(&queue(), Visit::keeping(ticket.clone()))).unwrap();
+        assert_eq!((answer.epoch, answer.kind), (epoch, VisitKind::Restored));
+    }
+    let stats = both!(pair, stats(&queue())).unwrap();
+    assert_eq!((stats.waiting, stats.active), (2, 1), "nobody is left of the line before the reset");
+    let newer = settings(&json!({ "quota": 7, "epoch": epoch, "revision": 99 }));
+    let restored = both!(pair, put_settings(&newer, PutMode::Restore)).unwrap();
+    assert!(matches!(restored, PutOutcome::Conflict(_)), "an operator's settings are not provisional");
 }

@@ -323,7 +323,7 @@ impl Pair<'_> {
         }
     }
 
-    fn keep_state(&mut self) {
+    pub(crate) fn keep_state(&mut self) {
         self.kept = Some(self.memory.snapshot());
         for name in KEYS {
             let key = key(name);
@@ -333,7 +333,7 @@ impl Pair<'_> {
     }
 
     /// The state goes back in time: a failover, or a server started from an old file.
-    fn roll_back(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         let Some(kept) = self.kept.clone() else { return };
         self.memory.restore(kept);
         for name in KEYS {

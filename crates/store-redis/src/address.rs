@@ -11,9 +11,9 @@ pub enum AddressError {
     /// The URL has none of the supported forms.
     #[error(
         "the address of Redis takes redis://[user:password@]host[:port][/database], rediss:// for TLS, \
-         redis-cluster://host:port[?node=host:port&node=..] or rediss-cluster:// for a cluster, or \
-         redis-sentinel://host:port/[database]?sentinelServiceName=name[&node=host:port&node=..] or rediss-sentinel:// \
-         for a server that sentinels watch"
+         redis-cluster://[user:password@]host:port[?node=host:port&node=..] or rediss-cluster:// for a cluster, or \
+         redis-sentinel://[user:password@]host:port/[database]?sentinelServiceName=name[&sentinelPassword=password]\
+         [&node=host:port&node=..] or rediss-sentinel:// for a server that sentinels watch"
     )]
     Form,
     /// No certificate authority can be trusted.
@@ -50,12 +50,16 @@ mod tests {
         for url in [
             "redis://127.0.0.1",
             "redis://user:secret@redis.example.com:6380/2",
-            "redis-cluster://a.example.com:7000?node=b.example.com:7001&node=c.example.com:7002",
+            "redis-cluster://user:secret@a.example.com:7000?node=b.example.com:7001&node=c.example.com:7002",
             "redis-sentinel://:secret@a.example.com:26379/0?sentinelServiceName=main&node=b.example.com:26379",
             "rediss://redis.example.com",
         ] {
             assert!(parse(url).is_ok(), "{url}");
         }
+        let sentinel =
+            parse("redis-sentinel://zoe:secret@a:1?sentinelServiceName=main&sentinelPassword=other").unwrap();
+        assert_eq!((sentinel.username.as_deref(), sentinel.password.as_deref()), (Some("zoe"), Some("secret")));
+        assert!(format!("{:?}", sentinel.server).contains("other"), "the password of the sentinels");
         assert!(parse("redis-cluster://a:1?node=b:2").unwrap().server.is_clustered());
         assert!(parse("redis-sentinel://a:1?sentinelServiceName=main").unwrap().server.is_sentinel());
         assert!(parse("rediss://redis.example.com").unwrap().tls.is_some());

@@ -43,6 +43,7 @@ pub(crate) struct Connections {
     fault: Fault,
     current: Arc<watch::Sender<Arc<Connection>>>,
     newest: Mutex<Newest>,
+    _eviction_check: AbortOnDrop<()>,
 }
 
 /// The connection that was opened last.
@@ -56,9 +57,16 @@ impl Connections {
     /// Opens the first connection in the background.
     pub(crate) fn open(config: Config) -> Result<Self, Error> {
         let fault = Fault::default();
-        let first = Connection::open(&config, &fault, true)?;
+        let first = Arc::new(Connection::open(&config, &fault, true)?);
+        let eviction_check = AbortOnDrop(tokio::spawn(warn_of_eviction(first.clone())));
         let newest = Mutex::new(Newest { opened: FreezeAwareInstant::now(), task: None });
-        Ok(Self { config, fault, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
+        Ok(Self {
+            config,
+            fault,
+            current: Arc::new(watch::Sender::new(first)),
+            newest,
+            _eviction_check: eviction_check,
+        })
     }
 
     /// The current connection.
@@ -246,5 +254,39 @@ async fn log_changes(client: Client, fault: Fault, is_first: bool) {
                 }
             },
         }
+    }
+}
+
+/// Warns once if the server may evict keys, which are positions and settings.
+async fn warn_of_eviction(connection: Arc<Connection>) {
+    let command = Command::new("INFO", vec![Value::from_static_str("memory")], Retry::Safe);
+    let command = Command { key: Value::Null, ..command };
+    connection.established().await;
+    let Ok(Value::String(info)) = connection.send(command, Instant::now() + CONNECT_TIMEOUT).await else { return };
+    if let Some(policy) = evicting_policy(&info) {
+        tracing::warn!(
+            policy,
+            "Redis may evict keys, which loses positions and settings; set maxmemory-policy noeviction"
+        );
+    }
+}
+
+/// The policy by which the server evicts keys, if it does.
+fn evicting_policy(info: &str) -> Option<&str> {
+    let policy = info.lines().find_map(|line| line.strip_prefix("maxmemory_policy:"))?;
+    (policy != "noeviction").then_some(policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eviction_is_recognized() {
+        let info =
+            |policy: &str| format!("# Memory\r\nused_memory:1\r\nmaxmemory_policy:{policy}\r\nmem_allocator:x\r\n");
+        assert_eq!(evicting_policy(&info("allkeys-lru")), Some("allkeys-lru"));
+        assert_eq!(evicting_policy(&info("noeviction")), None);
+        assert_eq!(evicting_policy(""), None);
     }
 }

@@ -89,17 +89,27 @@ impl Client {
         }
         if matches!(&result, Err(error) if error.is_of_replica())
             && self.connections.replace(&connection, "Redis is a replica")
+            && let Some(of_other) = Box::pin(self.send_over_replacement(&connection, command, deadline)).await
         {
-            // The server has not executed the command.
-            if let Ok(Some(other)) = timeout_at(deadline, self.connections.replacement_of(&connection)).await {
-                result = other.send(command.clone(), deadline).await;
-                if matches!(result, Err(CommandError::UnknownFunction)) {
-                    result = Box::pin(self.load_and_send(command, deadline)).await;
-                }
-            }
+            result = of_other;
         }
         self.note(&result, &permit);
         result
+    }
+
+    /// Sends a command that a replica has not executed over the connection that replaces the one to it, if it comes in time.
+    async fn send_over_replacement(
+        &self,
+        replica: &Arc<Connection>,
+        command: Command,
+        deadline: Instant,
+    ) -> Option<Result<Value, CommandError>> {
+        let other = timeout_at(deadline, self.connections.replacement_of(replica)).await.ok()??;
+        let result = other.send(command.clone(), deadline).await;
+        if matches!(result, Err(CommandError::UnknownFunction)) {
+            return Some(self.load_and_send(command, deadline).await);
+        }
+        Some(result)
     }
 
     /// Notes for other operations what became of one.

@@ -248,10 +248,8 @@ async fn log_changes(client: Client, fault: Fault, is_first: bool) {
                     tracing::warn!(%error, server, "the connection to Redis is broken");
                 }
             },
-            server = connections.recv() => if let Ok(server) = server {
-                if fault.set(None) || is_first {
-                    tracing::info!(%server, "connected to Redis");
-                }
+            server = connections.recv() => if let Ok(server) = server && (fault.set(None) || is_first) {
+                tracing::info!(%server, "connected to Redis");
             },
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vestibule_core::fields::{Reader, Reading, joined};
 use vestibule_core::jobs::{
     ATTEMPTS_KEPT, BLOCKING_SEARCH, CONCURRENCY_MAX, DELIVERED_SECONDS, DRAIN_BATCH, ENQUEUES_WINDOW, JOB_BATCH,
     JOB_REAP_BATCH, JobId, ORDER_REJECTED, PROGRESS_KEPT, RECEIVE_BYTES, REPLAY_BATCH, RESPONSE_KEPT, RETRY_AFTER_MAX,
@@ -329,12 +330,18 @@ pub(crate) fn follows(schedule: Option<&[u8]>, rules: &LineRules) -> Result<bool
     Ok(schedule.revision == rules.revision)
 }
 
-/// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults.
+/// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults, and so do values that this
+/// version does not know.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a map of rules.
 pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
-    rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
+    rmp_serde::from_slice(packed).or_else(|error| {
+        let corrupt = |error: &dyn std::fmt::Display| StoreError::Corrupt(format!("the rules: {error}"));
+        let stored: Value = rmp_serde::from_slice(packed).map_err(|_| corrupt(&error))?;
+        let rules = Reader::read::<LineRules>(&stored, Reading::Stored).map_err(|errors| corrupt(&joined(&errors)))?;
+        Ok(LineRules { credential_ttl: stored["credential_ttl"].as_u64().unwrap_or_default(), ..rules })
+    })
 }
 
 /// The names of all rules that scripts read, also those that are not written while they have their defaults.
@@ -384,6 +391,9 @@ mod tests {
         assert_eq!((rules.mode, rules.credential_ttl, rules.max_session), (Mode::Open, 0, None));
         assert_eq!(read(json!({ "mode": "raffle" })).unwrap().mode, Mode::Paused);
         assert!(matches!(read(json!({ "mode": "open", "quota": "many" })), Err(StoreError::Corrupt(_))));
+        let nested = json!({ "quota": 7, "credential_ttl": 9, "protection": { "on_exceed": "call" } });
+        let rules = read(nested).unwrap();
+        assert_eq!((rules.quota, rules.credential_ttl, rules.protection), (7, 9, Protection::default()));
         assert!(matches!(unpack_rules(b"?"), Err(StoreError::Corrupt(_))));
     }
 }

@@ -302,6 +302,12 @@ async fn newest_settings(
             warn!(queue = %id, revision, "the store had older settings that were restored after a loss; replaced");
             Ok(Some(newer.clone()))
         }
-        PutOutcome::Conflict(_) | PutOutcome::Removed => Ok(Some(stored)),
+        PutOutcome::Conflict(stored_revision) => {
+            let held = newer.line.revision;
+            warn!(queue = %id, held, stored_revision, "the store has older settings than this process had, which were not restored: unless \
+                   the queue was created again, the store went back in time and later changes are lost");
+            Ok(Some(stored))
+        }
+        PutOutcome::Removed => Ok(Some(stored)),
     }
 }

@@ -33,8 +33,8 @@ async fn until_it_works(store: &RedisStore) {
     }
 }
 
-fn assert_refused<T: std::fmt::Debug>(answer: Result<T, StoreError>, reason: &str) {
-    assert!(matches!(&answer, Err(StoreError::Refused(it)) if it.starts_with(reason)), "{answer:?}");
+fn assert_refused<T: std::fmt::Debug>(answer: &Result<T, StoreError>, reason: &str) {
+    assert!(matches!(answer, Err(StoreError::Refused(it)) if it.starts_with(reason)), "{answer:?}");
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn replica_gets_few_connections_and_serves_reads() {
     server.command("REPLICAOF 127.0.0.1 1");
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(5) {
-        assert_refused(store.visit(&queue(), joining(1)).await, "READONLY ");
+        assert_refused(&store.visit(&queue(), joining(1)).await, "READONLY ");
         assert_eq!(store.stats(&queue()).await.unwrap().waiting, 0);
         sleep(Duration::from_millis(PAUSE_MS)).await;
     }
@@ -110,9 +110,9 @@ async fn ping_fails_while_writes_are_refused() {
     ] {
         store.ping().await.unwrap();
         server.command(begin);
-        assert_refused(store.ping().await, reason);
-        assert_refused(store.visit(&queue(), joining(1)).await, reason);
-        assert_refused(store.release(&queue(), 1).await, reason);
+        assert_refused(&store.ping().await, reason);
+        assert_refused(&store.visit(&queue(), joining(1)).await, reason);
+        assert_refused(&store.release(&queue(), 1).await, reason);
         server.command(end);
     }
     store.ping().await.unwrap();
@@ -144,8 +144,8 @@ async fn operators_can_act_on_a_server_without_memory() {
 async fn server_without_functions_is_named_without_arguments() {
     let server = Server::start_with(free_port(), &["--rename-command", "FCALL", ""]).await;
     let store = patient(&server);
-    assert_refused(store.ping().await, "Redis 7.0 or Valkey 7.2 or newer is required");
+    assert_refused(&store.ping().await, "Redis 7.0 or Valkey 7.2 or newer is required");
     let written = store.put_document(DocumentKind::Operators, "zoe", "secret", 0).await;
     assert!(!format!("{written:?}").contains("secret"), "{written:?}");
-    assert_refused(written, "Redis 7.0 or Valkey 7.2 or newer is required");
+    assert_refused(&written, "Redis 7.0 or Valkey 7.2 or newer is required");
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use futures_util::{StreamExt as _, stream};
+use tracing::debug;
 use vestibule_core::{Micros, StoreError, TenantId};
 use vestibule_records::{ENTRIES_MAX, Entry, EntryId, LogName};
 
@@ -101,7 +102,11 @@ impl AuditReader {
         tenant: Option<&TenantId>,
         from: Option<&AuditId>,
     ) -> Result<Self, StoreError> {
-        let former = FormerTenants::load(&*admin.records).await?;
+        let oldest = before(admin.now().await?, admin.audit_days);
+        let mut former = FormerTenants::load(&*admin.records).await?;
+        if let Err(error) = former.forget(&*admin.records, oldest).await {
+            debug!(%error, "old events of removed tenants could not be dropped yet");
+        }
         let tenants: BTreeSet<TenantId> = match (&principal.tenants, tenant) {
             (_, Some(tenant)) => Some(tenant.clone()).filter(|tenant| principal.can_view(tenant)).into_iter().collect(),
             (Tenants::These(these), None) => these.iter().cloned().collect(),
@@ -113,7 +118,7 @@ impl AuditReader {
         let streams = tenants.into_iter().map(LogName::TenantAudit).chain([LogName::Audit, LogName::AccountAudit]);
         let sources: Vec<_> = streams.map(|stream| Source::new(stream, from)).collect();
         let chunk = (ENTRIES_MAX / sources.len()).max(CHUNK_MIN);
-        let from = before(admin.now().await?, admin.audit_days).seconds();
+        let from = oldest.seconds();
         Ok(Self { admin: admin.clone(), principal: principal.clone(), former, sources, chunk, from })
     }
 

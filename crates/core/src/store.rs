@@ -104,6 +104,10 @@ pub trait SettingsStore: Send + Sync {
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError>;
     /// Removes a queue and all its data.
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;
+    /// Drops a removed queue from the list if it was removed so long ago that no process can still have its settings.
+    async fn forget_removed_queue(&self, _queue: &QueueId) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// Writes a tenant, whatever the store holds.
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError>;
     /// Writes a tenant over `before`, or creates it if that is `None`. Returns whether the store holds it now: not if someone

@@ -38,16 +38,24 @@ pub use round::{PurgeRound, QueuePurge, REPORTED_QUEUES_MAX};
 /// A round ends after this many consecutive calls that the store did not answer, or refused.
 pub const UNANSWERED_MAX: u32 = 16;
 
+/// Removed queues that a round checks: enough over time, and none that a round has to wait for.
+const REMOVED_MAX: usize = 8;
+
 /// Purges every queue in batches until nothing is left or `budget` is used up. At least one batch is done.
 pub async fn run(store: &dyn Store, budget: Duration) -> PurgeRound {
     let started = Instant::now();
     let mut round = PurgeRound::default();
     match store.queues().await {
         Ok(index) => {
-            let mut queues: Vec<_> =
-                index.into_iter().filter(|(_, revision)| *revision > 0).map(|(id, _)| id).collect();
+            let (queues, removed): (Vec<_>, Vec<_>) = index.into_iter().partition(|(_, revision)| *revision > 0);
+            let ids = |part: Vec<(QueueId, u64)>| part.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+            let (mut queues, mut removed) = (ids(queues), ids(removed));
             // A random order lets every queue be first at times. The time is random enough for that.
-            queues.shuffle(&mut SmallRng::seed_from_u64(SystemClock::new().now().0));
+            let mut random = SmallRng::seed_from_u64(SystemClock::new().now().0);
+            queues.shuffle(&mut random);
+            removed.shuffle(&mut random);
+            removed.truncate(REMOVED_MAX);
+            forget(store, &removed).await;
             purge_round_robin(store, queues.into(), || started.elapsed() < budget, &mut round).await;
         }
         Err(error) => {
@@ -57,6 +65,15 @@ pub async fn run(store: &dyn Store, budget: Duration) -> PurgeRound {
     }
     round.record.took_ms = started.elapsed().as_millis() as u64;
     round
+}
+
+/// Drops queues from the index that were removed long ago.
+async fn forget(store: &dyn Store, removed: &[QueueId]) {
+    for queue in removed {
+        if let Err(error) = store.forget_removed_queue(queue).await {
+            return warn!(%queue, %error, "removed queues could not be dropped from the index");
+        }
+    }
 }
 
 /// Purges one batch of each queue in turn, until no queue has more: a queue with a million expired sessions does not

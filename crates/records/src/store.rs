@@ -279,7 +279,7 @@ pub trait RecordStore: Send + Sync {
 
     /// Appends an entry to a log.
     async fn append(&self, log: &LogName, text: &str) -> Result<EntryId, StoreError>;
-    /// Drops the entries made before an instant. Some of them may remain for a while.
+    /// Drops the entries made before an instant.
     async fn trim(&self, log: &LogName, before: Micros) -> Result<(), StoreError>;
     /// Up to `limit` (at most [`ENTRIES_MAX`]) entries older than `before`, newest first.
     async fn entries(&self, log: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;

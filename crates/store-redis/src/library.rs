@@ -126,10 +126,12 @@ functions! {
     remove_queue: Queue, Create, "remove_queue.lua";
     list_queue: Index, Essential, "list_queue.lua";
     replace_tenant: Index, Essential, "replace_tenant.lua";
+    forget_queue: Index, Essential, "forget_queue.lua";
     check_writable: Index, Write, "check_writable.lua";
     set_last_purge: Index, Essential, "set_last_purge.lua";
     put_document: Record, Essential, "records/put_document.lua";
     append: Record, Essential, "records/append.lua";
+    trim: Record, Essential, "records/trim.lua";
     entries: Record, Read, "records/entries.lua";
     set_ephemeral: Record, Essential, "records/set_ephemeral.lua";
     set_ephemeral_if_absent: Record, Essential, "records/set_ephemeral_if_absent.lua";

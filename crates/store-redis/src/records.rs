@@ -128,8 +128,7 @@ impl RecordStore for RedisStore {
     }
 
     async fn trim(&self, log: &LogName, before: Micros) -> Result<(), StoreError> {
-        let arguments = vec![text(keys::log(log)), text("MINID"), text("~"), text(before.0 / 1000)];
-        self.command("XTRIM", arguments).await.map(drop)
+        self.on(keys::log(log), &functions().trim, [text(before.0 / 1000)], Retry::Safe).await.map(drop)
     }
 
     async fn entries(&self, log: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {

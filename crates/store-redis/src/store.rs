@@ -230,6 +230,15 @@ impl SettingsStore for RedisStore {
         self.list(queue, 0, if was_there { codes::CREATED } else { codes::REMOVED }).await
     }
 
+    async fn forget_removed_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
+        let marker = self.command("EXISTS", vec![text(Keys::of(queue).settings())]).await?;
+        if marker.as_u64() == Some(0) {
+            let keys = [Key::from_static_str(Keys::QUEUES)];
+            self.call(&functions().forget_queue, keys, [text(queue.as_str())], Retry::Safe).await?;
+        }
+        Ok(())
+    }
+
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
         let arguments = vec![Keys::TENANTS.into(), text(tenant.id.as_str()), text(json_of(tenant)?)];
         self.command("HSET", arguments).await.map(drop)

@@ -7,6 +7,7 @@ use vestibule_core::line::{Visit, VisitKind};
 use vestibule_core::settings::Tenant;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 use vestibule_core::{LastPurge, Micros, PutMode, PutOutcome, StoreError};
+use vestibule_records::{LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -225,4 +226,30 @@ async fn key_of_another_type_is_reported_as_corrupt() {
     room.server.command("HSET vestibule:{acme-tour}:settings rules nonsense");
     assert!(matches!(room.store.stats(&queue()).await, Err(StoreError::Corrupt(_))));
     assert!(matches!(room.store.settings(&queue()).await, Err(StoreError::Corrupt(_))));
+}
+
+#[tokio::test]
+async fn removed_queue_is_forgotten_after_its_marker() {
+    let room = Clocked::with(&json!({ "quota": 1 })).await;
+    room.store.forget_removed_queue(&queue()).await.unwrap();
+    assert_eq!(room.store.queues().await.unwrap(), [(queue(), 1)], "it is there");
+    room.store.remove_queue(&queue()).await.unwrap();
+    room.store.forget_removed_queue(&queue()).await.unwrap();
+    assert_eq!(room.store.queues().await.unwrap(), [(queue(), 0)], "a process may still have its settings");
+    room.server.command("DEL vestibule:{acme-tour}:settings");
+    room.store.forget_removed_queue(&queue()).await.unwrap();
+    assert_eq!(room.store.queues().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn trimmed_log_keeps_no_older_entry_and_no_empty_key() {
+    let room = Clocked::start().await;
+    for _ in 0..3 {
+        room.store.append(&LogName::Audit, "{}").await.unwrap();
+        room.pass_seconds(1);
+    }
+    room.store.trim(&LogName::Audit, START.add_seconds(2)).await.unwrap();
+    assert_eq!(room.store.entries(&LogName::Audit, None, 9).await.unwrap().len(), 1);
+    room.store.trim(&LogName::Audit, START.add_seconds(3)).await.unwrap();
+    assert_eq!(room.server.command("EXISTS vestibule:audit"), "0");
 }

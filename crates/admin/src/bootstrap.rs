@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tracing::{info, warn};
 use vestibule_core::settings::{FieldError, differences};
 use vestibule_core::{StoreError, TenantId};
@@ -68,6 +68,7 @@ impl NewOperator {
             password_at: now,
             created_at: now,
             totp: None,
+            unknown: Map::new(),
         };
         operator.store(records, &self.name, 0).await?;
         let created = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
@@ -130,7 +131,7 @@ pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result
 /// # Errors
 /// The store's.
 pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError> {
-    Ok(Operator::all(records).await?.iter().any(|(_, operator, _)| operator.scope.role == Role::Superuser))
+    Operator::has_superuser(records).await
 }
 
 /// Creates an operator. `false` if the name is taken.

@@ -305,6 +305,7 @@ impl Problem {
             Self::ThemeStorageNotConfigured => (StatusCode::CONFLICT, Code::ThemeStorageNotConfigured.into()),
             Self::ThemeInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ThemeInvalid.into()),
             Self::ThemeStorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::ThemeStorageUnavailable.into()),
+            Self::Store(StoreError::Corrupt(_)) => (StatusCode::INTERNAL_SERVER_ERROR, Code::DataUnreadable.into()),
             Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::StoreUnavailable.into()),
             Self::Job(refusal) => refusal.response(),
             // Not 503, after which clients repeat a request by themselves.
@@ -327,6 +328,7 @@ impl Problem {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimited(seconds) | Self::TooManyChanges { seconds, .. } => Some(*seconds),
+            Self::Store(StoreError::Corrupt(_)) => None,
             Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams => Some(STORE_RETRY),
             Self::Job(refusal) if refusal.response().0 == StatusCode::SERVICE_UNAVAILABLE => Some(STORE_RETRY),
             _ => None,
@@ -358,8 +360,10 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        if let Self::Store(error) = &self {
-            warn!(%error, "the store is unavailable");
+        match &self {
+            Self::Store(error @ StoreError::Corrupt(_)) => warn!(%error, "data in the store can't be read"),
+            Self::Store(error) => warn!(%error, "the store is unavailable"),
+            _ => {}
         }
         if let Self::Job(refusal) = &self
             && let Some(error) = refusal.cause()

@@ -1,6 +1,8 @@
 //! Operators and their records.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tracing::warn;
 use vestibule_core::{Micros, StoreError};
 use vestibule_records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 
@@ -23,6 +25,9 @@ pub(crate) struct Operator {
     /// The second factor of a sign-in with the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) totp: Option<OperatorTotp>,
+    /// Fields unknown to this version, preserved for the version that knows them.
+    #[serde(flatten)]
+    pub(crate) unknown: Map<String, Value>,
 }
 
 impl Operator {
@@ -32,17 +37,27 @@ impl Operator {
         name: &OperatorName,
     ) -> Result<Option<(Self, u64)>, StoreError> {
         let record = records.get_document(DocumentKind::Operators, name.as_str()).await?;
-        record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
+        record.map(|record| Ok((parse(name.as_str(), &record.text)?, record.revision))).transpose()
     }
 
-    /// All operators by name.
+    /// All operators by name, except those whose records can't be read.
     pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(OperatorName, Self, u64)>, StoreError> {
         let mut all = Vec::new();
         for (name, record) in records.list_documents(DocumentKind::Operators).await? {
-            let name = name.parse().map_err(|_| StoreError::Corrupt("an operator has no name".to_owned()))?;
-            all.push((name, parse(&record.text)?, record.revision));
+            match (name.parse(), parse(&name, &record.text)) {
+                (Ok(name), Ok(operator)) => all.push((name, operator, record.revision)),
+                (Err(_), _) => warn!(name, "the name of an operator can't be read"),
+                (_, Err(error)) => warn!(%error, "an operator can't be read"),
+            }
         }
         Ok(all)
+    }
+
+    /// Whether there is a superuser. One whose record can't be read may be one.
+    pub(crate) async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError> {
+        let all = records.list_documents(DocumentKind::Operators).await?;
+        let is_superuser = |record: Result<Self, StoreError>| record.map_or(true, |it| it.is_superuser());
+        Ok(all.iter().any(|(name, record)| is_superuser(parse(name, &record.text))))
     }
 
     /// Writes the operator over a revision, 0 for a new one. Returns the new revision.
@@ -108,21 +123,46 @@ async fn written(records: &dyn RecordStore, name: &OperatorName, change: Documen
     }
 }
 
-fn parse(text: &str) -> Result<Operator, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("an operator: {error}")))
+fn parse(name: &str, text: &str) -> Result<Operator, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("the operator {name}: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
+    use vestibule_core::SystemClock;
+    use vestibule_store_memory::MemoryRecords;
+
     use super::*;
     use crate::codes::NAME_FORMAT;
 
     #[test]
     fn operator_record_without_totp_is_read_and_written_as_before() {
         let text = r#"{"role":"viewer","tenants":["acme"],"password":null,"password_at":1,"created_at":1}"#;
-        let operator = parse(text).unwrap();
+        let operator = parse("zoe", text).unwrap();
         assert!(operator.totp.is_none());
         assert_eq!(operator.text().unwrap(), text);
+    }
+
+    #[test]
+    fn unknown_fields_of_an_operator_are_kept() {
+        let text =
+            r#"{"role":"viewer","tenants":["acme"],"password":null,"password_at":1,"created_at":1,"networks":[1]}"#;
+        assert_eq!(parse("zoe", text).unwrap().text().unwrap(), text);
+    }
+
+    #[tokio::test]
+    async fn unreadable_operator_is_skipped_and_counts_as_superuser() {
+        let records = MemoryRecords::new(SystemClock::new());
+        let readable = r#"{"role":"viewer","tenants":["acme"],"password":null,"password_at":1,"created_at":1}"#;
+        records.put_document(DocumentKind::Operators, "zoe", readable, 0).await.unwrap();
+        assert!(!Operator::has_superuser(&records).await.unwrap());
+        let unreadable = readable.replace("viewer", "auditor");
+        records.put_document(DocumentKind::Operators, "max", &unreadable, 0).await.unwrap();
+        let all = Operator::all(&records).await.unwrap();
+        assert_eq!(all.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["zoe"]);
+        assert!(Operator::has_superuser(&records).await.unwrap(), "it may be one");
+        let Err(error) = Operator::load(&records, &"max".parse().unwrap()).await else { panic!("it can't be read") };
+        assert!(error.to_string().contains("the operator max"), "{error}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! API tokens for scripts. A token is shown once and stored as a hash.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::{Micros, StoreError};
-use vestibule_records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
+use vestibule_records::{DOCUMENTS_MAX, Document, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;
@@ -48,6 +49,9 @@ pub(crate) struct Token {
     #[serde(default)]
     pub(crate) used_at: Option<Micros>,
     hash: String,
+    /// Fields unknown to this version, preserved for the version that knows them.
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
 }
 
 impl Token {
@@ -71,7 +75,8 @@ impl Token {
             return Err(Problem::LimitReached(PER_OPERATOR_MAX));
         }
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
-        let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash: hash(&secret) };
+        let (hash, unknown) = (hash(&secret), Map::new());
+        let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash, unknown };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         match records.put_document(DocumentKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
             DocumentOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
@@ -96,7 +101,7 @@ impl Token {
             return Ok(None);
         }
         let record = records.get_document(DocumentKind::Tokens, id).await?;
-        record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
+        record.map(|record| Ok((parse(id, &record.text)?, record.revision))).transpose()
     }
 
     /// Keeps that it was used, over the revision that was read: one that was revoked meanwhile does not come back. Nobody
@@ -113,15 +118,22 @@ impl Token {
         }
     }
 
-    /// All tokens by their public half.
+    /// All tokens by their public half, except those whose records can't be read.
     pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(String, Self)>, StoreError> {
         let all = records.list_documents(DocumentKind::Tokens).await?;
-        all.into_iter().map(|(id, record)| Ok((id, parse(&record.text)?))).collect()
+        let readable = |(id, record): (String, Document)| match parse(&id, &record.text) {
+            Ok(token) => Some((id, token)),
+            Err(error) => {
+                warn!(%error, "a token can't be read");
+                None
+            }
+        };
+        Ok(all.into_iter().filter_map(readable).collect())
     }
 }
 
-fn parse(text: &str) -> Result<Token, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("a token: {error}")))
+fn parse(id: &str, text: &str) -> Result<Token, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("the token {id}: {error}")))
 }
 
 #[cfg(test)]
@@ -149,5 +161,22 @@ mod tests {
         records.remove_document(DocumentKind::Tokens, &id).await.unwrap();
         token.used(&records, &id, revision, Micros(1)).await;
         assert!(Token::find(&records, &text).await.unwrap().is_none(), "a use under way brings no revoked token back");
+    }
+
+    #[tokio::test]
+    async fn unknown_restriction_of_a_token_survives_its_use() {
+        let records = MemoryRecords::new(SystemClock::new());
+        let text = r#"{"name":"ci","operator":"zoe","role":"viewer","tenants":["acme"],"created_at":1,"expires_at":2,"hash":"0f",
+            "networks":["10.0.0.0/8"]}"#;
+        let id = "0123456789abcdef";
+        records.put_document(DocumentKind::Tokens, id, text, 0).await.unwrap();
+        records.put_document(DocumentKind::Tokens, "0f", &text.replace("viewer", "auditor"), 0).await.unwrap();
+        let all = Token::all(&records).await.unwrap();
+        assert_eq!(all.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), [id], "the other can't be read");
+        let (token, revision) = Token::load(&records, id).await.unwrap().unwrap();
+        token.used(&records, id, revision, Micros(1)).await;
+        let kept = records.get_document(DocumentKind::Tokens, id).await.unwrap().unwrap().text;
+        let kept: Value = serde_json::from_str(&kept).unwrap();
+        assert_eq!((&kept["networks"][0], &kept["used_at"]), (&"10.0.0.0/8".into(), &1.into()));
     }
 }

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -181,7 +181,7 @@ pub(crate) async fn create_operator(
         Some(password) => Some(admin.passwords.hash(&password).await?),
         None => None,
     };
-    let operator = Operator { scope, password, password_at: now, created_at: now, totp: None };
+    let operator = Operator { scope, password, password_at: now, created_at: now, totp: None, unknown: Map::new() };
     let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
     let changes = changes.into_iter().chain(operator.password.as_ref().map(|_| password_set())).collect();
     let event = AuditEventBuilder::of(&principal, "operator.create").subject(&name).changes(changes);

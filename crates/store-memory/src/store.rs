@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use vestibule_core::line::{
     AttackModeChange, Line, LineSnapshot, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed,
     SessionList, SessionPage, Stats, Visit, VisitAnswer,
@@ -30,9 +30,9 @@ pub struct MemoryStore {
 }
 
 /// The whole content of a memory store at one instant, self-describing, so that a process can save
-/// it to disk.
+/// it to disk. One of another version is read leniently, as stored settings are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(from = "SavedSnapshot")]
 pub struct MemorySnapshot {
     queues: Vec<QueueSnapshot>,
     removed: BTreeSet<QueueId>,
@@ -40,12 +40,64 @@ pub struct MemorySnapshot {
     last_purge: Option<LastPurge>,
     /// What the process saves beside the content of the store, since both must fit. The store does not read it.
     pub beside: Value,
+    /// The settings of queues, and tenants, that can't be read.
+    #[serde(skip)]
+    unreadable: Vec<Value>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 struct QueueSnapshot {
     settings: Value,
     line: LineSnapshot,
+}
+
+/// A snapshot as saved, possibly by another version: one queue or tenant that can't be read does not affect the others.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SavedSnapshot {
+    queues: Vec<Value>,
+    removed: BTreeSet<QueueId>,
+    tenants: Vec<Value>,
+    last_purge: Value,
+    beside: Value,
+}
+
+impl From<SavedSnapshot> for MemorySnapshot {
+    fn from(saved: SavedSnapshot) -> Self {
+        let mut unreadable = Vec::new();
+        let mut queues = Vec::new();
+        for saved in saved.queues {
+            match QueueSnapshot::read(saved) {
+                Ok(queue) => queues.push(queue),
+                Err(settings) => unreadable.push(settings),
+            }
+        }
+        let mut tenants = Vec::new();
+        for saved in saved.tenants {
+            match Tenant::deserialize(&saved) {
+                Ok(tenant) => tenants.push(tenant),
+                Err(_) => unreadable.push(saved),
+            }
+        }
+        let last_purge = LastPurge::deserialize(saved.last_purge).ok();
+        Self { queues, removed: saved.removed, tenants, last_purge, beside: saved.beside, unreadable }
+    }
+}
+
+impl QueueSnapshot {
+    /// Reads a saved queue. Its settings are the error if it can't be read.
+    fn read(mut saved: Value) -> Result<Self, Value> {
+        let (settings, mut line) = (saved["settings"].take(), saved["line"].take());
+        let Ok(read) = Settings::from_stored(&settings) else { return Err(settings) };
+        if Settings::from_value(&settings).is_err() {
+            // The rules of the line are those of the settings, which are read leniently.
+            line["rules"] = json!(read.line);
+        }
+        match LineSnapshot::deserialize(line) {
+            Ok(line) => Ok(Self { settings, line }),
+            Err(_) => Err(settings),
+        }
+    }
 }
 
 impl MemoryStore {
@@ -70,7 +122,7 @@ impl MemoryStore {
         };
         let queue = |entry: &Arc<Mutex<Entry>>| {
             let entry = entry.lock();
-            QueueSnapshot { settings: entry.settings.to_value(), line: entry.line.snapshot() }
+            QueueSnapshot { settings: entry.settings.to_stored(), line: entry.line.snapshot() }
         };
         MemorySnapshot {
             queues: entries.iter().map(queue).collect(),
@@ -78,16 +130,17 @@ impl MemoryStore {
             tenants: self.tenants.lock().values().cloned().collect(),
             last_purge: *self.last_purge.lock(),
             beside: Value::Null,
+            unreadable: Vec::new(),
         }
     }
 
-    /// Replaces the content of the store with a snapshot. Returns the queues whose settings can't
+    /// Replaces the content of the store with a snapshot. Returns the settings of the queues, and the tenants, that can't
     /// be read; they are skipped.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Vec<Value> {
-        let (mut queues, mut unreadable) = (HashMap::new(), Vec::new());
+        let (mut queues, mut unreadable) = (HashMap::new(), snapshot.unreadable);
         for QueueSnapshot { settings: document, line } in snapshot.queues {
             let line = line.into_line();
-            match Settings::from_value(&document) {
+            match Settings::from_stored(&document) {
                 Ok(settings) => {
                     let settings = Settings { line: line.rules().clone(), ..settings };
                     queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings, line })));
@@ -314,5 +367,75 @@ impl OperationsStore for MemoryStore {
 
     async fn ping(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::SystemClock;
+
+    use super::*;
+
+    fn settings(id: &str) -> Settings {
+        let fields = json!({
+            "id": id, "tenant": "acme", "hosts": ["*"], "quota": 0, "handover": { "kind": "check" },
+            "protection": { "pre_ticket_from": "none" },
+        });
+        Settings::from_value(&fields).unwrap()
+    }
+
+    /// A saved store with a queue in which a visitor waits, changed as another version may have written it.
+    async fn restored(change: impl FnOnce(&mut Value)) -> (MemoryStore, Vec<Value>) {
+        let store = MemoryStore::new(SystemClock::new());
+        let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
+        store.put_tenant(&tenant).await.unwrap();
+        for id in ["tour", "other"] {
+            store.put_settings(&settings(id), PutMode::Always).await.unwrap();
+            store.visit(&id.parse().unwrap(), Visit::joining(SessionId::random())).await.unwrap();
+        }
+        let mut saved = serde_json::to_value(store.snapshot()).unwrap();
+        let is_other = |queue: &Value| queue["settings"]["id"] == "other";
+        saved["queues"].as_array_mut().unwrap().sort_by_key(is_other);
+        change(&mut saved);
+        let store = MemoryStore::new(SystemClock::new());
+        let unreadable = store.restore(serde_json::from_value(saved).unwrap());
+        (store, unreadable)
+    }
+
+    async fn waiting(store: &MemoryStore, id: &str) -> Option<u64> {
+        store.stats(&id.parse().unwrap()).await.ok().map(|stats| stats.waiting)
+    }
+
+    #[tokio::test]
+    async fn snapshot_of_a_newer_version_keeps_its_lines() {
+        let (store, unreadable) = restored(|saved| {
+            saved["last_purge"] = "soon".into();
+            let queue = &mut saved["queues"][0];
+            queue["settings"]["future"] = "x".into();
+            for rules in ["settings", "line"] {
+                let rules = if rules == "line" { &mut queue["line"]["rules"] } else { &mut queue["settings"] };
+                rules["mode"] = "raffle".into();
+                rules["protection"] = json!({ "on_exceed": "call" });
+            }
+        })
+        .await;
+        assert_eq!((unreadable, waiting(&store, "tour").await), (Vec::new(), Some(1)));
+        let settings = store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!(settings.line.mode, vestibule_core::line::Mode::Paused);
+        let saved = serde_json::to_value(store.snapshot()).unwrap();
+        let futures: Vec<_> =
+            saved["queues"].as_array().unwrap().iter().map(|queue| &queue["settings"]["future"]).collect();
+        assert!(futures.contains(&&Value::from("x")), "{saved}");
+    }
+
+    #[tokio::test]
+    async fn unreadable_part_of_a_snapshot_does_not_affect_the_rest() {
+        let (store, unreadable) = restored(|saved| {
+            saved["queues"][0]["line"]["waiting"] = 7.into();
+            saved["tenants"][0]["name"] = 7.into();
+        })
+        .await;
+        let ids: Vec<_> = unreadable.iter().map(|it| it["id"].as_str().unwrap()).collect();
+        assert_eq!((ids, waiting(&store, "other").await), (vec!["tour", "acme"], Some(1)));
     }
 }

@@ -77,8 +77,17 @@ impl StateFile {
         };
         let snapshot: MemorySnapshot = serde_json::from_slice(&text).map_err(|error| self.unreadable(&error))?;
         self.last_applied.restore(&snapshot.beside).await?;
-        for settings in self.store.restore(snapshot) {
-            warn!(%settings, "skipped a queue with invalid settings in the state folder");
+        let unreadable = self.store.restore(snapshot);
+        for skipped in &unreadable {
+            warn!(id = %skipped["id"], "skipped a queue or tenant in the state folder that cannot be read");
+        }
+        if !unreadable.is_empty() {
+            // The next snapshot does not have what was skipped.
+            let copy = self.file.with_extension("unreadable.json");
+            fs::copy(&self.file, &copy).with_context(|| {
+                format!("cannot copy the snapshot to {}, whose unreadable parts would be lost", copy.display())
+            })?;
+            warn!(file = %copy.display(), "kept a copy of the snapshot, which has what was skipped");
         }
         info!(file = %self.file.display(), "restored the last snapshot of the memory store");
         Ok(())

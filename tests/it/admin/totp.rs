@@ -241,7 +241,7 @@ async fn required_totp_must_be_set_up_first(backoffice: Backoffice) {
 
 async fn reset_operator_keeps_role_and_tokens_but_no_totp(backoffice: Backoffice) {
     backoffice.tenant("acme").await;
-    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     set_up(&backoffice, &mut zoe, PASSWORD).await;
     let token = zoe
         .create("/tokens", json!({ "name": "script", "role": "viewer", "tenants": ["acme"], "expires_in": 600 }))
@@ -249,7 +249,7 @@ async fn reset_operator_keeps_role_and_tokens_but_no_totp(backoffice: Backoffice
     let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     let records = backoffice.admin.records();
     let reset = |role| OperatorReset::new("zoe", "a new password", role, Vec::new()).unwrap();
-    assert_eq!(reset_operator(&**records, &reset(None)).await.unwrap(), Role::Viewer);
+    assert_eq!(reset_operator(&**records, &reset(None)).await.unwrap(), Role::Operator);
     assert_eq!(sign_in(&backoffice.admin, "zoe", "a new password", None).await.status, 200);
     assert_eq!(script.get("/queues").await.status, 200, "the token is still valid");
     let audit = backoffice.root().get("/audit").await.json();
@@ -258,8 +258,8 @@ async fn reset_operator_keeps_role_and_tokens_but_no_totp(backoffice: Backoffice
     let fields: Vec<_> = changes.as_array().unwrap().iter().map(|it| it["field"].as_str().unwrap()).collect();
     assert_eq!(fields, ["password", "totp"], "{changes}");
 
-    assert_eq!(reset_operator(&**records, &reset(Some(Role::Operator))).await.unwrap(), Role::Operator);
-    assert_eq!(backoffice.root().get("/operators").await.json()["operators"][1]["role"], "operator");
+    assert_eq!(reset_operator(&**records, &reset(Some(Role::Viewer))).await.unwrap(), Role::Viewer);
+    assert_eq!(backoffice.root().get("/operators").await.json()["operators"][1]["role"], "viewer");
     let unknown = OperatorReset::new("zeo", "a new password", None, Vec::new()).unwrap();
     assert!(matches!(reset_operator(&**records, &unknown).await, Err(OperatorResetError::Unknown)));
 }

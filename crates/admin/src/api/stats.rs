@@ -226,6 +226,11 @@ pub(crate) async fn stream_stats(
     let events = futures_util::stream::unfold(stream, move |mut stream| async move {
         let changed = timeout_at(end, stream.subscriber.stats.changed()).await;
         changed.ok()?.ok()?;
+        // Without the store nobody can be authenticated, which takes until its timeout.
+        let is_available = stream.subscriber.stats.borrow().is_some();
+        if !is_available {
+            return None;
+        }
         stream.check().await.ok()?;
         let event = stream.event()?;
         Some((Ok(event), stream))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use utoipa::PartialSchema as _;
-use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
@@ -113,7 +113,7 @@ fn add_path_parameters(path: &str, operation: &mut Operation) {
     let names = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     for (index, name) in names.enumerate() {
         let parameters = operation.parameters.get_or_insert_default();
-        if parameters.iter().all(|it| it.name != name) {
+        if !parameters.iter().filter_map(name_of).any(|it| it == name) {
             let description = match name {
                 "operator" => "Name of the operator".to_owned(),
                 "session" => "ID or support code of the session".to_owned(),
@@ -121,14 +121,22 @@ fn add_path_parameters(path: &str, operation: &mut Operation) {
             };
             let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True);
             let parameter = parameter.description(Some(description)).schema(Some(String::schema()));
-            parameters.insert(index, parameter.build());
+            parameters.insert(index, RefOr::T(parameter.build()));
         }
+    }
+}
+
+/// The name of a parameter that an operation describes itself.
+fn name_of(parameter: &RefOr<Parameter>) -> Option<&str> {
+    match parameter {
+        RefOr::T(parameter) => Some(&parameter.name),
+        RefOr::Ref(_) => None,
     }
 }
 
 /// Adds the response to a request that needs the header of a confirmation.
 fn add_confirmation(operation: &mut Operation) {
-    if operation.parameters.iter().flatten().any(|it| it.name.eq_ignore_ascii_case(CONFIRM_HEADER)) {
+    if operation.parameters.iter().flatten().filter_map(name_of).any(|it| it.eq_ignore_ascii_case(CONFIRM_HEADER)) {
         let response = ResponseBuilder::new().description("Confirmation required").build();
         operation.responses.responses.entry("428".to_owned()).or_insert(RefOr::T(response));
     }

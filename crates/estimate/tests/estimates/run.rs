@@ -169,8 +169,8 @@ impl Run {
     /// The pre-ticket of a first visit.
     fn pre_ticket(&self, now: Micros, session: SessionId) -> PreTicket {
         let epoch = self.line.rules().epoch;
-        let visit = FirstVisit { epoch, session, at: now, network: None, preserved: false };
-        let token = self.signer.sign_first_visit(&self.queue, &visit).unwrap();
+        let visit = FirstVisit::new(epoch, session, now);
+        let token = self.signer.sign_first_visit(&self.queue, &visit, None).unwrap();
         self.signer.verify_pre_ticket(&self.queue, token.as_bytes(), None).unwrap()
     }
 

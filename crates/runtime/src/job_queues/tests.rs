@@ -1,9 +1,8 @@
 use serde_json::json;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{JobId, Payload, WebhookEvent, WebhookEventType, WebhookSubject};
-use vestibule_core::settings::{Document, JobQueuePlan, Plan, PlanOptions, Settings, StoredSettings, Unlisted};
-use vestibule_core::store::{PutMode, PutOutcome};
-use vestibule_core::{Micros, QueueId, SystemClock, TenantId};
+use vestibule_core::settings::{Document, JobQueuePlan, Plan, PlanOptions, StoredSettings, Unlisted};
+use vestibule_core::{Micros, SystemClock};
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
 use super::*;

@@ -22,7 +22,7 @@ pub(super) type OriginClient = Client<Connector, RequestBody>;
 const NETWORK_POOLS_MAX: usize = 256;
 /// How long connections are used for further requests: the names of origins are resolved again for new ones, so that an address that
 /// has changed is noticed under steady traffic too.
-const CLIENT_AGE_MAX: Duration = Duration::from_secs(60);
+const CLIENT_AGE_MAX: Duration = Duration::from_mins(1);
 /// Maximum number of header fields of a response. Sites that set many cookies have more than the 100 that are usual.
 const RESPONSE_FIELDS_MAX: usize = 512;
 

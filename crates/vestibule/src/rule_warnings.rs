@@ -2,7 +2,7 @@
 //! methods and IDs that do not exist, and an origin that is the gate itself.
 
 use vestibule_core::jobs::{JobQueueSettings, WebhookQueue};
-use vestibule_core::settings::{HandoverKind, HostPattern, RuleFlaw, Settings, rule_flaws};
+use vestibule_core::settings::{HandoverKind, HostPattern, Rule, RuleFlaw, Settings, rule_flaws};
 
 /// The methods of HTTP that sites use.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -18,7 +18,7 @@ pub(crate) fn rule_warnings(queue: &Settings) -> Vec<String> {
                 "rules[{index}].path: \"?\" stands for any character; paths are matched without the query string"
             ));
         }
-        for method in rule.method.iter() {
+        for method in &rule.method {
             if let Some(known) = similar_method(method) {
                 found.push(format!("rules[{index}].method: \"{method}\" is unusual; did you mean {known}?"));
             }
@@ -30,7 +30,7 @@ pub(crate) fn rule_warnings(queue: &Settings) -> Vec<String> {
 fn flaw_warning(queue: &Settings, flaw: RuleFlaw) -> String {
     match flaw {
         RuleFlaw::Shadowed { rule, by } => {
-            let hold = queue.rules.get(rule).and_then(|rule| rule.hold());
+            let hold = queue.rules.get(rule).and_then(Rule::hold);
             let effect = if hold.is_some() { ", so its orders are not held" } else { "" };
             format!("rules[{rule}] never matches{effect}: rules[{by}] comes first and matches all of its requests")
         }

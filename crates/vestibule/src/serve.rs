@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::{info, warn};
 use vestibule_admin::AdminParts;
 use vestibule_core::fields::joined;
@@ -72,8 +72,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let clients = client_rules(&options).await?;
     let parts = Shared { store: store.clone(), directory: directory.clone(), jobs: jobs.clone() };
     let gate = gate(&options, clients, parts, (streams.clone(), tunnels), sale_keys.clone())?;
-    let router = vestibule_gate::router(gate.clone());
-    let router = log_requests(requests.around(router));
+    let router = log_requests(requests.around(vestibule_gate::router(gate.clone())));
     let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?;
     let server = server.with_limits(limits.gate).with_counts(counts.clone());
     let parts = AdminParts {
@@ -118,12 +117,13 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         Err(error) => warn!(%error, "cannot write the settings to the store yet"),
     }
     print_summary(&options, &server.address(), admin.as_ref(), &document);
-    let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup, written.is_ok()));
-    let beacon = beacon.map(|recorder| tokio::spawn(recorder.run()));
-    let purge = tokio::spawn(purge_loop(store.clone(), records));
-    let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
+    let mut background = JoinSet::new();
+    background.spawn(watch_settings(options.clone(), writer, document, hangup, written.is_ok()));
+    beacon.map(|recorder| background.spawn(recorder.run()));
+    background.spawn(purge_loop(store.clone(), records));
+    background.spawn(async move { gate.serve_all_the_time().await });
+    admin.map(|admin| background.spawn(admin.serve()));
     let snapshots = recovery.state.map(|state| Background::start(|stop| state.write_until(stop)));
-    let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     let shared = Shared { store, directory, jobs: jobs.clone() };
     let worker = if runs_jobs(&options) { Some(start_worker(&options, shared, calls)?) } else { None };
     let (stop_worker, worker) = worker.map(|Background { stop, ended }| (stop, ended)).unzip();
@@ -146,11 +146,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         () = second => warn!("stopped at the second signal: requests and calls in progress were aborted"),
     }
     log_lost_jobs(&options, &jobs).await;
-    settings.abort();
-    purge.abort();
-    beacon.inspect(tokio::task::JoinHandle::abort);
-    watch.abort();
-    admin.inspect(tokio::task::JoinHandle::abort);
+    background.abort_all();
     if let Some(snapshots) = snapshots {
         snapshots.end().await;
     }

@@ -48,7 +48,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 /// When the system asks a silent client whether it is still there: visitors who lose their network say nothing, and the connection
 /// of a tunnel would stay for ever.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_AFTER: Duration = Duration::from_mins(1);
 /// Interval and number of these questions.
 const KEEPALIVE_PROBES: (Duration, u32) = (Duration::from_secs(15), 4);
 /// Maximum size of a request head, in bytes. Sites set up to 16 KB of cookies.
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(began.elapsed().as_secs(), 15);
         let mut client = connect();
         ask(&mut client, REQUEST).await;
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         let began = tokio::time::Instant::now();
         for byte in REQUEST {
             if client.write_all(&[*byte]).await.is_err() {

@@ -293,8 +293,8 @@ path = "/static/**"
         let message = parse(&format!("{GOOD}{networks}")).unwrap_err();
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), 2, "{message}");
-        assert!(lines[0].starts_with("f.toml:21: "), "{message}");
-        assert!(lines[1].starts_with("f.toml:22: "), "{message}");
+        assert!(lines[0].starts_with("f.toml:20: "), "{message}");
+        assert!(lines[1].starts_with("f.toml:21: "), "{message}");
     }
 
     #[test]

@@ -65,7 +65,7 @@ async fn removed_tenant_does_not_come_back(backoffice: Backoffice) {
         let mut other = backoffice.root();
         let token = root.send(Method::DELETE, &path, &[], None).await.confirmation();
         let confirmed = [("x-vestibule-confirm", token.as_str())];
-        let (removed, _) = tokio::join!(root.send(Method::DELETE, &path, &confirmed, None), async {
+        let (removed, ()) = tokio::join!(root.send(Method::DELETE, &path, &confirmed, None), async {
             for name in ["One", "Two", "Three"] {
                 other.patch(&path, json!({ "name": name })).await;
             }

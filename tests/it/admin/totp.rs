@@ -256,7 +256,7 @@ async fn reset_operator_keeps_role_and_tokens_but_no_totp(backoffice: Backoffice
     let changes =
         &audit["events"].as_array().unwrap().iter().find(|it| it["action"] == "operator.update").unwrap()["changes"];
     let fields: Vec<_> = changes.as_array().unwrap().iter().map(|it| it["field"].as_str().unwrap()).collect();
-    assert_eq!(fields, ["password", "totp"], "{changes}");
+    assert_eq!(fields, ["totp", "password"], "{changes}");
 
     assert_eq!(reset_operator(&**records, &reset(Some(Role::Viewer))).await.unwrap(), Role::Viewer);
     assert_eq!(backoffice.root().get("/operators").await.json()["operators"][1]["role"], "viewer");

@@ -91,7 +91,7 @@ async fn idle_queue_forwards_and_says_why(setup: StoreSetup) {
     // A request that asks the store tells this gate the time.
     fixture.visitor().fetch(&fixture.own("status")).await;
     let answer = fixture.visitor().navigate("/shop").await;
-    assert!(heading(&answer).starts_with("Spring &lt;sale&gt;"), "{}", answer.text());
+    assert!(heading(&answer).starts_with("Start of Spring &lt;sale&gt;"), "{}", answer.text());
 }
 
 async fn a_set_mode_overrides_the_events_at_once(setup: StoreSetup) {

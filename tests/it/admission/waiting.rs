@@ -79,7 +79,7 @@ async fn a_full_line_gives_newcomers_no_position(setup: StoreSetup) {
     let expected = json!({
         "queue": queue, "session": null, "state": "full", "reason": null, "position": null, "waiting": 1, "active": 0,
         "wait_seconds": null, "joined_at": null, "expires_in": null, "poll_after": after, "enter_url": null,
-        "revision": 1, "support_code": null, "message": null, "event": null,
+        "revision": 1, "support_code": null, "message": null, "message_language": null, "event": null,
         "join": { "action": "retry_later", "retry_after": after, "reason": "full" },
     });
     assert_eq!(fetched.json(), expected);

@@ -164,19 +164,19 @@ pub(super) async fn changed_tenant_is_not_replaced(stores: &StoreFixture) {
         origins: None,
     };
     let [first, second, third] = [named("First"), named("Second"), named("Third")];
-    let stored = async || stores.store.tenants().await.unwrap().into_iter().find(|tenant| tenant.id == id);
+    let found = async || stores.store.tenants().await.unwrap().into_iter().find(|tenant| tenant.id == id);
     let replace = async |before, after| stores.store.replace_tenant(before, after).await.unwrap();
     assert!(!replace(Some(&first), &second).await, "it does not exist");
-    assert_eq!(stored().await, None);
+    assert_eq!(found().await, None);
     assert!(replace(None, &first).await);
     assert!(!replace(None, &second).await, "it exists");
     assert!(replace(Some(&first), &second).await);
     assert!(replace(Some(&first), &second).await, "a retry finds what it has written");
     assert!(!replace(Some(&first), &third).await, "it has changed");
-    assert_eq!(stored().await, Some(second.clone()));
+    assert_eq!(found().await, Some(second.clone()));
     stores.store.remove_tenant(&id).await.unwrap();
     assert!(!replace(Some(&second), &third).await, "it was removed");
-    assert_eq!(stored().await, None);
+    assert_eq!(found().await, None);
 }
 
 pub(super) async fn removed_tenant_leaves_its_queues(stores: &StoreFixture) {

@@ -268,7 +268,7 @@ impl TicketSigner {
             let lobby = TokenKey::of_type("lobby", &key.kid, secret()?);
             let pre_ticket = TokenKey::of_type(PRE_TICKET_TYPE, &key.kid, secret()?);
             let ticket = TokenKey::new(&key.kid, secret()?);
-            let mut deployment = hex(&Mac::labeled(&key.secret, "deployment").of(&[]));
+            let mut deployment = hex(Mac::labeled(&key.secret, "deployment").of(&[]));
             deployment.truncate(DEPLOYMENT_LEN);
             let (networks, accounts) = (NetworkKey::of(key), AccountKey::of(key));
             Ok(TicketKey { ticket, lobby, pre_ticket, networks, accounts, deployment })

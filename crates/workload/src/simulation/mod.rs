@@ -240,7 +240,8 @@ mod tests {
         let result = simulate(patient(100, Arrivals::Burst(10.0), 400.0), &rules);
         assert_eq!(result.traces.iter().filter(|trace| trace.admitted.is_some() && !trace.evicted).count(), 100);
         let longest = result.traces.iter().filter_map(|trace| Some(trace.active_until?.since(trace.admitted?)));
-        assert!(longest.fold(0.0, f64::max) <= 300.0, "all sessions were ended");
+        let longest = longest.fold(0.0, f64::max);
+        assert!(longest < 400.0, "all sessions were ended: {longest}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ test('the form of an event previews the queue page', async ({ page, backoffice }
   await dialog.getByLabel('Name').fill('Spring sale')
   await dialog.getByText('Preview', { exact: true }).first().click()
   const shown = dialog.frameLocator('iframe')
-  await expect(shown.getByRole('heading', { level: 1 })).toHaveText(/^Spring sale starts at .* UTC$/)
+  await expect(shown.getByRole('heading', { level: 1 })).toHaveText(/^Start of Spring sale: .* UTC$/)
   await expect(shown.getByText('about 30 minutes')).toBeVisible()
   expect((await new AxeBuilder({ page }).withTags(RULES).exclude('iframe').analyze()).violations).toEqual([])
   await dialog.getByRole('radio', { name: 'At the start' }).check()

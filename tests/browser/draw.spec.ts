@@ -311,7 +311,7 @@ for (const [locale, lobby, drawing, number] of [
     await expect(page.getByText(lobby)).toBeVisible()
     await expectAccessible(page, 'lobby')
     await expect(page.getByRole('heading', { name: drawing })).toBeVisible({ timeout: 20_000 })
-    await expect(part(page, 'number')).toHaveText(new RegExp(`^${number}0\\.\\d{6}$`))
+    await expect(part(page, 'number')).toHaveText(new RegExp(`^${number}\u2068?0\\.\\d{6}\u2069?$`))
     await expectAccessible(page, 'draw')
     await page.context().close()
   })

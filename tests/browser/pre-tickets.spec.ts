@@ -40,9 +40,12 @@ test('the reason for starting again is shown after joining', async ({ serve, pag
   const gate = await serve(always())
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(part(page, 'position')).toHaveText('1')
+  const cookies = await page.context().cookies()
   page.on('dialog', (dialog) => dialog.accept())
   await part(page, 'leave').click()
   await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
+  // Another device of this visitor still has the ticket.
+  await page.context().addCookies(cookies)
   const status = '**/_vestibule/status?*'
   await page.route(status, (route) => route.abort())
   await page.goto(gate.at('shop.localhost', '/'))

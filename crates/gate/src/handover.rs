@@ -20,6 +20,7 @@ use crate::request::RequestInfo;
 use crate::response_buffer::{BufferError, ResponseBuffer};
 use crate::state::Gate;
 use crate::tunnel;
+use crate::unsent_ticket::UnsentTicket;
 use crate::visit_result::VisitResult;
 
 /// Query parameter that carries a pass to an origin on another domain.
@@ -120,8 +121,13 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
         headers: headers_for_origin(gate, info, &visit),
         tunnel_end,
     };
+    let unsent = UnsentTicket::of(gate, &visit);
     // Boxed, because each of the wrappers around it holds it twice.
-    match buffer.wait(Box::pin(gate.proxy.forward(&target, reach, request, context))).await {
+    let response = buffer.wait(Box::pin(gate.proxy.forward(&target, reach, request, context))).await;
+    if let Some(unsent) = unsent {
+        unsent.sent();
+    }
+    match response {
         Ok(response) => Answer::new(visit, Reply::Forwarded(response, buffer)),
         Err(error) => failed(info, visit, &error),
     }

@@ -14,7 +14,7 @@ use crate::identity::{Identified, identify, identify_again, identity_unavailable
 use crate::invitation_code::PresentedCode;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::store_visit::StoreDeadline;
+use crate::store_visit::{StoreDeadline, leave};
 use crate::visit::{VisitorRequest, not_visited, visit, visit_line};
 use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::VisitResult;
@@ -78,7 +78,9 @@ pub(crate) async fn present(
     }
     let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
-        leave(gate, &before, &deadline).await;
+        if let Some(replaced) = ticket_of(gate, &before) {
+            leave(gate, &before.queue.settings.id, replaced, &deadline).await;
+        }
         return CodeUse::Used(joined);
     }
     match joined.outcome {
@@ -141,15 +143,6 @@ async fn is_ahead_of(
         Some(SessionLocation::Active { .. } | SessionLocation::Ended) => false,
         None => own.arrival() <= line.arrival_ahead(visit.now, visit.now, invited.head_start),
     })
-}
-
-/// Ends the session that the code's session replaces. If that fails, it expires by itself.
-async fn leave(gate: &Gate, replaced: &VisitResult, deadline: &StoreDeadline) {
-    let id = &replaced.queue.settings.id;
-    let Some(ticket) = ticket_of(gate, replaced) else { return };
-    if let Err(error) = deadline.limit(gate.visits.leave(id, ticket)).await {
-        tracing::debug!(queue = %id, %error, "a replaced session could not be ended");
-    }
 }
 
 /// The answer to a page view with a code in its address: the same address without it, or the page with this status if the code

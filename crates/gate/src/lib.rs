@@ -57,6 +57,7 @@ mod store_visit;
 mod streams;
 mod tunnel;
 mod two_step;
+mod unsent_ticket;
 mod visit;
 mod visit_intent;
 mod visit_result;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
+use tracing::debug;
 use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, ProofCounts, Visit, VisitAnswer, VisitKind};
-use vestibule_core::{SessionId, StoreError, Ticket};
+use vestibule_core::{QueueId, SessionId, StoreError, Ticket};
 use vestibule_runtime::Queue;
 
 use crate::identity::VerifiedAccount;
@@ -109,6 +110,13 @@ async fn call_store(
     (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
     let answer = gate.visits.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))
+}
+
+/// Ends a session that nobody needs any more. If that fails, it expires by itself.
+pub(crate) async fn leave(gate: &Gate, queue: &QueueId, ticket: Ticket, deadline: &StoreDeadline) {
+    if let Err(error) = deadline.limit(gate.visits.leave(queue, ticket)).await {
+        debug!(%queue, %error, "a session that nobody needs could not be ended");
+    }
 }
 
 /// The time limit of all store calls of a request together.

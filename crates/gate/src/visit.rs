@@ -247,7 +247,8 @@ pub(crate) async fn visit_line(
             VisitResult { pre_ticket: offer, ..result }
         }
     };
-    VisitResult { store_time, ..result }
+    let is_new = ticket.is_none() && intent == VisitIntent::Join && result.admitted.is_some();
+    VisitResult { store_time, is_new, ..result }
 }
 
 fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {

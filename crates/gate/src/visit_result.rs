@@ -28,6 +28,8 @@ pub(crate) struct VisitResult {
     pub(crate) now: Micros,
     /// Whether the visitor sent a ticket of this session.
     pub(crate) known: bool,
+    /// Whether the session is admitted and began with this request, under a random ID.
+    pub(crate) is_new: bool,
     /// The outcome for the visitor.
     pub(crate) outcome: Outcome,
     /// Whether the request passes because of the effective mode.
@@ -55,6 +57,7 @@ impl VisitResult {
             passes: false,
             now,
             known: false,
+            is_new: false,
             outcome,
             by_mode: false,
             store_time: None,

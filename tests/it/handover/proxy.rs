@@ -10,6 +10,7 @@ use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{PutMode, verify_pass};
@@ -17,7 +18,8 @@ use vestibule_gate::ProxyLimits;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor, wait_until};
 
 use crate::gate_fixture::{
-    GateFixture, StoreSetup, direct_and_lambda, document_of, navigation, random_id, raw, session_in, set_cookie,
+    GateFixture, StoreSetup, TIMEOUT, direct_and_lambda, document_of, navigation, random_id, raw, session_in,
+    set_cookie,
 };
 
 direct_and_lambda! {
@@ -79,6 +81,23 @@ async fn tunnels_are_limited() {
         visitor.web_socket("/ws").await.is_ok()
     })
     .await;
+}
+
+#[tokio::test]
+async fn newcomer_who_goes_before_the_origin_responds_keeps_no_slot() {
+    let settings = json!({ "quota": 2, "protection": { "pre_ticket_from": "none" } });
+    let fixture = GateFixture::open(StoreSetup::memory(), settings).await;
+    for _ in 0..2 {
+        let mut newcomer = fixture.visitor();
+        timeout(Duration::from_millis(300), newcomer.navigate("/slow?20000")).await.unwrap_err();
+        drop(newcomer);
+        wait_until("the slot is free", TIMEOUT, async || fixture.counts().await == (0, 0)).await;
+    }
+    let mut known = admitted(&fixture).await;
+    timeout(Duration::from_millis(300), known.navigate("/slow?20000")).await.unwrap_err();
+    let stays = fixture.visitor().navigate("/").await;
+    assert_eq!(stays.status, StatusCode::OK);
+    assert_eq!(fixture.counts().await, (0, 2), "a visitor who has a ticket comes back with it");
 }
 
 #[tokio::test]

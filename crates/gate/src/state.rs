@@ -106,6 +106,7 @@ pub struct GateState {
     store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
     pub(crate) origin_loops: LogRateLimiter,
+    pub(crate) orders_not_stored: LogRateLimiter,
 }
 
 impl Gate {
@@ -144,6 +145,7 @@ impl Gate {
             store_failures: LogRateLimiter::every(FAULT_LINES_EVERY),
             unknown_hosts: LogRateLimiter::every(FAULT_LINES_EVERY),
             origin_loops: LogRateLimiter::every(FAULT_LINES_EVERY),
+            orders_not_stored: LogRateLimiter::every(FAULT_LINES_EVERY),
         }))
     }
 

@@ -61,17 +61,17 @@ pub(super) async fn store_order(
             // After an attempt without an answer nothing is certain.
             Ok(Some(Enqueued::TooMany)) if attempt == 0 => return Stored::TooMany,
             Ok(Some(Enqueued::Full)) if attempt == 0 => {
-                warn_not_stored(visit, &job_queue.settings.id, "the job queue is full");
+                warn_not_stored(gate, visit, &job_queue.settings.id, "the job queue is full");
                 return Stored::No;
             }
             Ok(Some(Enqueued::NotSent)) if attempt == 0 => {
-                warn_not_stored(visit, &job_queue.settings.id, "the backend could not store it");
+                warn_not_stored(gate, visit, &job_queue.settings.id, "the backend could not store it");
                 return Stored::No;
             }
             Ok(Some(Enqueued::NotSent | Enqueued::Unconfirmed)) => {}
             Ok(_) => break,
             Err(JobBackendError::NotSent(reason)) if attempt == 0 => {
-                warn_not_stored(visit, &job_queue.settings.id, &reason);
+                warn_not_stored(gate, visit, &job_queue.settings.id, &reason);
                 return Stored::No;
             }
             Err(error) => {
@@ -89,13 +89,13 @@ async fn find_job_queue(
     id: &JobQueueId,
 ) -> Option<(Arc<JobQueues>, Arc<CachedJobQueue>)> {
     let Some(job_queues) = &gate.job_queues else {
-        warn_not_stored(visit, id, "this process has no job queues");
+        warn_not_stored(gate, visit, id, "this process has no job queues");
         return None;
     };
     match job_queues.get(id).await {
         Ok(Some(found)) if is_for_orders(&found, &visit.queue.settings) => return Some((job_queues.clone(), found)),
-        Ok(_) => warn_not_stored(visit, id, "the tenant has no such job queue with the target \"origin\""),
-        Err(error) => warn_not_stored(visit, id, &error.to_string()),
+        Ok(_) => warn_not_stored(gate, visit, id, "the tenant has no such job queue with the target \"origin\""),
+        Err(error) => warn_not_stored(gate, visit, id, &error.to_string()),
     }
     None
 }
@@ -105,8 +105,11 @@ pub(super) fn is_for_orders(job_queue: &CachedJobQueue, queue: &Settings) -> boo
     job_queue.settings.holds_orders_of(&queue.tenant)
 }
 
-fn warn_not_stored(visit: &VisitResult, job_queue: &JobQueueId, reason: &str) {
-    warn!(queue = %visit.queue.settings.id, %job_queue, reason, "an order could not be stored; applying on_failure");
+fn warn_not_stored(gate: &Gate, visit: &VisitResult, job_queue: &JobQueueId, reason: &str) {
+    if let Some(suppressed) = gate.orders_not_stored.allow() {
+        let queue = &visit.queue.settings.id;
+        warn!(%queue, %job_queue, reason, suppressed, "an order could not be stored; applying on_failure");
+    }
 }
 
 /// The order as a job: its group is the session. `None` if it cannot be forwarded.

@@ -76,9 +76,17 @@ enum Listener {
 impl Server {
     /// Starts listening.
     pub(crate) fn bind(listen: &Listen) -> anyhow::Result<Self> {
-        let failed = |error: std::io::Error| match error.kind() {
-            ErrorKind::AddrInUse => {
-                anyhow::anyhow!("cannot listen on {listen}: the port is in use")
+        let failed = |error: std::io::Error| match (listen, error.kind()) {
+            (Listen::Tcp(_), ErrorKind::AddrInUse) => anyhow::anyhow!("cannot listen on {listen}: the port is in use"),
+            (Listen::Tcp(address), ErrorKind::PermissionDenied) => anyhow::anyhow!(
+                "cannot listen on {listen}: port {} needs the capability CAP_NET_BIND_SERVICE",
+                address.port()
+            ),
+            (Listen::Unix(path), ErrorKind::AddrInUse) if !is_socket(path) => {
+                anyhow::anyhow!("cannot listen on {listen}: the file exists and is no socket")
+            }
+            (Listen::Unix(_), ErrorKind::AddrInUse) => {
+                anyhow::anyhow!("cannot listen on {listen}: another process listens there")
             }
             _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
         };

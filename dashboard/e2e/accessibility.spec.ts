@@ -55,6 +55,8 @@ test('dialogs and menus are accessible by keyboard', async ({ page, backoffice }
   await expect(page.getByLabel('Type acme-tour to confirm')).toBeFocused()
   await check(page, 'a question')
   await page.keyboard.press('Escape')
+  // The menu item is gone.
+  await expect(page.getByRole('button', { name: 'More' })).toBeFocused()
 
   await page.getByRole('button', { name: 'Account' }).press('Enter')
   await check(page, 'the account menu')

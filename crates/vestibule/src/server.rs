@@ -44,8 +44,8 @@ pub(crate) use self::connections::ConnectionLimits;
 /// Timeout for the head of a request, from the start of the connection or the first byte of a later request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a connection may be idle between two requests. Longer than load balancers and proxies keep connections to the servers
-/// behind them, 60 seconds as a rule, so that these close them first: a request that meets the end of its connection is lost.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// behind them, 60 to 120 seconds as a rule, so that these close them first: a request that meets the end of its connection is lost.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(130);
 /// When the system asks a silent client whether it is still there: visitors who lose their network say nothing, and the connection
 /// of a tunnel would stay for ever.
 const KEEPALIVE_AFTER: Duration = Duration::from_mins(1);
@@ -250,6 +250,9 @@ impl Handler {
         request.extensions_mut().insert(self.peer);
         let response = self.router.oneshot(request).await.unwrap_or_else(|never| match never {});
         let response = if was_too_slow.load(Ordering::Relaxed) { request_timeout() } else { response };
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            active.becomes_tunnel();
+        }
         Ok(response.map(|body| ResponseBody { body, _active: active }))
     }
 }
@@ -356,6 +359,7 @@ pub(crate) fn suggest_other_address(flag: &str) -> impl Fn(anyhow::Error) -> any
 #[cfg(test)]
 mod tests {
     use axum::routing::any;
+    use http::header::UPGRADE;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::time::sleep;
 
@@ -370,7 +374,7 @@ mod tests {
             Connections::new(ConnectionLimits::LOCAL, Arc::new(ConnectionCounts::new(CountLimits::default())))
                 .admit(None)
                 .unwrap();
-        let router = Router::new().fallback(any(|| async { "hello" }));
+        let router = Router::new().fallback(any(|| async { "hello" })).route("/tunnel", any(tunnel));
         let handler = Handler { router, peer: PeerAddress(None), body_timeout: BODY_TIMEOUT };
         let stream = ClientStream::new(stream, connection.clone(), BODY_TIMEOUT, HEAD_TIMEOUT);
         let draining = watch::Sender::new(());
@@ -394,10 +398,10 @@ mod tests {
         let mut client = connect();
         for _ in 0..3 {
             assert!(ask(&mut client, REQUEST).await.ends_with("hello"));
-            sleep(Duration::from_secs(70)).await;
+            sleep(Duration::from_secs(120)).await;
         }
         sleep(Duration::from_secs(6)).await;
-        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "it is closed after 75 seconds");
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "it is closed after 130 seconds");
     }
 
     #[tokio::test(start_paused = true)]
@@ -417,6 +421,33 @@ mod tests {
         }
         assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "a later head that drips");
         assert!(began.elapsed() <= Duration::from_secs(17), "{:?}", began.elapsed());
+    }
+
+    /// Switches protocols and answers with what the client sends.
+    async fn tunnel(mut request: axum::extract::Request) -> Response {
+        let upgrade = hyper::upgrade::on(&mut request);
+        tokio::spawn(async move {
+            let mut stream = TokioIo::new(upgrade.await.unwrap());
+            let mut bytes = [0; 16];
+            while let Ok(read @ 1..) = stream.read(&mut bytes).await {
+                stream.write_all(&bytes[..read]).await.unwrap();
+            }
+        });
+        let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        response.headers_mut().insert(UPGRADE, HeaderValue::from_static("echo"));
+        response
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tunnel_stays_open() {
+        let mut client = connect();
+        let upgrade = b"GET /tunnel HTTP/1.1\r\nHost: a.example\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n";
+        assert!(ask(&mut client, upgrade).await.starts_with("HTTP/1.1 101 "));
+        for _ in 0..10 {
+            assert_eq!(ask(&mut client, b"hello").await, "hello");
+            sleep(HEAD_TIMEOUT).await;
+        }
     }
 
     #[tokio::test]

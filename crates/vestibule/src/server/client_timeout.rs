@@ -96,12 +96,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let (requests, is_in_request) = self.connection.requests();
+        let (requests, expects_request) = self.connection.requests();
         if self.head_timer.as_ref().is_some_and(|(before, _)| *before != requests) {
             self.head_timer = None;
         }
         if let Poll::Ready(outcome) = Pin::new(&mut self.stream).poll_read(context, buffer) {
-            if !is_in_request && self.head_timer.is_none() {
+            if expects_request && self.head_timer.is_none() {
                 self.head_timer = Some((requests, Box::pin(sleep(self.head_timeout))));
             }
             return Poll::Ready(outcome);

@@ -62,6 +62,8 @@ struct State {
     requests: AtomicU64,
     /// Whether a request is in progress.
     is_busy: AtomicBool,
+    /// Whether it has become a tunnel, which has no more requests.
+    is_tunnel: AtomicBool,
     /// Since when the connection waits for its client, in microseconds since the listener started; or [`NOT_WAITING`].
     waits_since: AtomicU64,
 }
@@ -101,6 +103,7 @@ impl Connections {
             task: OnceLock::new(),
             requests: AtomicU64::new(0),
             is_busy: AtomicBool::new(false),
+            is_tunnel: AtomicBool::new(false),
             waits_since: AtomicU64::new(self.now()),
         });
         open.connections.insert(id, state.clone());
@@ -190,10 +193,11 @@ impl Connection {
         let _ = self.0.state.task.set(task);
     }
 
-    /// The number of requests so far, and whether the last one is in progress.
+    /// The number of requests so far, and whether what the client sends now is another one.
     pub(super) fn requests(&self) -> (u64, bool) {
-        let State { requests, is_busy, .. } = &*self.0.state;
-        (requests.load(Ordering::Relaxed), is_busy.load(Ordering::Relaxed))
+        let State { requests, is_busy, is_tunnel, .. } = &*self.0.state;
+        let expects_request = !is_busy.load(Ordering::Relaxed) && !is_tunnel.load(Ordering::Relaxed);
+        (requests.load(Ordering::Relaxed), expects_request)
     }
 
     /// Marks the start of a request, which ends when the returned value is dropped.
@@ -228,6 +232,13 @@ impl Drop for Counted {
 
 /// A request from its head to the end of the response.
 pub(super) struct ActiveRequest(Connection);
+
+impl ActiveRequest {
+    /// The response switches protocols.
+    pub(super) fn becomes_tunnel(&self) {
+        self.0.0.state.is_tunnel.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {

@@ -107,10 +107,13 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     own_headers::remove_own(request.headers_mut());
     let mut tunnel_end = None;
     if upgrades {
-        let Some(permit) = gate.tunnels.open(info.origin.address) else {
+        let session = visit.admitted.map(|slot| slot.session);
+        let Some(permit) = gate.tunnels.open_in_session(session, info.origin.address) else {
+            if let Some(suppressed) = gate.refused_tunnels.allow() {
+                warn!(queue = %visit.queue.settings.id, ?session, suppressed, "too many tunnels of one visitor or in all");
+            }
             return Answer::new(visit, Reply::Error(GateError::TooManyTunnels));
         };
-        let session = visit.admitted.map(|slot| slot.session);
         tunnel_end = Some(tunnel_end_of(gate, &visit.queue.settings.id, session, permit));
     }
     let context = Forwarded {

@@ -106,6 +106,7 @@ pub struct GateState {
     store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
     pub(crate) origin_loops: LogRateLimiter,
+    pub(crate) refused_tunnels: LogRateLimiter,
     pub(crate) orders_not_stored: LogRateLimiter,
 }
 
@@ -145,6 +146,7 @@ impl Gate {
             store_failures: LogRateLimiter::every(FAULT_LINES_EVERY),
             unknown_hosts: LogRateLimiter::every(FAULT_LINES_EVERY),
             origin_loops: LogRateLimiter::every(FAULT_LINES_EVERY),
+            refused_tunnels: LogRateLimiter::every(FAULT_LINES_EVERY),
             orders_not_stored: LogRateLimiter::every(FAULT_LINES_EVERY),
         }))
     }

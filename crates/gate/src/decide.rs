@@ -59,7 +59,7 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
 
 /// Decides on a request and answers it.
 pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, request: Request) -> Response {
-    if gate.deployment.has_forwarded(&info.headers) {
+    if gate.deployment.is_loop(&info.headers) {
         return origin_loop(&gate, &info);
     }
     if let Some(answer) = answer_order_url(&gate, &info).await {

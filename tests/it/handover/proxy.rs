@@ -48,7 +48,8 @@ async fn origin_that_leads_back_to_the_gate_is_recognized() {
     let host = format!("{id}.example.com");
     let gate = GateUnderTest::start(store.clone(), &json!({})).await;
     let url = format!("http://{}", gate.address());
-    let document = document_of(&id, &host, &url, &json!({ "quota": 100 }));
+    let rules = json!([{ "path": ["/free/**"], "action": "bypass" }]);
+    let document = document_of(&id, &host, &url, &json!({ "quota": 100, "rules": rules }));
     store.put_tenant(&Tenant::from_value(&document["tenants"][0]).unwrap()).await.unwrap();
     let settings = Settings::from_value(&document["queues"][0]).unwrap();
     store.put_settings(&settings, PutMode::Always).await.unwrap();
@@ -56,8 +57,8 @@ async fn origin_that_leads_back_to_the_gate_is_recognized() {
     let mut visitor = Visitor::new(gate.address(), &host);
     let page = visitor.navigate("/").await;
     assert_eq!(page.status, StatusCode::LOOP_DETECTED, "{}", page.text());
-    assert_eq!(store.stats(&settings.id).await.unwrap().counters.joined, 1, "the second pass joins nobody");
-    let answer = visitor.fetch("/").await;
+    assert_eq!(store.stats(&settings.id).await.unwrap().counters.joined, 2, "the third pass joins nobody");
+    let answer = visitor.fetch("/free/").await;
     assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::LOOP_DETECTED, &json!("origin_loop")));
 }
 

@@ -58,12 +58,16 @@ impl Failure {
         Self { kind, cause: cause.into() }
     }
 
-    /// Whether the origin closed the connection without a byte of a response.
+    /// Whether the origin closed the connection before the head of a response was complete. Many end a TLS connection without
+    /// saying so.
     pub(super) fn is_unanswered(&self) -> bool {
+        use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+        let is_end = |error: &io::Error| {
+            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+        };
         let is_closed = |cause: &(dyn Error + 'static)| {
-            let reset =
-                cause.downcast_ref().is_some_and(|error: &io::Error| error.kind() == ErrorKind::ConnectionReset);
-            reset || cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
+            cause.downcast_ref().is_some_and(is_end)
+                || cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
         };
         self.kind == ProxyError::BadResponse && causes(&*self.cause).any(is_closed)
     }

@@ -2,13 +2,14 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use http::header::UPGRADE;
 use http::{Method, Request, Response, StatusCode, Uri, Version, uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 use vestibule_core::settings::Reach;
 
 use vestibule_http_client::with_causes;
@@ -24,6 +25,9 @@ use crate::pool::{OriginClient, Pools};
 use crate::request_body::{RequestBody, UploadProgress};
 use crate::response_body::ResponseBody;
 use crate::upgrade::Upgrade;
+
+/// A request is only sent again if the connection was closed within this time: the origin has hardly worked on it.
+pub(crate) const REPEAT_WITHIN: Duration = Duration::from_secs(1);
 
 /// A reverse proxy with its connection pools; clones share them.
 #[derive(Clone, Debug)]
@@ -54,8 +58,8 @@ impl Proxy {
     /// The proxy answers `Expect: 100-continue` itself, by reading the body, and does not forward it: waiting for the
     /// origin would cost a round trip per upload, and some origins never send the interim response.
     ///
-    /// A request without side effects and without a body is sent once more if the origin closes the connection instead of
-    /// answering it: origins close idle connections, and restart.
+    /// A request without side effects and without a body is sent once more if the origin closes the connection within a second
+    /// instead of answering it: origins close idle connections, and restart.
     ///
     /// A response may be truncated after its head. Its body then ends with an error, which closes the visitor's connection.
     ///
@@ -83,10 +87,10 @@ impl Proxy {
     ) -> Result<Response<Body>, Failure> {
         let upgrade = Upgrade::requested(&mut request, context.tunnel_end.take());
         let request = self.outgoing(exchange, origin, request, context, upgrade.as_ref())?;
-        let again = exchange.repeatable(&request);
+        let (again, sent) = (exchange.repeatable(&request), Instant::now());
         let outcome = self.head(exchange, self.pools.client(&exchange.reach), request).await;
         let response = match (outcome, again) {
-            (Err(failure), Some(again)) if failure.is_unanswered() => {
+            (Err(failure), Some(again)) if failure.is_unanswered() && sent.elapsed() < REPEAT_WITHIN => {
                 self.head(exchange, self.pools.new_client(&exchange.reach), again).await?
             }
             (outcome, _) => outcome?,

@@ -15,6 +15,7 @@ use vestibule_core::settings::Reach;
 use super::support::{Gate, ask, head_of, origin};
 use crate::ProxyLimits;
 use crate::pool::Pool;
+use crate::proxy::REPEAT_WITHIN;
 use crate::request_body::{RequestBody, UploadProgress};
 
 /// Responds to every request with the number of its connection.
@@ -95,6 +96,24 @@ async fn safe_request_is_sent_again_if_its_connection_was_closed() {
         assert!(got.starts_with(&format!("HTTP/1.1 {status} ")), "{method}: {got}");
         assert_eq!(requests.load(Ordering::SeqCst), received, "{method}");
     }
+}
+
+#[tokio::test]
+async fn request_that_the_origin_worked_on_is_not_sent_again() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = requests.clone();
+    let origin = origin(move |mut socket| {
+        let counted = counted.clone();
+        async move {
+            head_of(&mut socket).await;
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(REPEAT_WITHIN + Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    let got = ask(&Gate::before(origin).open().await, &["GET / HTTP/1.1"]).await;
+    assert!(got.starts_with("HTTP/1.1 502 "), "{got}");
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -170,7 +170,7 @@ pub(super) async fn rule_13_loss_long_after_an_event_does_not_continue_it(stores
     assert_eq!((answer.mode, answer.may_wait()), (Mode::Open, true));
     fixture.advance_seconds(600);
     assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass));
-    fixture.advance_seconds(2_400);
+    fixture.advance_seconds(86_000);
     fixture.lose(PutMode::Restore).await;
     assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass), "the event ended long ago");
     let answer = newcomer(&fixture).await;

@@ -51,7 +51,7 @@ pub use limits::{
 };
 pub use mode::Mode;
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
-pub use phase::{CurrentPhase, ENDING_HOLD_TTLS, Phase, phase};
+pub use phase::{CurrentPhase, ENDING_MAX, Phase, phase};
 pub use pre_ticket::PreTicket;
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
 pub(crate) use rate::Rate;

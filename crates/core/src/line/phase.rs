@@ -8,9 +8,9 @@ use super::rules::LineRules;
 use crate::settings::{BetweenEvents, Event, EventOrder, Events};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// After a loss of the state, an event counts as not over for at most this many `hold_ttl` after its end. Visitors who still
-/// wait then may be among those who have not returned yet.
-pub const ENDING_HOLD_TTLS: u64 = 6;
+/// After a loss of the state, an event counts as not over for at most this many seconds after its end: a day, longer than its line
+/// lasts. Visitors who still wait then may be among those who have not returned yet.
+pub const ENDING_MAX: u64 = 86_400;
 
 /// What a scheduled queue does at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ fn phase_of(event: &Event, now: Micros) -> Phase {
 impl LineRules {
     /// Whether visitors of the last event may wait, if the state is incomplete: its end is not longer ago than a line lasts.
     pub(super) fn may_be_ending(&self, now: Micros) -> bool {
-        let until = |event: &Event| event.ends_at.micros().add_seconds(ENDING_HOLD_TTLS * self.hold_ttl);
+        let until = |event: &Event| event.ends_at.micros().add_seconds(ENDING_MAX);
         latest(self, now).is_some_and(|event| now < until(event))
     }
 

@@ -83,11 +83,12 @@ impl Connections {
     /// recently. Returns whether another has replaced it or is going to.
     pub(crate) fn replace(&self, useless: &Arc<Connection>, why: &'static str) -> bool {
         let mut newest = self.newest.lock();
-        if self.has_replaced(useless) || newest.task.as_ref().is_some_and(|task| !task.0.is_finished()) {
+        if self.has_replaced(useless) {
             return true;
         }
+        // After a freeze, a connection that was being opened before it is as useless.
         if newest.opened.elapsed() < REPLACEMENT_PAUSE {
-            return false;
+            return newest.task.as_ref().is_some_and(|task| !task.0.is_finished());
         }
         let connection = match Connection::open(&self.config, &self.fault, false) {
             Ok(connection) => Arc::new(connection),

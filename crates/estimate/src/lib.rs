@@ -155,17 +155,17 @@ pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
 }
 
 /// The expected wait of a visitor who joins now. Zero if the same request would admit them; `None` if
-/// nobody can join.
+/// nobody can join, and during a recovery, as part of the line has not returned.
 #[must_use]
 pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
     let rules = &stats.rules.in_mode(stats.mode);
     let has_slot = stats.waiting == 0 && stats.active + stats.reserved < rules.quota;
     let is_paid = stats.paid_admissions.is_none_or(|paid| paid > 0);
-    let at_once = rules.mode == Mode::Open && !stats.recovering && has_slot && is_paid;
+    let at_once = rules.mode == Mode::Open && has_slot && is_paid;
     let wait = if at_once {
         Some(WaitSeconds { p50: 0, p90: 0 })
     } else {
         wait_estimate(rules, &stats.flow(), stats.now, stats.waiting + 1)
     };
-    wait.filter(|_| rules.mode.accepts_joins())
+    wait.filter(|_| rules.mode.accepts_joins() && !stats.recovering)
 }

@@ -133,7 +133,8 @@ fn newcomers_wait_unless_a_slot_is_free_and_paid_for() {
     assert!(!is_zero(&Stats { paid_admissions: Some(0), ..stats.clone() }));
     let unlimited = stats_of(LineRules::with_quota(100), empty, stats.now);
     assert!(is_zero(&Stats { reserved: 49, ..unlimited.clone() }));
-    assert!(!is_zero(&Stats { reserved: 50, ..unlimited }), "the other slots are reserved");
+    assert!(!is_zero(&Stats { reserved: 50, ..unlimited.clone() }), "the other slots are reserved");
+    assert_eq!(newcomer_wait(&Stats { recovering: true, ..unlimited }), None, "nobody is admitted for now");
 }
 
 #[test]

@@ -15,7 +15,8 @@ const event = {
   ...{ starts_in: 872, draw_ends_in: 902, number: null },
 }
 const lobby = { state: 'lobby', position: null, waiting: null, wait_seconds: null, expires_in: null, event }
-const code = '0NPWV1-MDQB2X-KF3Y0T-5DWZQ'
+// A visitor who waits has a short support code.
+const codeOf = (state: unknown) => (state === 'waiting' ? '5M7N-EYEJ' : '0NPWV1-MDQB2X-KF3Y0T-5DWZQ')
 
 /** For each picture: the browser, what the visitor status says, and the part of the page that then appears. */
 const screenshots: Record<string, [look: BrowserContextOptions, status: Record<string, unknown>, ready: string]> = {
@@ -53,7 +54,7 @@ for (const [name, [look, status, ready]] of Object.entries(screenshots)) {
     await page.evaluate((code) => {
       const shown = document.querySelector('.foot code')
       if (shown) shown.textContent = code
-    }, code)
+    }, codeOf(status.state))
     mkdirSync(folder, { recursive: true })
     await page.screenshot({ path: new URL(`${name}.png`, folder).pathname, fullPage: true })
     await context.close()

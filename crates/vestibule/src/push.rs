@@ -64,6 +64,9 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     let client = options.api.client()?;
     let payload = payload(&options.payload)?;
     let content_type = options.content_type.clone().unwrap_or_else(|| content_type_of(&payload).to_owned());
+    if content_type.starts_with("text/") && payload.starts_with(b"{") {
+        eprintln!("the payload is no valid JSON; it is sent as text");
+    }
     let PushOptions { job_queue, group, deduplication_id, delay, user_id, wait, .. } = options;
     let mut path = format!("/job-queues/{job_queue}/jobs?delay={delay}");
     if let Some(group) = group {
@@ -117,11 +120,17 @@ fn encoded(text: &str) -> String {
     text.bytes().map(written).collect()
 }
 
-/// Waits until a job is finished.
+/// Waits until a job is finished, and says which attempts failed.
 async fn wait_for(client: &ApiClient, job_queue: &JobQueueId, id: &str) -> anyhow::Result<ExitCode> {
     let path = format!("/job-queues/{job_queue}/jobs/{id}");
+    let mut failed = 0;
     loop {
         let job: Value = client.send(ApiRequest::new(Method::GET, &path)).await?;
+        let failed_now = job["failed_attempts"].as_u64().unwrap_or_default();
+        if failed_now > failed {
+            failed = failed_now;
+            eprintln!("{}", failed_attempt(&job));
+        }
         match job["state"].as_str() {
             Some("completed") => {
                 println!("completed");
@@ -136,9 +145,36 @@ async fn wait_for(client: &ApiClient, job_queue: &JobQueueId, id: &str) -> anyho
     }
 }
 
+/// What is said of the last attempt, which failed.
+fn failed_attempt(job: &Value) -> String {
+    let last = job["attempts"].as_array().and_then(|attempts| attempts.last()).unwrap_or(&Value::Null);
+    let why = match (last["status"].as_u64(), last["reason"].as_str()) {
+        (Some(status), _) => format!(": the handler answered {status}"),
+        (None, Some(reason)) => format!(": {reason}"),
+        (None, None) => String::new(),
+    };
+    let next = match (job["due_at"].as_u64(), last["ended_at"].as_u64()) {
+        (Some(due_at), Some(ended_at)) => format!("; the next one is {} s later", due_at.saturating_sub(ended_at)),
+        _ => String::new(),
+    };
+    format!("attempt {} failed{why}{next}", job["failed_attempts"])
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn failed_attempt_says_why_and_when_the_next_one_is() {
+        let attempts = json!([{ "status": 401, "reason": "status", "ended_at": 100 }]);
+        let job = json!({ "failed_attempts": 2, "due_at": 105, "attempts": attempts });
+        assert_eq!(failed_attempt(&job), "attempt 2 failed: the handler answered 401; the next one is 5 s later");
+        let job =
+            json!({ "failed_attempts": 1, "due_at": null, "attempts": [{ "reason": "timeout", "ended_at": 100 }] });
+        assert_eq!(failed_attempt(&job), "attempt 1 failed: timeout");
+    }
 
     #[test]
     fn content_type_follows_the_payload() {

@@ -35,6 +35,7 @@
 mod address;
 mod asset;
 mod assets;
+mod blocks;
 mod bounds;
 #[cfg(feature = "s3")]
 mod bucket;

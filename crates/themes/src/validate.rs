@@ -8,6 +8,7 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{EndReason, EventStatus, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::ThemeError;
+use crate::blocks::find_unshown;
 use crate::compiled::CompiledTheme;
 use crate::context::Context;
 use crate::files::FileSet;
@@ -31,12 +32,18 @@ pub(crate) fn compile_and_validate(
 }
 
 /// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; on a
-/// visitor's page it renders as nothing.
+/// visitor's page it renders as nothing. So is a block that no page shows.
 ///
 /// # Errors
 /// The first error.
 fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeError> {
     let environment = compiled.strict();
+    for name in compiled.templates().keys() {
+        if let Some(block) = find_unshown(&environment, name) {
+            let message = format!("no page shows the block \"{}\": it is not in {}", block.name, block.parent);
+            return Err(ThemeError::Template { file: compiled.path(name), line: block.line, message });
+        }
+    }
     let visitor_statuses = samples().unwrap_or_default();
     for language in Language::ALL {
         let mut views = visitor_statuses.iter().map(|visitor_status| sample_view(visitor_status, language));

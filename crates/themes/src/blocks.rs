@@ -1,0 +1,116 @@
+//! Finds blocks that no page shows: a template that extends another shows only blocks that are in that one too.
+
+use std::collections::HashSet;
+
+use minijinja::Environment;
+use minijinja::machinery::{Token, tokenize};
+
+use crate::templates;
+
+/// A block that is never shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnshownBlock {
+    /// Its line, from 1.
+    pub(crate) line: usize,
+    pub(crate) name: String,
+    /// The template in which it is missing.
+    pub(crate) parent: String,
+}
+
+/// The first block of a template that no page shows.
+pub(crate) fn find_unshown(environment: &Environment<'_>, name: &str) -> Option<UnshownBlock> {
+    let outline = outline_of(environment, name)?;
+    let parent = outline.extends?;
+    let shown = blocks_of(environment, &parent)?;
+    let (line, name) = outline.outermost.into_iter().find(|(_, name)| !shown.contains(name))?;
+    Some(UnshownBlock { line, name, parent })
+}
+
+/// All blocks of a template and of those that it extends; `None` if one of them is missing or extends itself.
+fn blocks_of(environment: &Environment<'_>, name: &str) -> Option<HashSet<String>> {
+    let (mut blocks, mut seen) = (HashSet::new(), HashSet::new());
+    let mut next = Some(name.to_owned());
+    while let Some(name) = next {
+        let outline = outline_of(environment, &name)?;
+        blocks.extend(outline.all);
+        if !seen.insert(name) {
+            return None;
+        }
+        next = outline.extends;
+    }
+    Some(blocks)
+}
+
+/// The blocks of a template.
+#[derive(Default)]
+struct Outline {
+    extends: Option<String>,
+    all: Vec<String>,
+    /// Those that are in no other block, with their lines.
+    outermost: Vec<(usize, String)>,
+}
+
+fn outline_of(environment: &Environment<'_>, name: &str) -> Option<Outline> {
+    let template = environment.get_template(name).ok()?;
+    let mut outline = Outline::default();
+    let mut depth = 0_usize;
+    let mut tokens = tokenize(template.source(), false, templates::syntax()).map_while(Result::ok);
+    while let Some((token, span)) = tokens.next() {
+        if !matches!(token, Token::BlockStart) {
+            continue;
+        }
+        match tokens.next()?.0 {
+            Token::Ident("extends") => {
+                // A template whose parent is only known while it is rendered can't be judged.
+                let Token::Str(parent) = tokens.next()?.0 else { return None };
+                outline.extends = Some(parent.to_owned());
+            }
+            Token::Ident("block") => {
+                if let Token::Ident(block) = tokens.next()?.0 {
+                    outline.all.push(block.to_owned());
+                    if depth == 0 {
+                        outline.outermost.push((usize::from(span.start_line), block.to_owned()));
+                    }
+                    depth += 1;
+                }
+            }
+            Token::Ident("endblock") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Some(outline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_no_page_shows_are_found() {
+        let mut environment = templates::environment();
+        for (name, source) in [
+            ("typo", "{% extends \"vestibule/queue.html\" %}\n{% block note %}{% endblock %}"),
+            (
+                "right",
+                "{% extends \"vestibule/queue.html\" %}{% block notes %}{% block own %}{% endblock %}{% endblock %}",
+            ),
+            (
+                "child",
+                "{% extends \"right\" %}{% block own %}{% endblock own %}\n\n{% block code %}{% endblock %}{% block x %}{% endblock %}",
+            ),
+            ("alone", "{% block mine %}{% endblock %}"),
+            ("chosen", "{% extends name %}{% block mine %}{% endblock %}"),
+            ("loop", "{% extends \"loop\" %}{% block mine %}{% endblock %}"),
+        ] {
+            environment.add_template_owned(name, source).unwrap();
+        }
+        let found = |name| find_unshown(&environment, name);
+        let (line, name, parent) = (2, "note".to_owned(), "vestibule/queue.html".to_owned());
+        assert_eq!(found("typo"), Some(UnshownBlock { line, name, parent }));
+        let (line, name, parent) = (3, "x".to_owned(), "right".to_owned());
+        assert_eq!(found("child"), Some(UnshownBlock { line, name, parent }));
+        for name in ["right", "alone", "chosen", "loop", "vestibule/closed.html", "vestibule/job.html"] {
+            assert_eq!(found(name), None, "{name}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ use vestibule_admin::AdminParts;
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
-use vestibule_core::{PassSigner, SaleKeys, Store, SystemClock, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, SystemClock, TicketSigner};
 use vestibule_gate::{ClientRules, Gate, GateParts, NetworkLists, Permits, Proxy, ProxyLimits, STREAM_PATH, Streams};
 use vestibule_metrics::{CallMetrics, RequestMetrics};
 use vestibule_runtime::{
@@ -116,7 +116,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
         Err(error) => warn!(%error, "cannot write the settings to the store yet"),
     }
-    print_summary(&options, &server.address(), admin.as_ref(), &document);
+    print_summary(&options, &server.address(), admin.as_ref(), &document, &directory);
     let mut background = JoinSet::new();
     background.spawn(watch_settings(options.clone(), writer, document, hangup, written.is_ok()));
     beacon.map(|recorder| background.spawn(recorder.run()));
@@ -164,11 +164,21 @@ fn limits(options: &ServeOptions) -> Limits {
 }
 
 /// Tells people at a terminal where to look.
-fn print_summary(options: &ServeOptions, visitors: &str, admin: Option<&admin::Admin>, document: &Document) {
+fn print_summary(
+    options: &ServeOptions,
+    visitors: &str,
+    admin: Option<&admin::Admin>,
+    document: &Document,
+    directory: &Directory,
+) {
     if std::io::stdout().is_terminal() {
         let dashboard = admin.map(admin::Admin::address);
         let store = store_kind(&options.stores.store);
-        let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
+        let queues = &document.queues;
+        let ids = directory.queues().into_iter().map(|queue| queue.settings.id.clone());
+        let is_other = |id: &QueueId| queues.iter().all(|queue| queue.id != *id);
+        let others: Vec<_> = ids.filter(is_other).map(|id| id.to_string()).collect();
+        let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues, others: &others };
         print!("{}", summary.to_text());
     }
 }

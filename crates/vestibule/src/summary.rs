@@ -17,6 +17,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) store: &'a str,
     /// The queues of the settings.
     pub(crate) queues: &'a [Settings],
+    /// IDs of the queues of the store that the settings do not name.
+    pub(crate) others: &'a [String],
 }
 
 impl Summary<'_> {
@@ -39,6 +41,11 @@ impl Summary<'_> {
         }
         if self.queues.len() > LISTED_MAX {
             let _ = writeln!(text, "             and {} more", self.queues.len() - LISTED_MAX);
+        }
+        if !self.queues.is_empty() && !self.others.is_empty() {
+            let others = self.others.iter().take(LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if self.others.len() > LISTED_MAX { ", .." } else { "" };
+            let _ = writeln!(text, "             also, from the store: {others}{more}");
         }
         if let Some(queue) = self.queues.first() {
             let _ = writeln!(
@@ -72,13 +79,14 @@ mod tests {
             dashboard: Some("http://127.0.0.1:8081"),
             store: "memory",
             queues: &queues,
+            others: &["old".to_owned()],
         };
         let text = summary.to_text();
         for line in [
             "  Visitors   http://127.0.0.1:8080\n",
             "  Dashboard  http://127.0.0.1:8081\n",
             "  Store      memory\n",
-            "  Queues     default: quota 100, all hosts\n",
+            "  Queues     default: quota 100, all hosts\n             also, from the store: old\n",
             "  <script src=\"/_vestibule/keepalive.js\" data-queue=\"default\" defer></script>\n",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
@@ -89,7 +97,8 @@ mod tests {
     fn long_queue_lists_are_shortened() {
         let queues: Vec<Settings> =
             (0..7).map(|number| queue(&format!("tour-{number}"), &["a.example", "b.example"])).collect();
-        let summary = Summary { visitors: "http://0.0.0.0:80", dashboard: None, store: "redis", queues: &queues };
+        let summary =
+            Summary { visitors: "http://0.0.0.0:80", dashboard: None, store: "redis", queues: &queues, others: &[] };
         let text = summary.to_text();
         assert!(text.contains("             tour-4: quota 100, a.example, b.example\n"), "{text}");
         assert!(text.contains("and 2 more") && !text.contains("tour-5") && !text.contains("Dashboard"), "{text}");

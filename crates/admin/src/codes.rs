@@ -77,7 +77,7 @@ wordings! {
         GroupNotSupported("group_not_supported", "A standard job queue has no groups: leave group_id out, or use a job queue that ends with .fifo."),
         DelayNotSupported("delay_not_supported", "A FIFO job queue has no delay: leave delay out, or use a standard job queue."),
         InvalidId("invalid_id", "{name} is invalid. Group and deduplication IDs have 1 to 100 printable ASCII characters without spaces; user IDs have 1 to 255 with spaces; content types have up to 255."),
-        InvalidJson("invalid_json", "The content type says JSON, but the payload is not JSON: {cause}"),
+        InvalidJson("invalid_json", "The content type says JSON, but the payload can't be read as JSON: {cause}"),
         EmptyPayload("empty_payload", "The payload is empty. Send it as the body of the request."),
         PayloadTooLarge("payload_too_large", "The payload exceeds {most} bytes."),
         JobQueueFull("job_queue_full", "The job queue is full; nothing was queued. Try again later."),

@@ -4,7 +4,8 @@ use http::StatusCode;
 use serde::de::IgnoredAny;
 use vestibule_core::SessionId;
 use vestibule_core::jobs::{
-    DeduplicationId, FormerJob, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
+    DeduplicationId, FormerJob, JSON_LEVELS_MAX, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX,
+    Payload,
 };
 
 use crate::held_request::HELD_REQUEST;
@@ -33,8 +34,8 @@ pub enum JobRequestError {
     /// The ID with this name is invalid.
     #[error("{0} is invalid: it must be printable ASCII characters, within the maximum length")]
     InvalidId(&'static str),
-    /// The payload should be JSON.
-    #[error("the payload is not valid JSON: {0}")]
+    /// The payload should be JSON that consumers can read.
+    #[error("the payload can't be read as JSON: {0}")]
     InvalidJson(String),
     /// There is no payload.
     #[error("the payload is empty")]
@@ -129,7 +130,8 @@ impl JobRequest {
     }
 }
 
-/// A payload that can be enqueued: not empty, not too large, with a content type of limited length, and JSON if that says so.
+/// A payload that can be enqueued: not empty, not too large, with a content type of limited length, and if that says JSON, JSON
+/// of limited depth.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -144,10 +146,14 @@ pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, 
     if payload.bytes.len() > PAYLOAD_MAX {
         return Err(JobRequestError::PayloadTooLarge);
     }
-    if payload.is_json()
-        && let Err(error) = serde_json::from_slice::<IgnoredAny>(&payload.bytes)
-    {
-        return Err(JobRequestError::InvalidJson(error.to_string()));
+    if payload.is_json() {
+        // This has no limit of levels.
+        let parsed = serde_json::from_slice::<IgnoredAny>(&payload.bytes);
+        parsed.map_err(|error| JobRequestError::InvalidJson(error.to_string()))?;
+        if payload.is_nested_too_deeply() {
+            let cause = format!("it has more than {JSON_LEVELS_MAX} levels of arrays and objects");
+            return Err(JobRequestError::InvalidJson(cause));
+        }
     }
     Ok(payload)
 }
@@ -187,6 +193,20 @@ mod tests {
         }
         let random = by(account, Some(guest), None, None).checked(&settings("a")).unwrap();
         assert_eq!(random.former, None, "without an ID, no jobs of a standard job queue are equal");
+    }
+
+    #[test]
+    fn levels_of_json_are_limited() {
+        let of_levels = |content_type: &str, levels: usize| {
+            let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+            checked_payload(content_type.to_owned(), text.into()).map(|payload| payload.bytes.len())
+        };
+        assert_eq!(of_levels("application/json", JSON_LEVELS_MAX), Ok(2 * JSON_LEVELS_MAX));
+        let Err(JobRequestError::InvalidJson(cause)) = of_levels("application/json", 100_000) else {
+            panic!("accepted")
+        };
+        assert!(cause.contains("more than 60 levels"), "{cause}");
+        assert_eq!(of_levels("text/plain", 1_000), Ok(2_000));
     }
 
     #[test]

@@ -273,9 +273,9 @@ export interface paths {
         put?: never;
         /**
          * Enqueue a job
-         * @description The body is the payload, of any content type, at most 256 KiB. The response follows when the job is stored, before a handler
-         *     is called. After 503 `enqueue_unconfirmed` the job may or may not be queued: repeat the request with the same
-         *     `Idempotency-Key`.
+         * @description The body is the payload, of any content type, at most 256 KiB, JSON with at most 60 levels of arrays and objects. The response
+         *     follows when the job is stored, before a handler is called. After 503 `enqueue_unconfirmed` the job may or may not be queued:
+         *     repeat the request with the same `Idempotency-Key`.
          */
         post: operations["enqueue_job"];
         delete?: never;
@@ -2239,7 +2239,7 @@ export interface components {
             job_queue: string;
             /** @description The payload: JSON, or text. */
             payload?: unknown;
-            /** @description The payload in base64 if it is neither JSON nor text. */
+            /** @description The payload in base64 if it is neither text nor JSON of at most 60 levels. */
             payload_base64?: string | null;
             /** @description Why the job is a dead letter. */
             reason?: string | null;
@@ -3821,7 +3821,7 @@ export interface components {
             params?: unknown;
             /** @description The payload: JSON, or text. */
             payload?: unknown;
-            /** @description The payload in base64 if it is neither JSON nor text. */
+            /** @description The payload in base64 if it is neither text nor JSON of at most 60 levels. */
             payload_base64?: string | null;
             /** @description What acknowledges, extends or fails the job, until its lease ends after `timeout` seconds. */
             receipt_handle: string;

@@ -104,6 +104,7 @@ async fn enqueue_errors(backoffice: Backoffice) {
     import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({ "max_jobs": 1 }))]).await;
     let mut root = backoffice.root();
     let large = vec![b'x'; PAYLOAD_MAX + 1];
+    let deep = format!("{}{}", "[".repeat(61), "]".repeat(61)).into_bytes();
     let long = "x".repeat(101);
     for (path, content_type, body, status, code) in [
         ("updates.fifo/jobs", "text/plain", &b"hello"[..], 400, "group_required"),
@@ -115,6 +116,7 @@ async fn enqueue_errors(backoffice: Backoffice) {
         ("mails/jobs?delay=901", "text/plain", b"hello", 422, "validation_failed"),
         ("mails/jobs?group=a", "text/plain", b"hello", 422, "validation_failed"),
         ("mails/jobs", "application/json; charset=utf-8", b"{\"a\":", 400, "invalid_json"),
+        ("mails/jobs", "application/json", &deep, 400, "invalid_json"),
         ("mails/jobs", "text/plain", b"", 422, "empty_payload"),
         ("mails/jobs", "text/plain", &large, 413, "payload_too_large"),
         ("unknown/jobs", "text/plain", b"hello", 404, "unknown_job_queue"),

@@ -34,6 +34,23 @@ impl Payload {
         media_type == "application/json" || media_type.ends_with("+json")
     }
 
+    /// Whether the content has more levels of arrays and objects than JSON of a payload may have, [`super::JSON_LEVELS_MAX`].
+    #[must_use]
+    pub fn is_nested_too_deeply(&self) -> bool {
+        let (mut levels, mut is_text, mut is_escaped) = (0_usize, false, false);
+        self.bytes.iter().any(|byte| {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_text => is_escaped = true,
+                b'"' => is_text = !is_text,
+                b'[' | b'{' if !is_text => levels += 1,
+                b']' | b'}' if !is_text => levels = levels.saturating_sub(1),
+                _ => {}
+            }
+            levels > super::JSON_LEVELS_MAX
+        })
+    }
+
     /// The hash of the content type and the content. JSON that differs in white space or in the order of members has one hash.
     /// JSON with fractions or with integers beyond 64 bits is compared byte by byte: as doubles, different numbers could be
     /// equal, and a job that is no duplicate would be lost.
@@ -181,6 +198,22 @@ mod tests {
         ] {
             assert_ne!(json(a), json(b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn levels_of_json_are_counted() {
+        let is_too_deep = |text: String| {
+            let content_type = "application/json".to_owned();
+            Payload { content_type, bytes: text.into() }.is_nested_too_deeply()
+        };
+        let nested = |levels| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        let most = crate::jobs::JSON_LEVELS_MAX;
+        assert!(!is_too_deep(nested(most)) && is_too_deep(nested(most + 1)));
+        let objects = format!("{}1{}", r#"{"a":"#.repeat(most), "}".repeat(most));
+        assert!(!is_too_deep(objects.clone()) && is_too_deep(format!("[{objects}]")));
+        assert!(!is_too_deep(format!("[{}1]", "[],{},".repeat(most))), "levels that are closed do not count");
+        assert!(!is_too_deep(format!(r#"["\"{}"]"#, "[{".repeat(most))), "brackets of a text do not count");
+        assert!(is_too_deep(format!(r#"["\\",{}]"#, nested(most))), "the text ends before them");
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub const ATTEMPTS_KEPT: usize = 20;
 pub const RESPONSE_KEPT: usize = 4 * 1024;
 /// The longest time for which a handler can ask to be called later, in seconds (J10).
 pub const RETRY_AFTER_MAX: u64 = 3_600;
+/// How many levels of arrays and objects JSON of a payload may have. A consumer gets several jobs in a response that has three levels
+/// itself, and widespread parsers read no more than 64: a deeper payload would make the other jobs unreadable, too.
+pub const JSON_LEVELS_MAX: usize = 60;
 /// Maximum number of bytes of the parameters of a job.
 pub const PARAMS_MAX: usize = 4 * 1024;
 /// Seconds of the window in which `enqueues_per_minute` limits a session.

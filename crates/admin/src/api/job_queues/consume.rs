@@ -97,7 +97,7 @@ pub(crate) struct ReceivedJob {
     /// The payload: JSON, or text.
     #[schema(value_type = Option<Value>)]
     payload: Option<Box<RawValue>>,
-    /// The payload in base64 if it is neither JSON nor text.
+    /// The payload in base64 if it is neither text nor JSON of at most 60 levels.
     payload_base64: Option<String>,
 }
 

@@ -89,9 +89,9 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 
 /// Enqueue a job
 ///
-/// The body is the payload, of any content type, at most 256 KiB. The response follows when the job is stored, before a handler
-/// is called. After 503 `enqueue_unconfirmed` the job may or may not be queued: repeat the request with the same
-/// `Idempotency-Key`.
+/// The body is the payload, of any content type, at most 256 KiB, JSON with at most 60 levels of arrays and objects. The response
+/// follows when the job is stored, before a handler is called. After 503 `enqueue_unconfirmed` the job may or may not be queued:
+/// repeat the request with the same `Idempotency-Key`.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/jobs", tag = "job queues",
     params(EnqueueQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "The deduplication ID, if the query has none"),

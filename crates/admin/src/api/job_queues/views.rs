@@ -196,7 +196,7 @@ pub(crate) struct Job {
     /// The payload: JSON, or text.
     #[schema(value_type = Option<Value>)]
     payload: Option<Box<RawValue>>,
-    /// The payload in base64 if it is neither JSON nor text.
+    /// The payload in base64 if it is neither text nor JSON of at most 60 levels.
     payload_base64: Option<String>,
 }
 
@@ -251,14 +251,31 @@ impl Job {
 }
 
 /// A payload as JSON or text, otherwise in base64. JSON stays as it was written: as values of Rust, some numbers would change.
+/// JSON that is nested too deeply, such as that of a schedule, is in base64, so that clients can read the response.
 pub(super) fn shown(payload: &Payload) -> (Option<Box<RawValue>>, Option<String>) {
-    if payload.is_json()
-        && let Ok(json) = serde_json::from_slice(&payload.bytes)
-    {
-        return (Some(json), None);
-    }
-    match std::str::from_utf8(&payload.bytes).ok().and_then(|text| to_raw_value(text).ok()) {
-        Some(text) => (Some(text), None),
-        None => (None, Some(BASE64_STANDARD.encode(&payload.bytes))),
+    let shown = if payload.is_json() {
+        Some(payload).filter(|it| !it.is_nested_too_deeply()).and_then(|it| serde_json::from_slice(&it.bytes).ok())
+    } else {
+        std::str::from_utf8(&payload.bytes).ok().and_then(|text| to_raw_value(text).ok())
+    };
+    let in_base64 = shown.is_none().then(|| BASE64_STANDARD.encode(&payload.bytes));
+    (shown, in_base64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_that_clients_cannot_read_is_in_base64() {
+        let shown_as = |content_type: &str, text: &str| {
+            let (json, base64) =
+                shown(&Payload { content_type: content_type.to_owned(), bytes: text.as_bytes().to_vec() });
+            (json.map(|json| json.get().to_owned()), base64)
+        };
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        assert_eq!(shown_as("application/json", "[ 1.10 ]"), (Some("[ 1.10 ]".to_owned()), None));
+        assert_eq!(shown_as("application/json", &deep), (None, Some(BASE64_STANDARD.encode(&deep))));
+        assert_eq!(shown_as("text/plain", &deep), (Some(format!("\"{deep}\"")), None));
     }
 }

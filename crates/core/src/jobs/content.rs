@@ -1,9 +1,11 @@
 //! What a job carries, and the hash that identifies equal content (J7).
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -53,7 +55,8 @@ impl Payload {
 
     /// The hash of the content type and the content. JSON that differs in white space or in the order of members has one hash.
     /// JSON with fractions or with integers beyond 64 bits is compared byte by byte: as doubles, different numbers could be
-    /// equal, and a job that is no duplicate would be lost.
+    /// equal, and a job that is no duplicate would be lost. So is JSON with an object that repeats a name, since handlers differ
+    /// in which of the members they read.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         let canonical = if self.is_json() { canonical_json(&self.bytes) } else { None };
@@ -64,22 +67,65 @@ impl Payload {
 
 /// JSON with sorted members and without white space; `None` if that could make different content equal.
 fn canonical_json(bytes: &[u8]) -> Option<Vec<u8>> {
-    let value: Value = serde_json::from_slice(bytes).ok()?;
-    serde_json::to_vec(&sorted(value)?).ok()
+    let Canonical(value) = serde_json::from_slice(bytes).ok()?;
+    serde_json::to_vec(&value).ok()
 }
 
-fn sorted(value: Value) -> Option<Value> {
-    Some(match value {
-        Value::Number(number) if number.is_f64() => return None,
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect::<Option<_>>()?),
-        Value::Object(map) => {
-            let members = map.into_iter().map(|(name, member)| Some((name, sorted(member)?)));
-            let mut members: Vec<_> = members.collect::<Option<_>>()?;
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Value::Object(Map::from_iter(members))
+/// JSON with sorted members. Fractions, integers beyond 64 bits, and objects that repeat a name are errors.
+struct Canonical(Value);
+
+impl<'de> Deserialize<'de> for Canonical {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CanonicalVisitor).map(Self)
+    }
+}
+
+struct CanonicalVisitor;
+
+impl<'de> Visitor<'de> for CanonicalVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without fractions and repeated names")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Canonical(item)) = items.next_element()? {
+            list.push(item);
         }
-        value => value,
-    })
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut sorted = BTreeMap::new();
+        while let Some((name, Canonical(member))) = members.next_entry::<String, Canonical>()? {
+            if sorted.insert(name, member).is_some() {
+                return Err(de::Error::custom("a repeated name"));
+            }
+        }
+        Ok(Value::Object(Map::from_iter(sorted)))
+    }
 }
 
 /// What a request that enqueues a job has beside its body, such as path and query, as JSON text in ASCII that fits into a
@@ -198,6 +244,14 @@ mod tests {
         ] {
             assert_ne!(json(a), json(b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn json_that_repeats_a_name_is_compared_byte_by_byte() {
+        assert_ne!(json(r#"{"seat":1,"seat":2}"#), json(r#"{"seat":2}"#));
+        assert_ne!(json(r#"[{"seat":1,"\u0073eat":2}]"#), json(r#"[{"seat":2}]"#));
+        assert_eq!(json(r#"{"seat":1,"seat":2}"#), json(r#"{"seat":1,"seat":2}"#));
+        assert_eq!(json(r#"[{"seat":1}, {"seat":1}]"#), json(r#"[{"seat":1},{"seat":1}]"#), "in objects of their own");
     }
 
     #[test]

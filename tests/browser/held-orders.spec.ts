@@ -82,6 +82,19 @@ test('the page of an order reloads once its state changes', async ({ serve, shop
   expect(ordersOf(shop)).toBe(1)
 })
 
+test('an order that begins to wait for a retry before the first request for its state reloads its page', async ({ serve, shop, page }) => {
+  sell(shop, 9000)
+  const gate = await serve(held)
+  await checkout(gate, shop, page)
+  const retrying = { state: 'retrying', receive_count: 1 }
+  await page.route(/\/_vestibule\/jobs\/orders\.fifo\//, (route) => route.fulfill({ json: retrying }), { times: 1 })
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  await page.evaluate(() => Object.assign(window, { first: true }))
+  await page.waitForFunction(() => !('first' in window), null, { timeout: 6000 })
+  await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
+})
+
 test('a closed tab and a new one find the same order', async ({ serve, shop, page, context }) => {
   sell(shop, 5000)
   const gate = await serve(held)

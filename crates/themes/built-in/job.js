@@ -1,7 +1,7 @@
 // Asks for the state of the job that its page shows, and reloads the page once it would say something else. Keeps the session of
 // the visitor active meanwhile. Written for every browser.
 (function () {
-  var job = JSON.parse(document.getElementById('vestibule-job').text), renewAt = 0, wasRetrying;
+  var job = JSON.parse(document.getElementById('vestibule-job').text), renewAt = 0;
   var send = function (method, url, done) {
     var request = new XMLHttpRequest();
     request.open(method, url);
@@ -24,8 +24,7 @@
     send('GET', job.status_url, function (status, now) {
       var isRetrying = now.state === 'retrying' || (now.state === 'queued' && now.receive_count > 0);
       var isRunning = isRetrying || now.state === 'queued' || now.state === 'running';
-      if (wasRetrying === undefined && now.state) wasRetrying = isRetrying;
-      var isSame = isRunning && (!job.is_order || isRetrying === wasRetrying);
+      var isSame = isRunning && (!job.is_order || isRetrying === job.is_retrying);
       // The job is not known any more, or the visitor is not.
       if (status === 401 || status === 404 || (now.state && !isSame)) location.reload();
       else setTimeout(ask, 1000 * job.poll_after);

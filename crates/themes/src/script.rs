@@ -180,6 +180,8 @@ struct JobData<'a> {
     keepalive_url: String,
     poll_after: u64,
     is_order: bool,
+    /// Whether the page says that the order is sent again.
+    is_retrying: bool,
 }
 
 /// The data block and the script of the page of a job; empty if the page stays as it is.
@@ -190,6 +192,7 @@ pub(crate) fn job_tags(page: &JobPage<'_>, view: &PageView<'_>) -> String {
         keepalive_url: format!("{BASE_PATH}/keepalive?queue={}", view.visitor_status.queue),
         poll_after: JOB_POLL_SECONDS,
         is_order: page.news != JobNews::JobQueued,
+        is_retrying: page.news == JobNews::OrderRetrying,
     };
     let data = inert(&serde_json::to_string(&data).unwrap_or_default());
     let script = job_script();

@@ -463,6 +463,7 @@ fn page_of_a_running_job_asks_for_its_state() {
             "{news:?}"
         );
         assert_eq!(html.contains(job_script()), news.is_running(), "{news:?}");
+        assert_eq!(html.contains("\"is_retrying\":true"), news == JobNews::OrderRetrying, "{news:?}");
         let reload = "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>";
         assert_eq!(html.contains(reload), news.is_running(), "{news:?}");
     }

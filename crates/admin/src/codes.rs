@@ -163,6 +163,7 @@ wordings! {
         WillRemoveJobQueue("will_remove_job_queue", "The job queue \"{job_queue}\" and its signing secret will be removed permanently. Requests to enqueue jobs fail."),
         WillEndSecret("will_end_secret", "The secret before the last rotation of the job queue \"{job_queue}\" still signs calls. It ends at once: handlers that use it refuse every call from then on."),
         WillDrainJobQueue("will_drain_job_queue", "All waiting jobs of the job queue \"{job_queue}\" ({waiting}) will be deleted and never run. Held orders fail."),
+        WillDeleteDeadLetters("will_delete_dead_letters", "All dead letters of the job queue \"{job_queue}\" ({dead}) will be deleted and can no longer be replayed. The outcome of held orders among them can no longer be recorded."),
         WillRemoveOperator("will_remove_operator", "The operator \"{operator}\" and {tokens} API tokens will be removed permanently."),
         WillRemoveTenant("will_remove_tenant", "The tenant \"{tenant}\" will be removed permanently."),
         WillLeaveOperators("will_leave_operators", "These operators will have access to a later tenant with this ID, unless you change them: {operators}."),

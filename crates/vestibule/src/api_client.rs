@@ -50,6 +50,7 @@ pub(crate) struct Endpoint<'a> {
 }
 
 /// A request.
+#[derive(Clone)]
 pub(crate) struct ApiRequest<'a> {
     pub(crate) method: Method,
     /// Path and query behind `/api/v1`.
@@ -118,11 +119,10 @@ impl ApiClient {
     /// `None` if it does not.
     pub(crate) async fn send_confirmed(
         &self,
-        method: Method,
-        path: &str,
+        request: ApiRequest<'_>,
         confirm: impl FnOnce(&str) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Option<Value>> {
-        let (status, body) = self.answer(ApiRequest::new(method.clone(), path)).await?;
+        let (status, body) = self.answer(request.clone()).await?;
         let body = json_of(&body);
         let Some(token) = body["confirmation"]["token"].as_str().filter(|_| status == 428) else {
             return if status < 300 { Ok(Some(body)) } else { Err(self.refusal(status, &body)) };
@@ -130,7 +130,7 @@ impl ApiClient {
         if !confirm(body["confirmation"]["consequence"].as_str().unwrap_or_default())? {
             return Ok(None);
         }
-        self.send(ApiRequest::new(method, path).confirmed(token)).await.map(Some)
+        self.send(request.confirmed(token)).await.map(Some)
     }
 
     /// Sends a request, and returns the status and the body of any response.

@@ -19,7 +19,9 @@ pub(crate) enum JobsCommand {
     /// Show a job as JSON: its state, its attempts and its payload
     Show(ShowOptions),
     /// Run dead letters of a job queue again
-    Retry(RetryOptions),
+    Retry(DeadLetterOptions),
+    /// Delete dead letters of a job queue; all of them after a confirmation
+    Delete(DeleteOptions),
     /// Delete the waiting jobs of a job queue, after a confirmation
     Drain(DrainOptions),
     /// Start no more jobs of a job queue; jobs are still accepted
@@ -49,7 +51,7 @@ pub(crate) struct ShowOptions {
 }
 
 #[derive(Args)]
-pub(crate) struct RetryOptions {
+pub(crate) struct DeadLetterOptions {
     /// ID of the job queue
     #[arg(value_name = "JOB_QUEUE")]
     job_queue: JobQueueId,
@@ -58,12 +60,43 @@ pub(crate) struct RetryOptions {
     #[arg(value_name = "JOB", required_unless_present = "all", conflicts_with = "all")]
     jobs: Vec<JobId>,
 
-    /// Retry all dead letters
+    /// All dead letters
     #[arg(long)]
     all: bool,
 
     #[command(flatten)]
     api: ApiOptions,
+}
+
+impl DeadLetterOptions {
+    /// The jobs. One that is named twice is one dead letter.
+    fn jobs(&self) -> BTreeSet<&JobId> {
+        self.jobs.iter().collect()
+    }
+
+    /// The body of a request about them.
+    fn selection(&self) -> Value {
+        if self.all { json!({ "all": true }) } else { json!({ "job_ids": self.jobs() }) }
+    }
+
+    /// Fails if some of the jobs were no dead letters.
+    fn check_found(&self, found: u64) -> anyhow::Result<()> {
+        let missing = (self.jobs().len() as u64).saturating_sub(found);
+        if missing > 0 {
+            bail!("{missing} of the jobs are no dead letters of {}", self.job_queue);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct DeleteOptions {
+    #[command(flatten)]
+    of: DeadLetterOptions,
+
+    /// Skip the confirmation prompt
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Args)]
@@ -90,6 +123,7 @@ pub(crate) async fn jobs(command: JobsCommand) -> anyhow::Result<ExitCode> {
             println!("{}", serde_json::to_string_pretty(&job)?);
         }
         JobsCommand::Retry(options) => retry(&options).await?,
+        JobsCommand::Delete(options) => return delete(&options).await,
         JobsCommand::Drain(options) => return drain(&options).await,
         JobsCommand::Pause(options) => set_paused(&options, "pause", "paused").await?,
         JobsCommand::Resume(options) => set_paused(&options, "resume", "resumed").await?,
@@ -114,12 +148,9 @@ async fn list(client: &ApiClient) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
-    let RetryOptions { job_queue, jobs, all, api } = options;
-    let client = api.client()?;
-    // A job that is named twice is one dead letter.
-    let jobs: BTreeSet<_> = jobs.iter().collect();
-    let body = if *all { json!({ "all": true }) } else { json!({ "job_ids": jobs }) };
+async fn retry(options: &DeadLetterOptions) -> anyhow::Result<()> {
+    let job_queue = &options.job_queue;
+    let (client, body) = (options.api.client()?, options.selection());
     let path = format!("/job-queues/{job_queue}/dead-letters/replay");
     let mut replayed = 0;
     loop {
@@ -130,23 +161,43 @@ async fn retry(options: &RetryOptions) -> anyhow::Result<()> {
         }
     }
     println!("{replayed} jobs of {job_queue} run again");
-    if replayed < jobs.len() as u64 {
-        bail!("{} of the jobs are no dead letters of {job_queue}", jobs.len() as u64 - replayed);
+    options.check_found(replayed)
+}
+
+/// Asks whether a consequence is wanted, unless `--yes` has said so.
+fn ask(yes: bool, consequence: &str) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
     }
-    Ok(())
+    prompt(&format!("{consequence} Continue?"), &format!("pass --yes to confirm: {consequence}"))
+}
+
+/// Exit status 1 if the operator declines, or dead letters are left.
+async fn delete(options: &DeleteOptions) -> anyhow::Result<ExitCode> {
+    let DeleteOptions { of, yes } = options;
+    let job_queue = &of.job_queue;
+    let path = format!("/job-queues/{job_queue}/dead-letters/delete");
+    let request = ApiRequest::new(Method::POST, &path).json(&of.selection());
+    let Some(done) = of.api.client()?.send_confirmed(request, |consequence| ask(*yes, consequence)).await? else {
+        println!("Nothing was deleted.");
+        return Ok(ExitCode::FAILURE);
+    };
+    let deleted = done["deleted"].as_u64().unwrap_or_default();
+    println!("{deleted} dead letters of {job_queue} deleted");
+    if done["complete"] == false {
+        println!("there are more; run delete again");
+        return Ok(ExitCode::FAILURE);
+    }
+    of.check_found(deleted)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Exit status 1 if the operator declines, or jobs are left.
 async fn drain(options: &DrainOptions) -> anyhow::Result<ExitCode> {
     let DrainOptions { job_queue, yes, api } = options;
     let path = format!("/job-queues/{job_queue}/drain");
-    let confirm = |consequence: &str| {
-        if *yes {
-            return Ok(true);
-        }
-        prompt(&format!("{consequence} Continue?"), &format!("pass --yes to confirm: {consequence}"))
-    };
-    let Some(done) = api.client()?.send_confirmed(Method::POST, &path, confirm).await? else {
+    let request = ApiRequest::new(Method::POST, &path);
+    let Some(done) = api.client()?.send_confirmed(request, |consequence| ask(*yes, consequence)).await? else {
         println!("Nothing was deleted.");
         return Ok(ExitCode::FAILURE);
     };

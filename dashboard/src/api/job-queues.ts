@@ -35,6 +35,10 @@ export const replayDeadLetters = (job_queue: string, job_ids: string[] | undefin
 export const deleteDeadLetter = (job_queue: string, job: string) =>
   body(client.DELETE('/api/v1/job-queues/{job_queue}/dead-letters/{job}', { params: { path: { job_queue, job } } }))
 
+/** Deletes all dead letters. */
+export const deleteAllDeadLetters = (job_queue: string, token?: string) =>
+  body(client.POST('/api/v1/job-queues/{job_queue}/dead-letters/delete', { params: { path: { job_queue }, header: confirmation(token) }, body: { all: true } }))
+
 /** Records what became of a held order whose outcome is unknown. */
 export const resolveOrder = (job_queue: string, job: string, outcome: 'placed' | 'not_placed') =>
   body(client.POST('/api/v1/job-queues/{job_queue}/dead-letters/{job}/resolve', { params: { path: { job_queue, job } }, body: { outcome } }))

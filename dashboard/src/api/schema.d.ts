@@ -137,6 +137,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/job-queues/{job_queue}/dead-letters/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete dead letters
+         * @description Deletes several dead letters, or all that there are now. Jobs that are no dead letters any more are left out. `all` needs a
+         *     confirmation.
+         */
+        post: operations["delete_dead_letters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/job-queues/{job_queue}/dead-letters/replay": {
         parameters: {
             query?: never;
@@ -1850,6 +1871,26 @@ export interface components {
             /** @description Start of the next page as `before`; `null` at the end. */
             next?: string | null;
         };
+        /** @description Some dead letters, or all. */
+        DeadLetterSelection: {
+            /** @description All dead letters that there are now. */
+            all?: boolean | null;
+            /** @description IDs of the jobs. */
+            job_ids?: string[] | null;
+        };
+        /** @description What a deletion has done. */
+        DeletedDeadLetters: {
+            /**
+             * @description Whether all wanted jobs were considered. `false`: there are more, or the store stopped responding and more may
+             *     have been deleted; repeat the request.
+             */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Dead letters that were deleted.
+             */
+            deleted: number;
+        };
         /** @description A template of a draft. */
         DraftTemplate: {
             /** @description Its path within the theme: `queue.html`. */
@@ -1908,7 +1949,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "sign_in_again" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "has_themes" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "data_unreadable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "takes_themes" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "no_such_tenant" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_remove_operator" | "will_remove_tenant" | "will_leave_operators" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "sign_in_again" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "has_themes" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "data_unreadable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "takes_themes" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "no_such_tenant" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_delete_dead_letters" | "will_remove_operator" | "will_remove_tenant" | "will_leave_operators" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -3891,13 +3932,6 @@ export interface components {
              */
             released: number;
         };
-        /** @description The dead letters to replay: some, or all. */
-        Replay: {
-            /** @description Replay all dead letters that there are now. */
-            all?: boolean | null;
-            /** @description IDs of the jobs. */
-            job_ids?: string[] | null;
-        };
         /** @description What a replay has done. */
         Replayed: {
             /**
@@ -4917,6 +4951,48 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    delete_dead_letters: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The confirmation token of the first response */
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
+            };
+            path: {
+                /** @description ID of the job queue */
+                job_queue: components["parameters"]["PathJobQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeadLetterSelection"];
+            };
+        };
+        responses: {
+            /** @description How many were deleted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedDeadLetters"];
+                };
+            };
+            404: components["responses"]["UnknownJobQueue"];
+            428: components["responses"]["ConfirmationRequired"];
+            /** @description The store did not respond to the first part; some may have been deleted */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     replay_dead_letters: {
         parameters: {
             query?: never;
@@ -4929,7 +5005,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Replay"];
+                "application/json": components["schemas"]["DeadLetterSelection"];
             };
         };
         responses: {

@@ -12,6 +12,7 @@ on_memory_and_redis! {
     waiting_jobs_are_canceled_and_drained,
     dead_letters_are_shown_replayed_and_deleted,
     dead_letters_come_in_pages_of_any_size,
+    several_dead_letters_are_deleted_at_once,
     dead_letters_are_for_operators_of_the_tenant,
     held_orders_are_resolved_and_never_replayed,
 }
@@ -154,6 +155,37 @@ async fn dead_letters_come_in_pages_of_any_size(backoffice: Backoffice) {
     }
 }
 
+async fn several_dead_letters_are_deleted_at_once(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({ "concurrency": 100 }))]).await;
+    let mut root = backoffice.root();
+    let mut ids = Vec::new();
+    for number in 0..140 {
+        ids.push(enqueue_text(&mut root, "mails/jobs", &format!("job {number}")).await);
+    }
+    for count in [60, 60, 19] {
+        run_jobs(&backoffice, "mails", (0..count).map(|_| failed(410)).collect()).await;
+    }
+    let path = "/job-queues/mails/dead-letters/delete";
+    let some = root.post(path, json!({ "job_ids": ids[..70] })).await;
+    assert_eq!(some.json(), json!({ "deleted": 70, "complete": true }), "{}", some.text());
+    let again = root.post(path, json!({ "job_ids": [ids[0], ids[70], ids[139]] })).await;
+    assert_eq!(again.json()["deleted"], 1, "one is deleted, and one waits");
+    for bad in [json!({}), json!({ "job_ids": [ids[71]], "all": true }), json!({ "job_ids": ["x"] })] {
+        assert!(root.post(path, bad.clone()).await.wrong_fields()[0].starts_with("job_ids: must "), "{bad}");
+    }
+    let first = root.post(path, json!({ "all": true })).await;
+    let consequence = first.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
+    assert!(consequence.contains("The 68 dead letters"), "{consequence}");
+    let all = root.confirmed(Method::POST, path, Some(json!({ "all": true }))).await;
+    assert_eq!(all.json(), json!({ "deleted": 68, "complete": true }), "{}", all.text());
+    let stats = root.get("/job-queues/mails/stats").await.json();
+    assert_eq!((&stats["waiting"], &stats["dead"]), (&json!(1), &json!(0)), "jobs that wait stay");
+    let events = root.get("/audit").await.json();
+    let deleted =
+        events["events"].as_array().unwrap().iter().find(|it| it["action"] == "job_queue.delete_dead_letters");
+    assert_eq!(deleted.unwrap()["changes"][0]["to"], 68);
+}
+
 async fn dead_letters_are_for_operators_of_the_tenant(backoffice: Backoffice) {
     import(&backoffice, &[job_queue("mails", &json!({}))]).await;
     backoffice.tenant("blue").await;
@@ -168,6 +200,7 @@ async fn dead_letters_are_for_operators_of_the_tenant(backoffice: Backoffice) {
             (Method::DELETE, format!("dead-letters/{id}"), None),
             (Method::DELETE, format!("jobs/{id}"), None),
             (Method::POST, "drain".to_owned(), None),
+            (Method::POST, "dead-letters/delete".to_owned(), Some(json!({ "all": true }))),
             (Method::POST, "dead-letters/replay".to_owned(), Some(json!({ "all": true }))),
             (Method::POST, format!("dead-letters/{id}/resolve"), Some(json!({ "outcome": "placed" }))),
         ] {

@@ -146,6 +146,7 @@ fn job_queue_operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("list_dead_letters", Operators, None),
         ("get_dead_letter", Operators, None),
         ("delete_dead_letter", Operators, None),
+        ("delete_dead_letters", Operators, Some(json!({ "all": true }))),
         ("replay_dead_letters", Operators, Some(json!({ "all": true }))),
         ("resolve_dead_letter", Operators, Some(json!({ "outcome": "placed" }))),
     ]

@@ -158,6 +158,23 @@ async fn dead_letters_are_retried() {
 }
 
 #[tokio::test]
+async fn dead_letters_are_deleted() {
+    let jobs = Jobs::start().await;
+    jobs.enqueue(70).await;
+    let dead = jobs.kill_all().await;
+    let (status, said) = jobs.run(&["jobs", "delete", "mails", &dead[0], &dead[1], &dead[0]]).await;
+    assert_eq!((status, said.contains("2 dead letters of mails deleted")), (0, true), "{said}");
+    let (status, said) = jobs.run(&["jobs", "delete", "mails", &dead[1], &dead[2]]).await;
+    assert_eq!((status, said.contains("1 of the jobs are no dead letters of mails")), (1, true), "{said}");
+    let (status, said) = jobs.run(&["jobs", "delete", "mails", "--all"]).await;
+    assert_eq!((status, said.contains("pass --yes to confirm: The 67 dead letters")), (1, true), "{said}");
+    assert_eq!(jobs.counts().await.1, 67, "nothing is deleted without a confirmation");
+    let (status, said) = jobs.run(&["jobs", "delete", "mails", "--all", "--yes"]).await;
+    assert_eq!((status, said.contains("67 dead letters of mails deleted")), (0, true), "{said}");
+    assert_eq!(jobs.counts().await, (json!(0), json!(0)));
+}
+
+#[tokio::test]
 async fn waiting_jobs_are_drained_after_a_confirmation() {
     let jobs = Jobs::start().await;
     jobs.enqueue(3).await;

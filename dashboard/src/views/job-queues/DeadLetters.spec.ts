@@ -68,6 +68,26 @@ test('a dead letter is deleted after a confirmation', async () => {
   await vi.waitFor(() => expect(sent(requests, 'DELETE')).toHaveLength(1))
 })
 
+test('all are deleted after a confirmation', async () => {
+  const confirmation = { token: 'c-1', expires_in: 120, consequence: 'The 7 dead letters will be deleted.' }
+  const requests = await open([letter('A')], {
+    [`POST ${QUEUE}/dead-letters/delete`]: ({ headers }) =>
+      headers.get('X-Vestibule-Confirm') === 'c-1' ? { deleted: 7, complete: true } : problemResponse(428, 'confirmation_required', { confirmation }),
+  })
+  const store = useConfirmationStore()
+  const ask = async () => {
+    getElement<HTMLButtonElement>('button', 'Delete all').click()
+    await vi.waitFor(() => expect(store.pending).toMatchObject({ effect: 'The 7 dead letters will be deleted.', isDangerous: true }))
+  }
+  await ask()
+  store.pending?.answer(false)
+  await flushPromises()
+  expect(sent(requests, 'POST')).toHaveLength(1)
+  await ask()
+  store.pending?.answer(true)
+  await vi.waitFor(() => expect(sent(requests, 'POST').map(({ body }) => body)).toEqual(Array(3).fill({ all: true })))
+})
+
 test('held orders with an unknown outcome are resolved and not replayed', async () => {
   const requests = await open([letter('A', { state: 'unknown', reason: 'timeout' })], { [`POST ${QUEUE}/dead-letters/A/resolve`]: new Response(null, { status: 204 }) }, { target: { kind: 'origin' } })
   expect(document.body.textContent).not.toContain('Replay all')

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -22,6 +22,7 @@ use super::views::Job;
 use crate::access::Principal;
 use crate::body::{Body, Query, Segments, wrong};
 use crate::codes::Code;
+use crate::confirmation::confirmed;
 use crate::describe::describe;
 use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
@@ -31,17 +32,18 @@ use crate::state::Admin;
 const PAGE_MAX: u64 = 100;
 /// Maximum length of the start of a page.
 const POSITION_MAX: usize = 64;
-/// Maximum number of dead letters that a request names to replay them.
-const REPLAY_MAX: usize = 1_000;
+/// Maximum number of dead letters that a request names.
+const SELECTED_MAX: usize = 1_000;
 /// Maximum length of a job ID in a request.
 const JOB_ID_MAX: usize = 32;
-/// How long one request replays or drains jobs.
+/// How long one request replays, deletes or drains jobs.
 pub(super) const BATCHES_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list_dead_letters))
         .routes(routes!(get_dead_letter, delete_dead_letter))
+        .routes(routes!(delete_dead_letters))
         .routes(routes!(replay_dead_letters))
         .routes(routes!(resolve_dead_letter))
 }
@@ -87,10 +89,14 @@ pub(crate) async fn list_dead_letters(
     let limit = usize::try_from(limit).unwrap_or(JOB_BATCH).min(JOB_BATCH);
     let found = job_queues.backend().dead_letters(&cached.settings, before, limit).await;
     let found = found.map_err(Problem::of_job_read)?;
-    let last = found.last().filter(|_| found.len() == limit);
-    let next = last.and_then(|last| Some(format!("{}-{}", last.ended_at?.0, last.sequence)));
+    let last = found.last().filter(|_| found.len() == limit).and_then(position_of);
+    let next = last.map(|DeadLetterPosition { ended_at, sequence }| format!("{}-{sequence}", ended_at.0));
     let dead_letters = found.into_iter().map(|view| Job::of(&cached.settings.id, view)).collect();
     Ok(Json(DeadLetterPage { dead_letters, next }))
+}
+
+fn position_of(dead_letter: &JobView) -> Option<DeadLetterPosition> {
+    Some(DeadLetterPosition { ended_at: dead_letter.ended_at?, sequence: dead_letter.sequence })
 }
 
 /// Parses the start of a page.
@@ -153,16 +159,108 @@ pub(crate) async fn delete_dead_letter(
 }
 
 fields! {
-    /// The dead letters to replay: some, or all.
-    pub(crate) struct Replay {
+    /// Some dead letters, or all.
+    pub(crate) struct DeadLetterSelection {
         /// IDs of the jobs.
-        job_ids: List<Text<JOB_ID_MAX>, 0, REPLAY_MAX> = Vec::new(),
-        /// Replay all dead letters that there are now.
+        job_ids: List<Text<JOB_ID_MAX>, 0, SELECTED_MAX> = Vec::new(),
+        /// All dead letters that there are now.
         all: Flag = false,
     }
 }
 
-describe!(request Replay);
+describe!(request DeadLetterSelection);
+
+impl DeadLetterSelection {
+    /// The jobs; `None` if all are selected.
+    fn jobs(&self) -> Result<Option<Vec<JobId>>, Problem> {
+        if self.all != self.job_ids.is_empty() {
+            return Err(wrong("job_ids", Code::SomeOrAll));
+        }
+        let jobs = self.job_ids.iter().map(|job| job.parse().map_err(|_| wrong("job_ids", Code::JobIdFormat)));
+        (!self.all).then(|| jobs.collect::<Result<Vec<JobId>, _>>()).transpose()
+    }
+}
+
+/// What a deletion has done.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DeletedDeadLetters {
+    /// Dead letters that were deleted.
+    deleted: u64,
+    /// Whether all wanted jobs were considered. `false`: there are more, or the store stopped responding and more may
+    /// have been deleted; repeat the request.
+    complete: bool,
+}
+
+/// Delete dead letters
+///
+/// Deletes several dead letters, or all that there are now. Jobs that are no dead letters any more are left out. `all` needs a
+/// confirmation.
+#[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/delete", tag = "job queues",
+    params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    request_body = DeadLetterSelection,
+    responses((status = 200, description = "How many were deleted", body = DeletedDeadLetters),
+        (status = 404, description = "`unknown_job_queue`"),
+        (status = 504, description = "The store did not respond to the first part; some may have been deleted")))]
+pub(crate) async fn delete_dead_letters(
+    State(admin): State<Admin>,
+    principal: Principal,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+    Body(selection): Body<DeadLetterSelection>,
+) -> Result<Json<DeletedDeadLetters>, Problem> {
+    let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
+    let settings = &cached.settings;
+    let jobs = selection.jobs()?;
+    if jobs.is_none() {
+        let stats = job_queues.backend().stats(settings).await.map_err(Problem::of_job_read)?;
+        let effect = || Code::WillDeleteDeadLetters.with("job_queue", settings.id.as_str()).with("dead", stats.dead);
+        confirmed(&admin, &principal, &headers, &format!("job_queue.delete_dead_letters {}", settings.id), effect)
+            .await?;
+    }
+    let mut done = DeletedDeadLetters { deleted: 0, complete: true };
+    let result = match jobs {
+        Some(jobs) => delete_some(job_queues, settings, &jobs, &mut done).await,
+        None => delete_all(job_queues, settings, &mut done).await,
+    };
+    let event = audit(&principal, "job_queue.delete_dead_letters", settings).with("deleted", done.deleted);
+    done.complete &= result.is_ok();
+    event.concluded_after(&admin, done.deleted, result).await?;
+    Ok(Json(done))
+}
+
+async fn delete_some(
+    job_queues: &JobQueues,
+    settings: &JobQueueSettings,
+    jobs: &[JobId],
+    done: &mut DeletedDeadLetters,
+) -> Result<(), Problem> {
+    for batch in jobs.chunks(JOB_BATCH) {
+        let deleted = job_queues.backend().delete_dead(settings, batch).await;
+        let deleted = deleted.map_err(|error| Problem::of_job_write(&error))?;
+        done.deleted += deleted.iter().filter(|was_dead| **was_dead).count() as u64;
+    }
+    Ok(())
+}
+
+/// From the newest to the oldest, so that those that come meanwhile stay.
+async fn delete_all(
+    job_queues: &JobQueues,
+    settings: &JobQueueSettings,
+    done: &mut DeletedDeadLetters,
+) -> Result<(), Problem> {
+    let (started, mut before) = (Instant::now(), None);
+    loop {
+        let batch = job_queues.backend().dead_letters(settings, before, JOB_BATCH).await;
+        let batch = batch.map_err(Problem::of_job_read)?;
+        let jobs: Vec<JobId> = batch.iter().map(|dead_letter| dead_letter.id).collect();
+        delete_some(job_queues, settings, &jobs, done).await?;
+        before = batch.last().and_then(position_of);
+        done.complete = batch.len() < JOB_BATCH;
+        if done.complete || started.elapsed() > BATCHES_LIMIT {
+            return Ok(());
+        }
+    }
+}
 
 /// What a replay has done.
 #[derive(Serialize, ToSchema)]
@@ -179,7 +277,7 @@ pub(crate) struct Replayed {
 /// Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
 /// dead letters any more are left out. Held orders are never replayed.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/replay", tag = "job queues",
-    request_body = Replay,
+    request_body = DeadLetterSelection,
     responses((status = 200, description = "How many were put back", body = Replayed),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`not_replayable`: the jobs are held orders"),
@@ -188,25 +286,18 @@ pub(crate) async fn replay_dead_letters(
     State(admin): State<Admin>,
     principal: Principal,
     Segments(id): Segments<String>,
-    Body(Replay { job_ids, all }): Body<Replay>,
+    Body(selection): Body<DeadLetterSelection>,
 ) -> Result<Json<Replayed>, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
     if settings.target.kind == JobTargetKind::Origin {
         return Err(Problem::Job(JobRefusal::NotReplayable));
     }
-    if all != job_ids.is_empty() {
-        return Err(wrong("job_ids", Code::SomeOrAll));
-    }
-    let jobs: Vec<JobId> = job_ids
-        .iter()
-        .map(|job| job.parse().map_err(|_| wrong("job_ids", Code::JobIdFormat)))
-        .collect::<Result<_, _>>()?;
+    let jobs = selection.jobs()?;
     let mut done = Replayed { replayed: 0, complete: true };
-    let result = if all {
-        replay_all(job_queues, settings, &mut done).await
-    } else {
-        replay_some(job_queues, settings, &jobs, &mut done).await
+    let result = match jobs {
+        Some(jobs) => replay_some(job_queues, settings, &jobs, &mut done).await,
+        None => replay_all(job_queues, settings, &mut done).await,
     };
     if done.replayed > 0 {
         job_queues.wake(&settings.id).notify_one();

@@ -108,6 +108,9 @@ pub(crate) enum GateError {
     /// A job cannot be enqueued as it is.
     #[error("The job was not queued: {0}.")]
     InvalidJob(JobRequestError),
+    /// A progress message is not JSON.
+    #[error("The progress was not recorded: the body must be JSON: {0}.")]
+    InvalidProgress(String),
     /// The job queue takes no such content from visitors.
     #[error("This job queue does not accept this Content-Type. Send one of its setting accepts.")]
     UnsupportedContentType,
@@ -121,7 +124,7 @@ pub(crate) enum GateError {
     #[error("This deployment has no WebSockets. Use server-sent events: the same request without Upgrade.")]
     NoWebSockets,
     /// The job queue is full.
-    #[error("The job queue is full. Nothing was queued; try again later.")]
+    #[error("The job queue is full. Nothing was stored; try again later.")]
     JobQueueFull,
     /// The backend of the jobs can't be reached.
     #[error("Nothing was queued. Try again later.")]
@@ -220,6 +223,7 @@ impl GateError {
             Self::TicketRequired => (StatusCode::UNAUTHORIZED, "ticket_required", None),
             Self::NotActive => (StatusCode::FORBIDDEN, "not_active", None),
             Self::InvalidJob(error) => invalid_job(error),
+            Self::InvalidProgress(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
             Self::UnsupportedContentType => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_type", Some("content-type"))
             }

@@ -348,6 +348,8 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     {
         assert_eq!(code(&handler.request(report(&target), body.to_owned()).await), (expected.0, expected.1.to_owned()));
     }
+    let invalid = handler.request(report(&target), "{").await.json()["detail"].clone();
+    assert!(invalid.as_str().unwrap().starts_with("The progress was not recorded: "), "{invalid}");
     let forged = target.replace("receive_count=1", "receive_count=2");
     assert_eq!(code(&handler.request(report(&forged), "1").await), (403, "invalid_signature".to_owned()));
     let reported = handler.request(report(&target), r#"{"status":"preparing"}"#).await;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tracing::warn;
 use vestibule_core::jobs::{JobId, Lease, PROGRESS_MAX, ProgressAdded, ProgressError, ProgressMessage, SigningSecret};
 use vestibule_core::{Clock as _, SystemClock};
-use vestibule_runtime::{CachedJobQueue, JobRequestError, is_progress_signature};
+use vestibule_runtime::{CachedJobQueue, is_progress_signature};
 
 use super::QueryParams;
 use super::jobs::find_job_queue;
@@ -54,12 +54,11 @@ fn secrets(job_queue: &CachedJobQueue, now: u64) -> impl Iterator<Item = &Signin
 
 async fn message(body: Body) -> Result<ProgressMessage, GateError> {
     let too_large = || GateError::BodyTooLarge { limit_bytes: PROGRESS_MAX };
-    let invalid = |cause: String| GateError::InvalidJob(JobRequestError::InvalidJson(cause));
     let bytes = to_bytes(body, PROGRESS_MAX).await.map_err(|_| too_large())?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| GateError::InvalidProgress(error.to_string()))?;
     text.parse().map_err(|error| match error {
         ProgressError::TooLong => too_large(),
-        ProgressError::InvalidJson(cause) => invalid(cause),
+        ProgressError::InvalidJson(cause) => GateError::InvalidProgress(cause),
     })
 }
 

@@ -2,8 +2,9 @@
 
 use http::StatusCode;
 use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
+use vestibule_core::settings::FieldWording;
 use vestibule_core::{Message, QueueId};
-use vestibule_runtime::JobRequestError;
+use vestibule_runtime::{CONTENT_TYPE_MAX, JobRequestError, USER_ID_MAX};
 
 use crate::codes::Code;
 
@@ -97,7 +98,15 @@ fn message_of(error: &JobRequestError) -> Message {
         JobRequestError::GroupRequired => Code::GroupRequired.into(),
         JobRequestError::GroupNotSupported => Code::GroupNotSupported.into(),
         JobRequestError::DelayNotSupported => Code::DelayNotSupported.into(),
-        JobRequestError::InvalidId(name) => Code::InvalidId.with("name", *name),
+        JobRequestError::InvalidKey(name) => Code::InvalidId.with("name", *name).with("what", FieldWording::JobKey),
+        JobRequestError::InvalidUserId => {
+            let what = Code::UserIdFormat.with("most", USER_ID_MAX as u64);
+            Code::InvalidId.with("name", "user_id").with("what", what)
+        }
+        JobRequestError::ContentTypeTooLong => {
+            let what = Code::ContentTypeFormat.with("most", CONTENT_TYPE_MAX as u64);
+            Code::InvalidId.with("name", "Content-Type").with("what", what)
+        }
         JobRequestError::InvalidJson(cause) => Code::InvalidJson.with("cause", cause.as_str()),
         JobRequestError::EmptyPayload => Code::EmptyPayload.into(),
         JobRequestError::PayloadTooLarge => Code::PayloadTooLarge.with("most", PAYLOAD_MAX as u64),

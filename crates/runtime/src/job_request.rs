@@ -4,8 +4,8 @@ use http::StatusCode;
 use serde::de::IgnoredAny;
 use vestibule_core::SessionId;
 use vestibule_core::jobs::{
-    DeduplicationId, FormerJob, JSON_LEVELS_MAX, JobGroupId, JobId, JobParams, JobQueueSettings, NewJob, PAYLOAD_MAX,
-    Payload,
+    DeduplicationId, FormerJob, JSON_LEVELS_MAX, JobGroupId, JobId, JobKeyError, JobParams, JobQueueSettings, NewJob,
+    PAYLOAD_MAX, Payload,
 };
 
 use crate::held_request::HELD_REQUEST;
@@ -14,7 +14,7 @@ use crate::held_request::HELD_REQUEST;
 pub const USER_ID_MAX: usize = 255;
 
 /// Maximum length of a content type.
-const CONTENT_TYPE_MAX: usize = 255;
+pub const CONTENT_TYPE_MAX: usize = 255;
 
 /// Why a request enqueues no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +31,15 @@ pub enum JobRequestError {
     /// Jobs of a group start in order.
     #[error("a FIFO job queue has no delay")]
     DelayNotSupported,
-    /// The ID with this name is invalid.
-    #[error("{0} is invalid: it must be printable ASCII characters, within the maximum length")]
-    InvalidId(&'static str),
+    /// The group ID or deduplication ID, as this name says, is invalid.
+    #[error("{0} {JobKeyError}")]
+    InvalidKey(&'static str),
+    /// The user ID is invalid.
+    #[error("user_id must be 1 to {USER_ID_MAX} printable ASCII characters")]
+    InvalidUserId,
+    /// The content type is too long.
+    #[error("Content-Type must be at most {CONTENT_TYPE_MAX} characters")]
+    ContentTypeTooLong,
     /// The payload should be JSON that consumers can read.
     #[error("the payload can't be read as JSON: {0}")]
     InvalidJson(String),
@@ -56,7 +62,9 @@ impl JobRequestError {
             Self::GroupRequired
             | Self::GroupNotSupported
             | Self::DelayNotSupported
-            | Self::InvalidId(_)
+            | Self::InvalidKey(_)
+            | Self::InvalidUserId
+            | Self::ContentTypeTooLong
             | Self::InvalidJson(_) => StatusCode::BAD_REQUEST,
         }
     }
@@ -97,21 +105,21 @@ impl JobRequest {
         }
         let is_fifo = settings.id.is_fifo();
         let group =
-            self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRequestError::InvalidId("group_id")));
+            self.group_id.map(|id| id.parse::<JobGroupId>().map_err(|_| JobRequestError::InvalidKey("group_id")));
         let group = match group.transpose()? {
             None if is_fifo => return Err(JobRequestError::GroupRequired),
             Some(_) if !is_fifo => return Err(JobRequestError::GroupNotSupported),
             group => group,
         };
         let deduplication_id = self.deduplication_id.map(|id| id.parse::<DeduplicationId>()).transpose();
-        let deduplication_id = deduplication_id.map_err(|_| JobRequestError::InvalidId("deduplication_id"))?;
+        let deduplication_id = deduplication_id.map_err(|_| JobRequestError::InvalidKey("deduplication_id"))?;
         if is_fifo && self.delay_seconds > 0 {
             return Err(JobRequestError::DelayNotSupported);
         }
         let is_user_id =
             |id: &String| (1..=USER_ID_MAX).contains(&id.len()) && id.bytes().all(|b| (b' '..0x7f).contains(&b));
         if self.user_id.as_ref().is_some_and(|id| !is_user_id(id)) {
-            return Err(JobRequestError::InvalidId("user_id"));
+            return Err(JobRequestError::InvalidUserId);
         }
         let visitor = self.session.filter(|_| self.by_visitor);
         let id = match &deduplication_id {
@@ -137,7 +145,7 @@ impl JobRequest {
 /// What is wrong with it.
 pub fn checked_payload(content_type: String, bytes: Vec<u8>) -> Result<Payload, JobRequestError> {
     if content_type.len() > CONTENT_TYPE_MAX {
-        return Err(JobRequestError::InvalidId("Content-Type"));
+        return Err(JobRequestError::ContentTypeTooLong);
     }
     let payload = Payload { content_type, bytes };
     if payload.bytes.is_empty() {
@@ -216,6 +224,6 @@ mod tests {
             checked_payload(content_type, b"hello".to_vec()).map(|payload| payload.content_type.len())
         };
         assert_eq!(of_length(255), Ok(255));
-        assert_eq!(of_length(256), Err(JobRequestError::InvalidId("Content-Type")));
+        assert_eq!(of_length(256), Err(JobRequestError::ContentTypeTooLong));
     }
 }

@@ -22,7 +22,8 @@ test('a number that cannot be read is not shown as it was sent', () => {
 })
 
 test('a field of the API has its label', () => {
-  expect(serverText({ code: 'invalid_id', params: { name: 'group_id' } }, '')).toMatch(/^The value of Group is invalid/)
+  const what: ServerMessage = { code: 'job_key' }
+  expect(serverText({ code: 'invalid_id', params: { name: 'group_id', what } }, '')).toBe('Group must be 1 to 100 printable ASCII characters without spaces.')
 })
 
 test('unknown codes are shown in the English of the server', () => {

@@ -125,6 +125,22 @@ async fn enqueue_errors(backoffice: Backoffice) {
         let response = enqueue(&mut root, &path.replace("un known", "un%20known"), content_type, body).await;
         assert_eq!((response.status.as_u16(), response.code().as_str()), (status, code), "{path}: {}", response.text());
     }
+    let long = format!("text/plain; a={}", "x".repeat(255));
+    for (path, content_type, detail) in [
+        (
+            "mails/jobs?deduplication_id=a%20b",
+            "text/plain",
+            "must be 1 to 100 printable ASCII characters without spaces.",
+        ),
+        ("mails/jobs", &long, "must be at most 255 characters."),
+    ] {
+        let response = enqueue(&mut root, path, content_type, b"hello").await;
+        assert_eq!(response.code(), "invalid_id", "{path}");
+        assert!(response.json()["detail"].as_str().unwrap().ends_with(detail), "{}", response.text());
+    }
+    let mut user = backoffice.root().with_header("vestibule-user-id", &"x".repeat(256));
+    let refused = enqueue(&mut user, "mails/jobs", "text/plain", b"hello").await;
+    assert_eq!(refused.json()["detail"], "user_id must be 1 to 255 printable ASCII characters.");
     assert_eq!(enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await.status, 202);
     let full = enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await;
     assert_eq!((full.status.as_u16(), full.code().as_str()), (503, "job_queue_full"));

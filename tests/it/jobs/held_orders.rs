@@ -271,6 +271,27 @@ async fn delivered_order_leaves_a_page_with_its_link() {
 
 /// H6.
 #[tokio::test]
+async fn head_request_delivers_no_response() {
+    let (time, start) = stopped_clock();
+    let redis = Redis::start_at(time.clone()).await;
+    let shop = Shop::open_over(&redis, "").await;
+    let mut visitor = shop.admitted().await;
+    let order = script("/checkout").header("prefer", "respond-async");
+    let url = location(&visitor.request(order, "ticket=a").await);
+    let completed =
+        async || visitor.request(Request::head(&*url).header(ACCEPT, "application/json"), "").await.status == 200;
+    wait_until("the order is completed", LIMIT, completed).await;
+    time.set(start.add_seconds(61));
+    visitor.request(form("/checkout"), "ticket=b").await;
+    let response = visitor.fetch(&url).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+    time.set(start.add_seconds(122));
+    visitor.request(form("/checkout"), "ticket=c").await;
+    assert_eq!(visitor.fetch(&url).await.status, StatusCode::CONFLICT, "that one did");
+}
+
+/// H6.
+#[tokio::test]
 async fn page_of_an_order_keeps_the_session_active() {
     const ACTIVE_TTL: u64 = 600;
     let (time, start) = stopped_clock();

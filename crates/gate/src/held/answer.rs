@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use tracing::warn;
 use vestibule_core::jobs::JobResponse;
 use vestibule_proxy::prepare_response;
@@ -39,7 +39,10 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
         _ => None,
     };
     if let Some(mut response) = response {
-        mark_delivered(&order).await;
+        // The response to HEAD has no body, so the visitor does not have it yet.
+        if info.method != Method::HEAD {
+            mark_delivered(&order).await;
+        }
         if !is_submission {
             // The response to a POST must not be kept as that of a GET.
             keep_private(response.headers_mut());

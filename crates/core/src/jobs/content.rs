@@ -56,7 +56,7 @@ impl Payload {
     /// The hash of the content type and the content. JSON that differs in white space or in the order of members has one hash.
     /// JSON with fractions or with integers beyond 64 bits is compared byte by byte: as doubles, different numbers could be
     /// equal, and a job that is no duplicate would be lost. So is JSON with an object that repeats a name, since handlers differ
-    /// in which of the members they read.
+    /// in which of the members they read, and JSON of more than 127 levels.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         let canonical = if self.is_json() { canonical_json(&self.bytes) } else { None };
@@ -252,6 +252,13 @@ mod tests {
         assert_ne!(json(r#"[{"seat":1,"\u0073eat":2}]"#), json(r#"[{"seat":2}]"#));
         assert_eq!(json(r#"{"seat":1,"seat":2}"#), json(r#"{"seat":1,"seat":2}"#));
         assert_eq!(json(r#"[{"seat":1}, {"seat":1}]"#), json(r#"[{"seat":1},{"seat":1}]"#), "in objects of their own");
+    }
+
+    #[test]
+    fn json_of_many_levels_is_compared_byte_by_byte() {
+        let nested = |levels, inner: &str| json(&format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels)));
+        assert_eq!(nested(127, "1 "), nested(127, "1"));
+        assert_ne!(nested(128, "1 "), nested(128, "1"));
     }
 
     #[test]

@@ -92,7 +92,12 @@ impl JobMessage {
     /// The message group: that of the job, or for a standard job its job queue, since SQS lets job queues take turns then.
     pub(crate) fn group(&self) -> String {
         let job_queue = format!("{}/{}", self.tenant, self.job_queue);
-        shortened(self.group.as_ref().map_or_else(|| job_queue.clone(), |group| format!("{job_queue}/{group}")))
+        shortened(match self.group.as_ref().map(|group| (group, group.visitor())) {
+            None => job_queue,
+            Some((group, None)) => format!("{job_queue}/{group}"),
+            // SQS allows no spaces.
+            Some((group, Some(session))) => format!("{job_queue}/{group}/{session}"),
+        })
     }
 
     /// What SQS knows two sends of one message by.
@@ -205,6 +210,11 @@ mod tests {
         let group = |job_queue: &str, group| of(&settings("acme", job_queue), job(group), 0).group();
         assert_eq!(group("mails", None), "acme/mails");
         assert_eq!(group("updates.fifo", Some("user-17")), "acme/updates.fifo/user-17");
+        let session = SessionId::from_bytes([0; 14]);
+        let of_visitor = job(Some("user-17"));
+        let of_visitor = NewJob { group: of_visitor.group.map(|group| group.of_visitor(session)), ..of_visitor };
+        let message = of(&settings("acme", "updates.fifo"), of_visitor, 0);
+        assert_eq!(message.group(), format!("acme/updates.fifo/user-17/{session}"));
         let (queue, long) = (format!("{}.fifo", "q".repeat(40)), "g".repeat(100));
         assert_eq!(group(&queue, Some(&long)).len(), 64);
         assert_ne!(group(&queue, Some(&long)), group(&queue, Some(&"h".repeat(100))));

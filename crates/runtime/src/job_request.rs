@@ -122,6 +122,10 @@ impl JobRequest {
             return Err(JobRequestError::InvalidUserId);
         }
         let visitor = self.session.filter(|_| self.by_visitor);
+        let group = match (group, visitor) {
+            (Some(group), Some(session)) => Some(group.of_visitor(session)),
+            (group, _) => group,
+        };
         let id = match &deduplication_id {
             Some(deduplication_id) if !is_fifo => JobId::of_deduplication(&settings.id, visitor, deduplication_id),
             _ => JobId::random(),
@@ -130,7 +134,7 @@ impl JobRequest {
         let new = NewJob::new(id, payload);
         let job = NewJob { group, deduplication_id, delay_seconds, user_id, session, by_visitor, params, ..new };
         let former = self.former.and_then(|former| match (job.group.clone(), &job.deduplication_id) {
-            (Some(group), _) => Some(FormerJob::Key(job.key_in(group, former))),
+            (Some(group), _) => Some(FormerJob::Key(job.key_in(group.of_visitor(former), former))),
             (None, Some(id)) => Some(FormerJob::Id(JobId::of_deduplication(&settings.id, Some(former), id))),
             (None, None) => None,
         });
@@ -201,6 +205,32 @@ mod tests {
         }
         let random = by(account, Some(guest), None, None).checked(&settings("a")).unwrap();
         assert_eq!(random.former, None, "without an ID, no jobs of a standard job queue are equal");
+    }
+
+    #[test]
+    fn visitors_choose_among_groups_of_their_own() {
+        let target = serde_json::json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
+        let settings = serde_json::json!({ "id": "updates.fifo", "tenant": "acme", "target": target });
+        let settings = JobQueueSettings::from_json(&settings).unwrap();
+        let [one, other] = [SessionId::random(), SessionId::random()];
+        let group = |session, by_visitor| {
+            let request = JobRequest {
+                group_id: Some("user-17".to_owned()),
+                deduplication_id: None,
+                user_id: None,
+                session: Some(session),
+                former: None,
+                by_visitor,
+                params: None,
+                delay_seconds: 0,
+                payload: checked_payload(String::new(), b"hello".to_vec()).unwrap(),
+            };
+            request.checked(&settings).unwrap().group.unwrap()
+        };
+        assert_eq!(group(one, true), group(one, true));
+        assert_ne!(group(one, true), group(other, true));
+        assert_ne!(group(one, true), group(one, false));
+        assert_eq!((group(one, true).as_str(), group(one, false).as_str()), ("user-17", "user-17"));
     }
 
     #[test]

@@ -70,6 +70,7 @@ suite! {
     groups {
         j05_group_runs_in_order,
         j05_next_waits_for_acknowledgement,
+        j05_groups_of_visitors_are_separate,
         j05_groups_take_turns not on SQS: Order,
         j06_groups_run_in_parallel,
         j06_failing_group_blocks_itself,

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest as _, Sha256};
 
@@ -47,10 +49,6 @@ crate::id::text_id! {
     JobQueueId, is_job_queue_id, JobQueueIdError
 }
 crate::id::text_id! {
-    /// Jobs of one group of a FIFO job queue run one at a time, in order: `user-17`.
-    JobGroupId, is_job_key, JobKeyError
-}
-crate::id::text_id! {
     /// A second job with the same ID is a duplicate: `order-4711`.
     DeduplicationId, is_job_key, JobKeyError
 }
@@ -58,6 +56,71 @@ crate::id::text_id! {
 crate::text_field! {
     JobQueueId: FieldWording::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" };
     JobGroupId: FieldWording::JobKey, { "pattern": "^[!-~]{1,100}$" };
+}
+
+/// Jobs of one group of a FIFO job queue run one at a time, in order: `user-17`. A visitor chooses among groups of their own session,
+/// so that nobody can make the jobs of somebody else wait.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobGroupId {
+    name: Arc<str>,
+    visitor: Option<SessionId>,
+}
+
+impl JobGroupId {
+    /// The name that the producer has chosen.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+
+    /// The group with this name of the visitor with this session.
+    #[must_use]
+    pub fn of_visitor(self, session: SessionId) -> Self {
+        Self { visitor: Some(session), ..self }
+    }
+
+    /// The session of the visitor whose group it is.
+    #[must_use]
+    pub const fn visitor(&self) -> Option<SessionId> {
+        self.visitor
+    }
+}
+
+impl FromStr for JobGroupId {
+    type Err = JobKeyError;
+
+    fn from_str(text: &str) -> Result<Self, JobKeyError> {
+        if is_job_key(text) { Ok(Self { name: text.into(), visitor: None }) } else { Err(JobKeyError) }
+    }
+}
+
+/// As backends store it: the name, and behind a space, which no name contains, the session of the visitor.
+impl From<JobGroupId> for String {
+    fn from(group: JobGroupId) -> Self {
+        group.visitor.map_or_else(|| group.name.to_string(), |session| format!("{} {session}", group.name))
+    }
+}
+
+impl TryFrom<String> for JobGroupId {
+    type Error = JobKeyError;
+
+    fn try_from(stored: String) -> Result<Self, JobKeyError> {
+        let Some((name, session)) = stored.split_once(' ') else { return stored.parse() };
+        Ok(name.parse::<Self>()?.of_visitor(session.parse().map_err(|_| JobKeyError)?))
+    }
+}
+
+impl fmt::Display for JobGroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl fmt::Debug for JobGroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from(self.clone()))
+    }
 }
 
 impl JobQueueId {
@@ -158,6 +221,27 @@ mod tests {
         }
         for bad in ["", "a b", "a\n", "ä", "\u{7f}", &"x".repeat(101)] {
             assert_eq!(bad.parse::<JobGroupId>(), Err(JobKeyError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn groups_of_visitors_are_their_own() {
+        let [one, other] = [SessionId::random(), SessionId::random()];
+        let group: JobGroupId = "user-17".parse().unwrap();
+        let groups = [group.clone(), group.clone().of_visitor(one), group.clone().of_visitor(other)];
+        for (at, group) in groups.iter().enumerate() {
+            assert_eq!(
+                (group.as_str(), group.to_string()),
+                ("user-17", "user-17".to_owned()),
+                "as the producer wrote it"
+            );
+            assert!(!groups[..at].contains(group), "{group:?}");
+            let stored = serde_json::to_value(group).unwrap();
+            assert_eq!(serde_json::from_value::<JobGroupId>(stored.clone()).unwrap(), *group, "{stored}");
+            assert_eq!(stored.as_str().unwrap().parse::<JobGroupId>().is_ok(), group.visitor().is_none(), "{stored}");
+        }
+        for bad in ["", "a b", &format!(" {one}"), &format!("a {one} {one}")] {
+            assert!(serde_json::from_value::<JobGroupId>(bad.into()).is_err(), "{bad}");
         }
     }
 

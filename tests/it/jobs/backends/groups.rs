@@ -1,7 +1,8 @@
 //! Order within groups, and none between them: J5, J6.
 
 use serde_json::json;
-use vestibule_core::jobs::{BLOCKING_SEARCH, BlockedGroup, Canceled, JobState, Outcome, Settled};
+use vestibule_core::SessionId;
+use vestibule_core::jobs::{BLOCKING_SEARCH, BlockedGroup, Canceled, JobState, NewJob, Outcome, Settled};
 
 use super::fixture::{JobsFixture, job};
 
@@ -30,6 +31,22 @@ pub(super) async fn j05_next_waits_for_acknowledgement(fixture: &JobsFixture) {
     assert_eq!(started, ["job 2"]);
     assert_eq!(queue.fail(leases[0]).await, Settled::Now(JobState::Failed));
     assert_eq!(queue.start().await.0, ["job 3"], "a dead letter frees its group");
+}
+
+pub(super) async fn j05_groups_of_visitors_are_separate(fixture: &JobsFixture) {
+    let queue = fixture.fifo(&json!({}));
+    let [one, other] = [SessionId::random(), SessionId::random()];
+    for (number, visitor) in (1..).zip([None, Some(one), Some(other), Some(one), None]) {
+        let new = job(number, Some("a"));
+        let group = new.group.clone().map(|group| visitor.map_or(group.clone(), |session| group.of_visitor(session)));
+        queue.enqueue(NewJob { group, ..new }).await;
+    }
+    let (started, leases) = queue.start().await;
+    assert_eq!(started, ["job 1", "job 2", "job 3"]);
+    queue.acknowledge(leases[1]).await;
+    assert_eq!(queue.start().await.0, ["job 4"], "it waited for the first job of its visitor alone");
+    let shown = queue.view(5).await.unwrap();
+    assert_eq!(shown.group.unwrap().as_str(), "a");
 }
 
 pub(super) async fn j05_groups_take_turns(fixture: &JobsFixture) {

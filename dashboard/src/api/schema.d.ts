@@ -4497,7 +4497,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description `store_unavailable`, `job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued */
+        /** @description `job_queue_full`, `not_queued`, `store_unavailable`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued */
         JobQueueFull: {
             headers: {
                 [name: string]: unknown;

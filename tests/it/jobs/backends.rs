@@ -64,6 +64,7 @@ suite! {
         j07_jobs_of_visitors_are_compared_within_a_session,
         j07_job_from_before_signing_in_is_the_first,
         j15_full_job_queue_refuses,
+        j15_jobs_of_visitors_leave_room,
         j15_sessions_are_limited,
         j17_job_queues_are_separate,
     }

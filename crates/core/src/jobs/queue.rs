@@ -135,7 +135,8 @@ impl JobQueue {
         }
         let stored = self.unfinished.len() + self.dead.len();
         let size = job.size();
-        if stored as u64 >= settings.max_jobs || self.bytes + size > settings.max_bytes {
+        let (max_jobs, max_bytes) = settings.room(job.by_visitor);
+        if stored as u64 >= max_jobs || self.bytes + size > max_bytes {
             return Enqueued::Full;
         }
         if let Some(key) = key.clone().filter(|_| settings.deduplication_interval > 0) {

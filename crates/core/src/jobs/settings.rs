@@ -258,6 +258,14 @@ impl JobQueueSettings {
         self.holds_orders() && self.retry == JobRetry::Safe
     }
 
+    /// J15: the most jobs, and the most bytes of them, with which a job is accepted. Jobs of visitors leave a tenth to the API,
+    /// unless the jobs are held orders, which only visitors have.
+    #[must_use]
+    pub fn room(&self, by_visitor: bool) -> (u64, u64) {
+        let left = |most: u64| if by_visitor && !self.holds_orders() { most / 10 } else { 0 };
+        (self.max_jobs - left(self.max_jobs), self.max_bytes - left(self.max_bytes))
+    }
+
     /// J9: seconds of the lease of a received job.
     #[must_use]
     pub fn lease_seconds(&self) -> u64 {

@@ -33,6 +33,8 @@ struct Settings {
     result_seconds: u64,
     max_jobs: u64,
     max_bytes: u64,
+    visitors_max_jobs: u64,
+    visitors_max_bytes: u64,
     enqueues_per_minute: u64,
     lease_seconds: u64,
     holds_orders: bool,
@@ -117,6 +119,7 @@ pub(super) fn id(job: JobId) -> Value {
 
 /// `by_message` says that a message queue brings the jobs.
 pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> BackendResult<Value> {
+    let (visitors_max_jobs, visitors_max_bytes) = settings.room(true);
     pack(&Settings {
         concurrency: settings.concurrency,
         dispatches_per_minute: settings.dispatches_per_minute,
@@ -131,6 +134,8 @@ pub(super) fn pack_settings(settings: &JobQueueSettings, by_message: bool) -> Ba
         result_seconds: settings.result_seconds(),
         max_jobs: settings.max_jobs,
         max_bytes: settings.max_bytes,
+        visitors_max_jobs,
+        visitors_max_bytes,
         enqueues_per_minute: settings.enqueues_per_minute,
         lease_seconds: settings.lease_seconds(),
         holds_orders: settings.holds_orders(),

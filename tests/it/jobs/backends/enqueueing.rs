@@ -180,6 +180,24 @@ pub(super) async fn j15_full_job_queue_refuses(fixture: &JobsFixture) {
     assert_eq!(answers.iter().position(|answer| *answer == Enqueued::Full), Some(JOB_BATCH));
 }
 
+pub(super) async fn j15_jobs_of_visitors_leave_room(fixture: &JobsFixture) {
+    let of_visitor = |number| NewJob { session: Some(SessionId::random()), by_visitor: true, ..job(number, None) };
+    for limit in [json!({ "max_jobs": 10 }), json!({ "max_bytes": 10 * JOB_BYTES })] {
+        let queue = fixture.standard(&limit);
+        for number in 1..=9 {
+            assert_eq!(queue.enqueue(of_visitor(number)).await, Enqueued::Accepted, "{limit}");
+        }
+        assert_eq!(queue.enqueue(of_visitor(10)).await, Enqueued::Full, "{limit}");
+        assert_eq!(queue.enqueue(job(10, None)).await, Enqueued::Accepted, "{limit}");
+        assert_eq!(queue.enqueue(job(11, None)).await, Enqueued::Full, "{limit}");
+    }
+    let queue = fixture.fifo(&json!({ "target": { "kind": "origin" }, "max_jobs": 10 }));
+    for number in 1..=10 {
+        let order = NewJob { group: Some("a".parse().unwrap()), ..of_visitor(number) };
+        assert_eq!(queue.enqueue(order).await, Enqueued::Accepted, "only visitors have orders");
+    }
+}
+
 pub(super) async fn j15_sessions_are_limited(fixture: &JobsFixture) {
     let queue = fixture.fifo(&json!({ "enqueues_per_minute": 2 }));
     let [one, other] = [SessionId::random(), SessionId::random()];

@@ -107,7 +107,7 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
         (status = 409, description = "`held_orders_only`"),
         (status = 413, description = "`payload_too_large`"),
         (status = 422, description = "`empty_payload`, or an invalid parameter"),
-        (status = 503, description = "`store_unavailable`, `job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+        (status = 503, description = "`job_queue_full`, `not_queued`, `store_unavailable`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
     ))]
 pub(crate) async fn enqueue_job(
     State(admin): State<Admin>,

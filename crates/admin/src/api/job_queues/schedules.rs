@@ -79,7 +79,7 @@ pub(crate) async fn list_schedules(
         (status = 202, description = "Queued", body = EnqueuedJob,
             headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"))),
         (status = 404, description = "`unknown_job_queue` or `unknown_schedule`"),
-        (status = 503, description = "`job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+        (status = 503, description = "`job_queue_full`, `not_queued`, `store_unavailable`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
     ))]
 pub(crate) async fn run_schedule(
     State(admin): State<Admin>,

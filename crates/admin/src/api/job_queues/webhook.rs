@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<Admin> {
             headers(("X-Job-Id" = String, description = "ID of the job"), ("Location" = String, description = "Path of the job"))),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`no_webhook`: the job queue delivers no webhook events"),
-        (status = 503, description = "`job_queue_full`, `not_queued`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
+        (status = 503, description = "`job_queue_full`, `not_queued`, `store_unavailable`: nothing is queued. `enqueue_unconfirmed`: the job may or may not be queued"),
     ))]
 pub(crate) async fn test_webhook(
     State(admin): State<Admin>,

@@ -531,7 +531,9 @@ do
       if times >= settings.enqueues_per_minute then return jobs.TOO_MANY end
     end
     stored = stored or call('ZCARD', UNFINISHED) + call('ZCARD', DEAD)
-    if stored >= settings.max_jobs or bytes + new.size > settings.max_bytes then return jobs.FULL end
+    local most, most_bytes = settings.max_jobs, settings.max_bytes
+    if new.by_visitor then most, most_bytes = settings.visitors_max_jobs, settings.visitors_max_bytes end
+    if stored >= most or bytes + new.size > most_bytes then return jobs.FULL end
     stored = stored + 1
     if window then
       call('SET', window, string.format('%d %d', times + 1, since), 'EX', jobs.ENQUEUES_WINDOW)

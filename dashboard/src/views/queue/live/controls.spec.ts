@@ -76,6 +76,18 @@ test('quota and rate of a paused queue take effect when it opens', () => {
   }
 })
 
+test('quota and rate of a scheduled queue take effect when its event admits visitors', () => {
+  const [lobby_at, starts_at] = ['2027-03-04T09:30:00Z', '2027-03-04T10:00:00Z'].map((time) => Date.parse(time) / 1000)
+  const event = { id: 'sale', name: 'General sale', phase: 'lobby', lobby_at, starts_at, awaits_beacon: false }
+  const quota = { kind: 'quota', quota: 700 } as const
+  expect(effects(quota, line({ mode: 'lobby', event }))).toEqual([expect.stringMatching(/^Takes effect when General sale starts, .*10:00\.$/)])
+  expect(effects({ kind: 'rate', rate: 60 }, line({ mode: 'closed', event: { ...event, phase: 'idle' } }))[0]).toMatch(/^Takes effect when General sale starts/)
+  expect(effects(quota, line({ mode: 'draw', event: { ...event, phase: 'draw' } }))).toEqual(['Takes effect when the draw of General sale is complete.'])
+  expect(effects(quota, line({ mode: 'bypass', event: { phase: 'idle', awaits_beacon: false } }))).toEqual(['Takes effect when an event starts. None is planned.'])
+  const message = { kind: 'message', message: { default: 'Soon.' }, before: null } as const
+  expect(effects(message, line({ mode: 'bypass', event: { ...event, phase: 'idle' } }))[0]).toMatch(/^Takes effect when the lobby of General sale opens, .*09:30\.$/)
+})
+
 test('every mode shows its effect on waiting visitors', () => {
   expect(effects({ kind: 'mode', mode: 'open' }, line({ mode: 'paused', active: 450 }))).toEqual([
     'Admissions start: 50 visitors now, 500 active in total.',

@@ -1,6 +1,6 @@
 import { idleMode } from '@/domain/events'
 import { admits } from '@/domain/modes'
-import { count, duration, languageName, t, wait } from '@/i18n'
+import { count, dateTime, duration, languageName, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
 import type { MessagePatch, Mode, OperatorMessage, QueueSettings, QueueStats } from '@/api/types'
 
@@ -75,7 +75,7 @@ function messageEffects(message: OperatorMessage | null, line: Line): string[] {
   const seen = { count: count(readers) }
   if (!message) return [t('live.effects.removesMessage', seen, readers)]
   const texts = Object.entries(message).map(([tag, text]) => (tag === 'default' ? `“${text}”` : `${languageName(tag)}: “${text}”`))
-  return [line.mode === 'bypass' ? deferred(line) : t('live.effects.showsMessage', seen, readers), ...texts]
+  return [line.mode === 'bypass' ? deferredMessage(line) : t('live.effects.showsMessage', seen, readers), ...texts]
 }
 
 function modeEffects(mode: Mode, line: Line): string[] {
@@ -145,10 +145,22 @@ function currentWait({ waiting, wait_seconds }: Line): string[] {
   return wait_seconds ? [t('live.effects.currentWait', { count: count(waiting), wait: wait(wait_seconds.p50) }, waiting)] : []
 }
 
-/** Quota and rate take effect only in modes that admit visitors. */
-function deferred({ mode }: Pick<Line, 'mode'>): string {
-  return t('live.effects.deferred', { mode: modeName(mode) })
+/** Quota and rate take effect only in modes that admit visitors. A scheduled queue admits them by itself. */
+function deferred({ mode, event }: Pick<Line, 'mode' | 'event'>): string {
+  if (!event) return t('live.effects.deferred', { mode: modeName(mode) })
+  if (event.phase === 'draw') return t('live.effects.deferredToDraw', { event: eventName(event) })
+  if (!event.starts_at) return t('live.effects.deferredToEvent')
+  return t('live.effects.deferredToStart', { event: eventName(event), time: dateTime(event.starts_at) })
 }
+
+/** A message is seen as soon as visitors wait. */
+function deferredMessage(line: Pick<Line, 'mode' | 'event'>): string {
+  const { event } = line
+  if (!event?.lobby_at) return deferred(line)
+  return t('live.effects.deferredToLobby', { event: eventName(event), time: dateTime(event.lobby_at) })
+}
+
+const eventName = ({ name, id }: NonNullable<Line['event']>) => name ?? id ?? ''
 
 /** Title and button of the dialog, and the message once the change was made. */
 export function controlTexts(control: Control, released = 0): { title: string; action: string; done: string } {

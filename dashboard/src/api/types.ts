@@ -81,6 +81,7 @@ export type QueueEvent = NonNullable<QueueSettings['events']>[number]
 export type InvitationBatch = NonNullable<QueueSettings['invitations']>[number]
 /** An event with its phase and its draw. */
 export type EventState = Schemas['EventState']
+export type EventStats = Schemas['EventStats']
 /** A rule of a queue. */
 export type Rule = QueueSettings['rules'][number]
 /** Content types of jobs that the dashboard sends. */

@@ -32,11 +32,16 @@ export function phaseOf(event: QueueEvent, now: number, current?: { id?: string 
 /** Whether an event in this phase has no effect, because its queue has this mode and does not follow its events. */
 export const isInactive = (mode: string, phase: EventPhase) => mode !== 'scheduled' && phase !== 'over' && phase !== 'suspended'
 
-/** The mode of a queue that follows its events while none takes place; `undefined` during one. The last event goes on while anyone waits. */
-export function idleMode({ events = [], between_events = 'bypass', hold_ttl }: QueueSettings, now: number, waiting: number): Mode | undefined {
+/** The event that takes place in a queue that follows its events. The last one goes on while anyone waits. */
+export function currentEvent({ events = [], hold_ttl }: QueueSettings, now: number, waiting: number): QueueEvent | undefined {
   const [latest] = events.filter((event) => !event.suspended && lobbyOf(event) <= now).toSorted((one, other) => secondsOf(other.starts_at) - secondsOf(one.starts_at))
   const isOver = latest === undefined || (waiting === 0 && now >= Math.max(drawEndOf(latest), secondsOf(latest.ends_at) + hold_ttl))
-  return isOver ? between_events : undefined
+  return isOver ? undefined : latest
+}
+
+/** The mode of a queue that follows its events while none takes place; `undefined` during one. */
+export function idleMode(settings: QueueSettings, now: number, waiting: number): Mode | undefined {
+  return currentEvent(settings, now, waiting) ? undefined : (settings.between_events ?? 'bypass')
 }
 
 /** Whether an event in this phase has a report: its lobby has opened. */

@@ -108,13 +108,34 @@ test('following the events between two of them lets everyone pass, or nobody', (
   expect(isDangerous(follow, idle({}))).toBe(true)
   expect(effects(follow, idle({ between_events: 'closed' }))[1]).toMatch(/^No one can join/)
   const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T11:00:00Z', order: 'arrival' as const, suspended: false }
-  const during = [idle({ events: [event] }), idle({ events: [{ ...event, ends_at: '2027-03-04T11:51:00Z' }] }, 0), idle({ events: [{ ...event, lobby_at: '2027-03-04T11:59:00Z', starts_at: '2027-03-04T13:00:00Z', ends_at: '2027-03-04T14:00:00Z' }] })]
+  const during = [idle({ events: [event] }), idle({ events: [{ ...event, ends_at: '2027-03-04T11:51:00Z' }] }, 0)]
   for (const line of during) {
     expect(effects(follow, line)).toEqual(['The queue follows its events from the next request on.', '3 active visitors continue.'])
     expect(isDangerous(follow, line)).toBe(false)
   }
   const over = [idle({ events: [event] }, 0), idle({ events: [{ ...event, suspended: true }] }), idle({ events: [{ ...event, lobby_at: '2027-03-04T12:30:00Z', starts_at: '2027-03-04T13:00:00Z', ends_at: '2027-03-04T14:00:00Z' }] })]
   for (const line of over) expect(isDangerous(follow, line)).toBe(true)
+})
+
+test('following an event before its start stops admissions', () => {
+  const follow = { kind: 'mode', mode: 'scheduled' } as const
+  const sale = { id: 'sale', name: 'General sale', lobby_at: '2027-03-04T11:30:00Z', starts_at: '2027-03-04T13:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'draw' as const, suspended: false }
+  const at = (time: string, changes: Parameters<typeof settings>[0] = {}) => lineOf(settings({ mode: 'open', events: [sale], ...changes }), stats({ mode: changes.mode ?? 'open', waiting: 45, active: 3 }), Date.parse(time) / 1000)
+  const inLobby = at('2027-03-04T12:00:00Z')
+  expect(effects(follow, inLobby)).toEqual([
+    'The queue follows its events from the next request on.',
+    expect.stringMatching(/^Nobody is admitted until General sale starts, .*13:00\. 45 visitors keep waiting\.$/),
+    '3 active visitors continue.',
+  ])
+  expect(isDangerous(follow, inLobby)).toBe(true)
+  expect(isDangerous(follow, at('2027-03-04T12:00:00Z', { mode: 'bypass' })), 'everyone passed').toBe(true)
+  expect(isDangerous(follow, at('2027-03-04T12:00:00Z', { mode: 'paused' })), 'nobody was admitted').toBe(false)
+  const inDraw = at('2027-03-04T13:00:10Z')
+  expect(effects(follow, inDraw)[1]).toBe('Nobody is admitted until the draw of General sale is complete. 45 visitors keep waiting.')
+  expect(isDangerous(follow, inDraw)).toBe(true)
+  const running = at('2027-03-04T13:01:00Z')
+  expect(effects(follow, running).join(' ')).not.toContain('Nobody')
+  expect(isDangerous(follow, running)).toBe(false)
 })
 
 test('controls that block visitors or exceed the quota are dangerous', () => {

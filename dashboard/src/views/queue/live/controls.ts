@@ -1,8 +1,8 @@
-import { idleMode } from '@/domain/events'
+import { currentEvent, idleMode, phaseOf, secondsOf } from '@/domain/events'
 import { admits } from '@/domain/modes'
 import { count, dateTime, duration, languageName, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
-import type { MessagePatch, Mode, OperatorMessage, QueueSettings, QueueStats } from '@/api/types'
+import type { EventStats, MessagePatch, Mode, OperatorMessage, QueueSettings, QueueStats } from '@/api/types'
 
 /** Maximum length of an operator message in characters. */
 export const MESSAGE_MAX = 280
@@ -23,11 +23,16 @@ export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'w
   rate: number | null
   /** The mode between events, if no event would take place now with the mode `scheduled`. */
   idleMode?: Mode
+  /** The event that would take place with the mode `scheduled`, if it does not admit visitors yet. */
+  ahead?: Pick<EventStats, 'name' | 'phase' | 'starts_at'>
 }
 
 /** The state of the line of a queue at a time, in seconds since 1970. */
 export function lineOf(settings: QueueSettings, stats: QueueStats, now: number): Line {
-  return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idleMode(settings, now, stats.waiting) }
+  const [event, idle] = [currentEvent(settings, now, stats.waiting), idleMode(settings, now, stats.waiting)]
+  const phase = event && phaseOf(event, now)
+  const ahead = event && (phase === 'lobby' || phase === 'draw') ? { name: event.name ?? settings.name, phase, starts_at: secondsOf(event.starts_at) } : undefined
+  return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idle, ahead }
 }
 
 /** `3 visitors` */
@@ -91,10 +96,17 @@ function modeEffects(mode: Mode, line: Line): string[] {
     case 'bypass':
       return [t('live.effects.bypasses', waiting, line.waiting)]
     case 'scheduled':
-      return [t('live.effects.follows'), ...(line.idleMode ? modeEffects(line.idleMode, line) : [remaining])]
+      return [t('live.effects.follows'), ...(line.idleMode ? modeEffects(line.idleMode, line) : [...aheadEffects(line), remaining])]
     case 'draining':
       return [t('live.effects.drains', waiting, line.waiting), remaining]
   }
+}
+
+/** What an event does before its admissions begin. */
+function aheadEffects({ ahead, waiting }: Line): string[] {
+  if (!ahead) return []
+  const named = { count: count(waiting), event: eventName(ahead), time: dateTime(ahead.starts_at) }
+  return [ahead.phase === 'draw' ? t('live.effects.heldUntilDrawn', named, waiting) : t('live.effects.heldUntilStart', named, waiting)]
 }
 
 /** What a mode does to an open lobby: the draw takes place, but newcomers join in order of arrival meanwhile. */
@@ -160,7 +172,7 @@ function deferredMessage(line: Pick<Line, 'mode' | 'event'>): string {
   return t('live.effects.deferredToLobby', { event: eventName(event), time: dateTime(event.lobby_at) })
 }
 
-const eventName = ({ name, id }: NonNullable<Line['event']>) => name ?? id ?? ''
+const eventName = ({ name, id }: Pick<EventStats, 'name' | 'id'>) => name ?? id ?? ''
 
 /** Title and button of the dialog, and the message once the change was made. */
 export function controlTexts(control: Control, released = 0): { title: string; action: string; done: string } {
@@ -186,9 +198,10 @@ export function controlTexts(control: Control, released = 0): { title: string; a
 /** Whether a mode blocks all visitors or lets all of them pass. */
 export const isDrastic = (mode: Mode | undefined) => mode === 'closed' || mode === 'bypass'
 
-/** Whether a change blocks visitors or may exceed the capacity of the site. */
+/** Whether a change stops admissions until an event, blocks visitors, or may exceed the capacity of the site. */
 export function isDangerous(control: Control, line: Line): boolean {
-  if (control.kind === 'mode') return lobbyEffects(control.mode, line).length > 0 || isDrastic(control.mode === 'scheduled' ? line.idleMode : control.mode)
+  if (control.kind === 'mode' && control.mode === 'scheduled') return isDrastic(line.idleMode) || (line.ahead !== undefined && (admits(line.mode) || line.mode === 'bypass'))
+  if (control.kind === 'mode') return lobbyEffects(control.mode, line).length > 0 || isDrastic(control.mode)
   if (control.kind === 'quota') return control.quota === 0 || control.quota > line.quota * 2
   return control.kind === 'release' && line.active + Math.min(control.count, line.waiting) > line.quota
 }

@@ -66,6 +66,15 @@ test('queues are filtered by search and tenant', async () => {
   expect(page.findAll('tbody tr')).toHaveLength(3)
 })
 
+test('a scheduled queue shows what it does now', async () => {
+  signInAs()
+  const scheduled = (id: string, effective_mode: QueueStats['effective_mode'], event: Partial<NonNullable<QueueStats['event']>>) =>
+    queue(id, { mode: 'scheduled', effective_mode, event: { phase: 'idle', awaits_beacon: false, ...event } })
+  await overview(scheduled('between', 'bypass', {}), scheduled('drawn', 'lobby', { phase: 'lobby', lobby_tickets: 3 }), scheduled('sale', 'open', { phase: 'running' }), queue('open'))
+  const badges = Object.fromEntries(page.findAll('tbody tr').map((row) => [row.find('th a').text(), row.findAll('.badges .badge').map((badge) => badge.text())]))
+  expect(badges).toEqual({ between: ['Scheduled', 'Bypass'], drawn: ['Scheduled', 'Lobby open'], sale: ['Scheduled', 'Running'], open: ['Open'] })
+})
+
 test('the empty state depends on the role', async () => {
   signInAs('operator')
   await overview()

@@ -1,8 +1,9 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { reactive } from 'vue'
 import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import type { QueueForecast as Forecast } from '@/api/types'
+import type { QueueForecast as Forecast, QueueSettings } from '@/api/types'
 import { mockApi } from '@/testing/api'
 import { settings, stats } from '@/testing/fixtures'
 import { getElement, mountApp } from '@/testing/mount'
@@ -13,6 +14,7 @@ import { forecastSentences } from './forecast'
 import QuotaForecast from './QuotaForecast.vue'
 
 let card: VueWrapper
+let props: { settings: QueueSettings }
 
 const plain = (text: string) => text.replace(/[\s\u00a0\u202f]+/g, ' ')
 const forecast = (changes: Partial<Forecast> = {}): Forecast => ({
@@ -36,7 +38,8 @@ async function open(canEdit: boolean) {
   const now = stats({ waiting: 1200, active: 100 })
   const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, 'GET /api/v1/queues/acme-tour/forecast': ({ line }) => forecast({ quota: Number(line.split('=')[1]) }) })
   useStatsStore().setQueue(now)
-  card = mountApp(QuotaForecast, { settings: settings(), stats: now, canEdit }, () => provideQueue(() => 'acme-tour'))
+  props = reactive({ settings: settings(), stats: now, canEdit })
+  card = mountApp(QuotaForecast, props, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
   return requests.filter(({ line }) => line.includes('forecast'))
 }
@@ -54,6 +57,25 @@ test('the slider asks for its quota once it is open, and changes nothing', async
   await card.findAll('button').find((button) => button.text() === 'Set quota to 150 …')!.trigger('click')
   await flushPromises()
   expect(getElement('[role="dialog"]').textContent).toContain('Set the quota to 150?')
+})
+
+test('a lowered quota does not move the slider below its value', async () => {
+  await open(true)
+  const details = getElement<HTMLDetailsElement>('details')
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
+  const slider = card.find<HTMLInputElement>('input[type="range"]')
+  await slider.setValue('350')
+  props.settings = settings({ quota: 10 })
+  await flushPromises()
+  expect([slider.attributes('max'), slider.element.value]).toEqual(['400', '350'])
+  expect(card.text()).toContain('Set quota to 350 …')
+  const number = card.find<HTMLInputElement>('input[inputmode="numeric"]')
+  await number.setValue('900')
+  expect([slider.attributes('max'), slider.element.value, number.element.value]).toEqual(['900', '900', '900'])
+  await number.setValue('20000000')
+  expect(card.text()).toContain('Enter a whole number from 0 to 10,000,000.')
+  expect(card.findAll('button').at(-1)!.attributes('disabled')).toBeDefined()
 })
 
 test('a viewer has the slider without the button', async () => {

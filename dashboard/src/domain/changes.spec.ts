@@ -10,7 +10,34 @@ test('objects are reduced to their changed members', () => {
 test('list entries are numbered from one', () => {
   const rule = { action: 'bypass', path: '/static/**' }
   expect(flattenChanges([{ field: 'rules', from: [rule], to: [rule, { action: 'queue' }] }])).toEqual([
-    { field: 'rules[2].action', from: null, to: 'queue' },
+    { field: 'rules[2]', from: null, to: { action: 'queue' } },
+  ])
+})
+
+test('entries with IDs are compared by them', () => {
+  const event = (id: string, starts_at: string) => ({ id, starts_at, order: 'draw' })
+  const [presale, sale] = [event('presale', '2027-03-04T10:00:00Z'), event('sale', '2027-03-05T10:00:00Z')]
+  const now = event('now', '2027-03-03T10:00:00Z')
+  expect(flattenChanges([{ field: 'events', from: [presale, sale], to: [now, presale, sale] }])).toEqual([{ field: 'events[now]', from: null, to: now }])
+  expect(flattenChanges([{ field: 'events', from: [presale, sale], to: [{ ...sale, starts_at: now.starts_at }] }])).toEqual([
+    { field: 'events[presale]', from: presale, to: null },
+    { field: 'events[sale].starts_at', from: sale.starts_at, to: now.starts_at },
+  ])
+})
+
+test('entries without IDs are compared by their content', () => {
+  const [bypass, block, queue] = [{ action: 'bypass', path: '/static/**' }, { action: 'block', path: '/wp-admin/**' }, { action: 'queue', path: '/**' }]
+  const changes = (from: unknown[], to: unknown[]) => flattenChanges([{ field: 'rules', from, to }])
+  expect(changes([block, queue], [bypass, block, queue])).toEqual([{ field: 'rules[1]', from: null, to: bypass }])
+  expect(changes([bypass, block, queue], [bypass, queue])).toEqual([{ field: 'rules[2]', from: block, to: null }])
+  expect(changes([block, queue], [bypass, { ...block, path: '/admin/**' }, queue]), 'two entries in place of one').toEqual([
+    { field: 'rules[1].action', from: 'block', to: 'bypass' },
+    { field: 'rules[1].path', from: '/wp-admin/**', to: '/static/**' },
+    { field: 'rules[2]', from: null, to: { ...block, path: '/admin/**' } },
+  ])
+  expect(changes([block, queue], [bypass, block, { ...queue, path: '/shop/**' }])).toEqual([
+    { field: 'rules[1]', from: null, to: bypass },
+    { field: 'rules[3].path', from: '/**', to: '/shop/**' },
   ])
 })
 

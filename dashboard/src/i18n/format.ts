@@ -132,10 +132,16 @@ function isNone(value: Number): value is null | undefined {
 /** Name of a language in the operator's language. */
 export const languageName = (code: string) => new Intl.DisplayNames([locale.value], { type: 'language' }).of(code) ?? code
 
-/** Value of a setting on one line. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/** Day and time, with the seconds unless they are 0. */
+const instantText = (at: number) => (at % MINUTE === 0 ? dateTime(at) : wholeTime(at))
+
+/** Value of a setting on one line, with times in the chosen zone. */
 export function settingValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return NONE
   if (Array.isArray(value)) return value.length === 0 ? NONE : value.map(settingValue).join(', ')
+  if (typeof value === 'string') return RFC_3339.test(value) ? instantText(Date.parse(value) / 1000) : value
   if (typeof value !== 'object') return String(value)
   const members = Object.entries(value).filter(([, member]) => member !== null)
   return members.map(([name, member]) => `${name}: ${settingValue(member)}`).join(' · ')

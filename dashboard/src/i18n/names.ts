@@ -37,6 +37,12 @@ export function fieldLabel(path: string, events: readonly QueueEvent[] = []): st
   return te(`fields.${path}.label`) ? fieldName(path) : undefined
 }
 
+/** Name of a setting in a change: `events[sale]` is "event sale". */
+export function changedName(field: string): string {
+  const [, list = '', id = ''] = /^(\w+)\[([^\]]+)\]$/.exec(field) ?? []
+  return te(`audit.entries.${list}`) ? t(`audit.entries.${list}`, { id }) : fieldName(field)
+}
+
 function translated(key: string, otherwise: string): string {
   return te(key) ? t(key) : otherwise
 }

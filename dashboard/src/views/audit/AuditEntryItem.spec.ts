@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { AuditEvent } from '@/api/types'
+import { zone } from '@/i18n'
 import { useStatsStore } from '@/stores/stats'
 import { useTenantsStore } from '@/stores/tenants'
 import { mountApp } from '@/testing/mount'
@@ -37,6 +38,13 @@ test('many changes are collapsed without empty fields', () => {
   const changes = Array.from({ length: 8 }, (_, index) => ({ field: `field${index}`, from: null, to: index }))
   const line = shown({ changes: [...changes, { field: 'empty', from: null, to: [] }] })
   expect(line.get('summary').text()).toBe('8 fields')
+})
+
+test('an added event is one change, with its times in the chosen zone', () => {
+  const sale = { id: 'sale', starts_at: '2027-03-05T10:00:00Z' }
+  zone.value = 'Europe/Berlin'
+  const line = shown({ changes: [{ field: 'events', from: [sale], to: [{ id: 'now', starts_at: '2027-03-04T10:00:00Z' }, sale] }] })
+  expect(line.findAll('.change').map((change) => change.text())).toEqual([expect.stringMatching(/^event now\s*added: id: now · starts_at: 4 Mar 2027, 11:00$/)])
 })
 
 test('an entry by a token links to the token’s entries', () => {

@@ -538,7 +538,7 @@ test('an event that someone else changed as well is merged', async () => {
   await press('Edit')
   await type('Name', 'Mine')
   await submit()
-  expect(getElement('[role="dialog"]').textContent).toMatch(/This queue was changed by someone else.*Name.*Theirs.*Mine.*End.*18:00/)
+  expect(getElement('[role="dialog"]').textContent).toMatch(/This queue was changed by someone else.*Name.*Theirs.*Mine.*End.*19:00/)
   await press('Back to the form')
   expect([field('Name').value, field('End').value]).toEqual(['Mine', '2027-03-04T15:00'])
   await submit()

@@ -1,9 +1,9 @@
 import { flattenChanges } from '@/domain/changes'
 import { drawEndOf, lobbyOf, secondsOf } from '@/domain/events'
-import { count, NONE, t, te } from '@/i18n'
-import { fieldName, phaseName } from '@/i18n/names'
+import { count, settingValue, t, te } from '@/i18n'
+import { changedName, phaseName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
-import type { AuditEvent, QueueEvent, QueueStats } from '@/api/types'
+import type { AuditEvent, FieldChange, QueueEvent, QueueStats } from '@/api/types'
 
 /** A change of the queue, or the beginning of a phase of an event, as a mark in the chart. */
 export interface Annotation {
@@ -93,7 +93,7 @@ export function annotationsOf(entries: readonly AuditEvent[]): Annotation[] {
 function textOf(entry: AuditEvent): string {
   const { action, operator, via, changes, outcome } = entry
   const all = flattenChanges(changes)
-  const fields = all.slice(0, FIELDS_MAX).map(({ field, from, to }) => `${fieldName(field)} ${written(from)} → ${written(to)}`)
+  const fields = all.slice(0, FIELDS_MAX).map(changeText)
   const what = effectOf(entry) ?? (fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (te(`audit.changes.${action}`) ? t(`audit.changes.${action}`) : action))
   const doubt = outcome && outcome !== 'done' ? ` (${t(`audit.outcomes.${outcome}`)})` : ''
   return `${operator ?? t(`audit.via.${via ?? 'api'}`)}: ${what}${doubt}`
@@ -108,7 +108,9 @@ function effectOf({ action, changes }: AuditEvent): string | undefined {
   return undefined
 }
 
-function written(value: unknown): string {
-  if (value === null || value === undefined || value === '') return NONE
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+/** A change in short. Of an entry of a list, the name says enough. */
+function changeText({ field, from, to }: FieldChange): string {
+  const what = changedName(field)
+  if (field.endsWith(']') && (from === null || to === null)) return from === null ? t('live.marks.added', { what }) : t('live.marks.removed', { what })
+  return `${what} ${settingValue(from)} → ${settingValue(to)}`
 }

@@ -1,6 +1,9 @@
 import { mount } from '@vue/test-utils'
 import { expect, test } from 'vitest'
 
+import { getElement } from '@/testing/mount'
+
+import BaseFormDialog from './BaseFormDialog.vue'
 import BaseListField from './BaseListField.vue'
 import BaseNumberField from './BaseNumberField.vue'
 import BaseSelect from './BaseSelect.vue'
@@ -47,4 +50,22 @@ test('a select emits typed values', async () => {
   field.find('select').element.selectedIndex = 0
   await field.find('select').trigger('change')
   expect(field.emitted('update:modelValue')).toEqual([[null]])
+})
+
+test('a click outside closes a form only while nothing was typed', async () => {
+  const dialog = mount(BaseFormDialog, { props: { open: true, title: 'Event', action: 'Save' }, slots: { default: '<input class="typed">' }, attachTo: document.body })
+  const clickOutside = async () => {
+    await new Promise((settled) => setTimeout(settled))
+    document.body.dispatchEvent(new MouseEvent('pointerdown', { bubbles: true, button: 0 }))
+    await new Promise((settled) => setTimeout(settled))
+  }
+  await new Promise((settled) => setTimeout(settled))
+  getElement('.typed').dispatchEvent(new Event('input', { bubbles: true }))
+  await clickOutside()
+  expect(dialog.emitted('update:open')).toBeUndefined()
+  await dialog.setProps({ open: false })
+  await dialog.setProps({ open: true })
+  await clickOutside()
+  expect(dialog.emitted('update:open')).toEqual([[false]])
+  dialog.unmount()
 })

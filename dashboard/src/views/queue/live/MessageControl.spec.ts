@@ -65,6 +65,18 @@ test('an empty or long message is rejected without a dialog', async () => {
   expect(changes(requests)).toEqual([])
 })
 
+test('Enter shows the message, but not while characters are composed', async () => {
+  await controls()
+  const text = form().find('textarea')
+  await text.setValue('売り切れ')
+  await text.trigger('keydown', { key: 'Enter', isComposing: true })
+  await flushPromises()
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+  await text.trigger('keydown', { key: 'Enter' })
+  await flushPromises()
+  expect(getElement('[role="dialog"]').textContent).toContain('売り切れ')
+})
+
 test('a message and one language of it are removed', async () => {
   const requests = await controls({ default: 'Sold out.', de: 'Ausverkauft.' })
   expect(form().find('p').text()).toBe('4,210 visitors see this message.')

@@ -1,6 +1,7 @@
 import type { Problem } from '@/api/problem'
 import type { QueueEvent } from '@/api/types'
 
+import { languageName } from './format'
 import { t, te } from './i18n'
 import { fieldError } from './server-text'
 
@@ -28,8 +29,10 @@ export function fieldText(field: string): { label: string; hint?: string } {
 /** Label, hint and error of a setting's control. `path` is the setting in the API, if its text has another name. */
 export const fieldProps = (problem: Problem | undefined, field: string, path = field) => ({ ...fieldText(field), error: fieldError(problem, path) })
 
-/** Label of a field by its path in the API, such as that of a setting, or `events[0].starts_at` with the name of the event. */
+/** Label of a field by its path in the API, such as that of a setting, `message.de`, or `events[0].starts_at` with the name of the event. */
 export function fieldLabel(path: string, events: readonly QueueEvent[] = []): string | undefined {
+  const [, language] = /^message\.([\w-]+)$/.exec(path) ?? []
+  if (language) return language === 'default' ? t('live.message.title') : `${t('live.message.title')}, ${languageName(language)}`
   const [, index, field = ''] = /^events\[(\d+)\]\.(\w+)$/.exec(path) ?? []
   const event = events[Number(index)]
   const text = EVENT_FIELDS[field]

@@ -5,7 +5,7 @@ import { locale } from '@/i18n'
 import { useStatsStore } from '@/stores/stats'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { settings, stats } from '@/testing/fixtures'
-import { mockApi, type ApiRequest } from '@/testing/api'
+import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import type { QueueSettings, QueueStats } from '@/api/types'
 
 import { provideQueue } from '../useQueue'
@@ -16,10 +16,10 @@ let panel: VueWrapper
 const CONTROLS = 'PATCH /api/v1/queues/acme-tour/controls'
 
 /** Mounts the controls of a queue with 4,210 waiting visitors. */
-async function controls(message?: QueueSettings['message'], changes: Partial<QueueStats> = {}): Promise<ApiRequest[]> {
+async function controls(message?: QueueSettings['message'], changes: Partial<QueueStats> = {}, response?: Response): Promise<ApiRequest[]> {
   const now = stats({ waiting: 4210, active: 100, ...changes })
   const queue = settings({ message })
-  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': queue, 'GET /api/v1/queues/acme-tour/stats': now, [CONTROLS]: queue })
+  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': queue, 'GET /api/v1/queues/acme-tour/stats': now, [CONTROLS]: response ?? queue })
   signInAs()
   useStatsStore().setQueue(now)
   panel = mountApp(ControlsPanel, { settings: queue, stats: now }, () => provideQueue(() => 'acme-tour'))
@@ -75,6 +75,22 @@ test('Enter shows the message, but not while characters are composed', async () 
   await text.trigger('keydown', { key: 'Enter' })
   await flushPromises()
   expect(getElement('[role="dialog"]').textContent).toContain('売り切れ')
+})
+
+test('line breaks of a pasted message become spaces', async () => {
+  await controls()
+  const text = form().find('textarea')
+  await text.setValue('Sold out.  \r\n\r\nThank you!')
+  expect(text.element.value).toBe('Sold out. Thank you!')
+})
+
+test('a refused message names its language', async () => {
+  const refusal = problemResponse(422, 'validation_failed', { errors: [{ code: 'takes', field: 'message.de', detail: 'is wrong' }] })
+  await controls({ default: 'Sold out.', de: 'Ausverkauft.' }, {}, refusal)
+  await form().find('textarea').setValue('Sold out!')
+  await form().trigger('submit')
+  await confirm('Show message')
+  expect(getElement('[role="dialog"]').textContent).toMatch(/Message, German:\s*is wrong/)
 })
 
 test('a message and one language of it are removed', async () => {

@@ -60,6 +60,9 @@ export function effects(control: Control, line: Line): string[] {
 /** The length of a message as the API counts it. */
 export const messageLength = (text: string) => [...text.trim()].length
 
+/** A pasted text with spaces in place of its line breaks, which the API refuses. */
+export const oneLine = (text: string) => text.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ')
+
 /** The merge patch that changes the message: languages that are no longer there are removed. */
 export function messagePatch(message: OperatorMessage | null, before: OperatorMessage | null): MessagePatch {
   if (!message) return null

@@ -7,7 +7,7 @@ const http = 'Call the API through src/api.'
 
 /** Messages whose keys end in a code of the API or a value of a type. */
 const DYNAMIC_KEYS = [
-  'alerts', 'api', 'audit.changes', 'audit.entries', 'audit.events', 'audit.groups', 'audit.outcomes', 'audit.via', 'draws.beacon.status', 'draws.limits', 'events.beacons', 'events.confirm', 'events.orders', 'events.phases', 'events.preview', 'fields', 'integration.leads',
+  'alerts', 'api', 'audit.changes', 'audit.entries', 'audit.events', 'audit.groups', 'audit.outcomes', 'audit.via', 'draws.beacon.status', 'draws.limits', 'events.beacons', 'events.clockChanges', 'events.confirm', 'events.orders', 'events.phases', 'events.preview', 'fields', 'integration.leads',
   'integration.names', 'integration.notes', 'integration.titles', 'invitations.states', 'jobQueues.kinds', 'jobs.reasons', 'jobs.resolutions', 'jobs.states', 'layout.roles', 'layout.schemes', 'live.actions', 'live.advice', 'live.done', 'live.ranges', 'live.titles', 'modes', 'oidc.problems', 'protection.classes', 'protection.exceeds', 'protection.identityKinds', 'protection.mark', 'protection.modes', 'protection.proofCounts', 'protection.proofModes', 'protection.reasons', 'report.metrics', 'report.notes', 'roles.names', 'roles.permissions', 'rules.actions', 'rules.bounds', 'rules.headerTests', 'rules.onFailure', 'rules.outcomes',
   'rules.pairs', 'rules.readingOutcomes', 'settings.failures', 'settings.handovers', 'settings.preflightsKinds', 'settings.statuses', 'setup.connect',
   'setup.steps', 'sessions.leads', 'sessions.none', 'sessions.states', 'themes.states', 'themes.tabs', 'transfer.invalid', 'webhooks.types',

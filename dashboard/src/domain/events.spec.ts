@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import type { QueueEvent } from '@/api/types'
 
-import { endedNow, instant, instantOf, localTime, phaseOf, postponed, secondsOf, startedSoon, weekly } from './events'
+import { clockChange, endedNow, instant, instantOf, localTime, phaseOf, postponed, secondsOf, startedSoon, weekly } from './events'
 
 const EVENT: QueueEvent = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
 const at = secondsOf
@@ -19,7 +19,7 @@ test('a draw follows the start', () => {
   const draw: QueueEvent = { ...EVENT, order: 'draw', salt: 'a' }
   expect(['2027-03-04T10:00:29Z', '2027-03-04T10:00:30Z'].map((time) => phaseOf(draw, at(time)))).toEqual(['draw', 'running'])
   expect(endedNow(draw, at('2027-03-04T10:00:10Z')).ends_at).toBe('2027-03-04T10:01:30Z')
-  const salts = weekly(draw, 3, 'UTC').map(({ salt }) => salt)
+  const salts = weekly(draw, '2027-03-04T10:00', 3, 'UTC').map(({ salt }) => salt)
   expect(new Set(salts).size, 'a secret is published after its draw').toBe(3)
   expect(salts[0]).toBe('a')
 })
@@ -50,7 +50,20 @@ test('local times follow the zone', () => {
 
 test('weekly events keep their local time when the clocks change', () => {
   const event = { ...EVENT, starts_at: '2027-03-25T10:00:00Z', ends_at: '2027-03-25T12:00:00Z' }
-  const events = weekly(event, 2, 'Europe/Berlin')
+  const events = weekly(event, '2027-03-25T11:00', 2, 'Europe/Berlin')
   expect(events.map(({ id }) => id)).toEqual(['sale', 'sale-2'])
   expect(events[1]).toMatchObject({ lobby_at: '2027-04-01T08:30:00Z', starts_at: '2027-04-01T09:00:00Z', ends_at: '2027-04-01T11:00:00Z' })
+})
+
+test('a local time that the clocks skip is there again in the next weeks', () => {
+  const skipped = '2027-03-28T02:30'
+  const starts_at = instant(instantOf(skipped, 'Europe/Berlin'))
+  const events = weekly({ ...EVENT, starts_at, ends_at: '2027-03-28T04:00:00Z' }, skipped, 3, 'Europe/Berlin')
+  expect(events.map((event) => localTime(at(event.starts_at), 'Europe/Berlin'))).toEqual(['2027-03-28T03:30', '2027-04-04T02:30', '2027-04-11T02:30'])
+})
+
+test('local times that do not exist or occur twice are known', () => {
+  const times = ['2027-03-28T01:59', '2027-03-28T02:00', '2027-03-28T03:00', '2027-10-31T01:59', '2027-10-31T02:00', '2027-10-31T02:59', '2027-10-31T03:00', '']
+  expect(times.map((local) => clockChange(local, 'Europe/Berlin'))).toEqual([undefined, 'skipped', undefined, undefined, 'repeated', 'repeated', undefined, undefined])
+  expect(clockChange('2027-10-31T02:30', 'UTC')).toBeUndefined()
 })

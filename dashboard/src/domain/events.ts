@@ -9,6 +9,7 @@ export type EventPhase = 'suspended' | 'upcoming' | 'lobby' | 'draw' | 'running'
 export const LOBBY_DEFAULT = 1800
 /** The shortest lobby and the shortest event, in seconds. */
 const SHORTEST = 60
+const DAY = 86_400
 
 /** An RFC 3339 time as seconds since 1970. */
 export const secondsOf = (time: string) => Date.parse(time) / 1000
@@ -106,13 +107,25 @@ export function instantOf(local: string, zone: string): number {
   return asUtc - offset(close, zone)
 }
 
-/** The event and copies of it in the following weeks, at the same local time in the zone. Each draw has a salt of its own. */
-export function weekly(event: QueueEvent, times: number, zone: string): QueueEvent[] {
+/** Whether the clocks of a zone skip a local time or show it twice, as they are set forward or back. */
+export function clockChange(local: string, zone: string): 'skipped' | 'repeated' | undefined {
+  const asUtc = Date.parse(`${local}Z`) / 1000
+  if (Number.isNaN(asUtc)) return undefined
+  const offsets = new Set([asUtc - DAY, asUtc + DAY].map((near) => offset(near, zone)))
+  const instants = [...offsets].filter((ahead) => localTime(asUtc - ahead, zone) === local)
+  return instants.length === 1 ? undefined : instants.length === 0 ? 'skipped' : 'repeated'
+}
+
+/**
+ * The event and copies of it in the following weeks, at the local time in the zone at which it starts: one that the clocks skip in the first week
+ * is there again in the others. Each draw has a salt of its own.
+ */
+export function weekly(event: QueueEvent, local: string, times: number, zone: string): QueueEvent[] {
   const lobby = secondsOf(event.starts_at) - lobbyOf(event)
-  const start = Date.parse(`${localTime(secondsOf(event.starts_at), zone)}Z`)
+  const start = Date.parse(`${local}Z`) / 1000
   return Array.from({ length: times }, (_, week) => {
     if (week === 0) return event
-    const begins = instantOf(new Date(start + week * 7 * 86_400_000).toISOString().slice(0, 16), zone)
+    const begins = instantOf(localTime(start + week * 7 * DAY, 'UTC'), zone)
     const id = `${event.id}-${week + 1}`
     const copy = { ...event, ...(event.salt !== undefined && { salt: newSalt() }) }
     return { ...copy, id, lobby_at: instant(begins - lobby), starts_at: instant(begins), ends_at: instant(begins + lengthOf(event)) }

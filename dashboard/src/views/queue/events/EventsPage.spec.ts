@@ -96,6 +96,23 @@ test('the form shows UTC beside the local time', async () => {
   expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T10:30:00Z', starts_at: '2027-03-04T11:00:00Z' }] }])
 })
 
+test('an hour that occurs twice keeps its instant in another zone', async () => {
+  const event = { ...EVENT, starts_at: '2027-10-31T00:30:00Z', ends_at: '2027-10-31T04:30:00Z' }
+  const requests = await events('2027-03-04T08:00:00Z', { events: [event] })
+  await press('Edit')
+  const dialog = getElement('[role="dialog"]')
+  expect(dialog.textContent).toContain('2027-10-31 00:30 UTC')
+  expect(dialog.textContent).toContain('this local time occurs twice')
+  const zones = dialog.querySelector('select')!
+  zones.selectedIndex = [...zones.options].findIndex(({ text }) => text === 'UTC')
+  zones.dispatchEvent(new Event('change'))
+  await flushPromises()
+  expect(dialog.querySelector<HTMLInputElement>('input[type="datetime-local"]')!.value).toBe('2027-10-31T00:30')
+  expect(dialog.textContent).not.toContain('twice')
+  await submit()
+  expect(changes(requests)).toEqual([{ events: [{ ...event, lobby_at: '2027-10-31T00:00:00Z' }] }])
+})
+
 test('a link to an event opens its form', async () => {
   await events('2027-03-04T08:00:00Z', { events: [EVENT, { ...EVENT, id: 'next', starts_at: '2027-03-11T10:00:00Z', ends_at: '2027-03-11T14:00:00Z' }] })
   await page.vm.$router.replace({ query: { event: 'next' } })

@@ -54,3 +54,7 @@ test('queues are sorted by alert, then by waiting visitors', () => {
   ]
   expect(queues.toSorted(byAlert).map(({ queue }) => queue)).toEqual(['lost', 'stalled', 'paused', 'long', 'short', 'calm'])
 })
+
+test('numbers in names are sorted by their value', () => {
+  expect(['show-10', 'show-100', 'show-2'].map((queue) => stats({ queue })).toSorted(byAlert).map(({ queue }) => queue)).toEqual(['show-2', 'show-10', 'show-100'])
+})

@@ -41,9 +41,12 @@ export function alertFor(stats: QueueStats): Alert | undefined {
   return isOpen && waiting > 0 && active >= quota ? 'full' : undefined
 }
 
+/** Sorts `show-2` before `show-10`. */
+const numerically = new Intl.Collator('en', { numeric: true })
+
 /** Sorts queues by alert, then by the number of waiting visitors. */
 export function byAlert(one: QueueStats, other: QueueStats): number {
-  return rank(one) - rank(other) || other.waiting - one.waiting || other.active - one.active || one.queue.localeCompare(other.queue)
+  return rank(one) - rank(other) || other.waiting - one.waiting || other.active - one.active || numerically.compare(one.queue, other.queue)
 }
 
 function longestWait({ wait_seconds, oldest_wait_seconds }: QueueStats): number {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 
 import { ago, count, dateTime, dayName, duration, inDays, mark, minute, monthName, NONE, percent, rate, time, wait, weekdayName } from './format'
-import { browserLanguages, locale, zone } from './i18n'
+import { browserLanguages, locale, zone, ZONES } from './i18n'
 
 beforeEach(() => vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 10, 26)))
 
@@ -65,4 +65,8 @@ test('dates follow the browser’s region', () => {
   expect(dateTime(at)).toMatch(/^Nov 3, 0?7:00\sPM$/)
   browserLanguages.value = ['fr-FR']
   expect(dateTime(at)).toBe('3 Nov, 19:00')
+})
+
+test('zones are listed by the names of today', () => {
+  for (const name of ['Asia/Kolkata', 'Europe/Kyiv', 'Asia/Ho_Chi_Minh']) expect(ZONES.filter((zone) => zone === name)).toHaveLength(1)
 })

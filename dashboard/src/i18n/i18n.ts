@@ -46,11 +46,26 @@ export const browserLanguages = ref<readonly string[]>(navigator.languages)
 /** The time zone of the browser. */
 const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
+/** Today's names of zones that Chromium lists only under old ones. */
+const RENAMED = [
+  'Africa/Asmara', 'America/Argentina/Buenos_Aires', 'America/Argentina/Cordoba', 'America/Indiana/Indianapolis', 'America/Kentucky/Louisville', 'America/Nuuk',
+  'Asia/Ho_Chi_Minh', 'Asia/Kathmandu', 'Asia/Kolkata', 'Asia/Yangon', 'Atlantic/Faroe', 'Europe/Kyiv', 'Pacific/Chuuk', 'Pacific/Pohnpei',
+]
+
 /** The time zones to choose from. */
-export const ZONES = [...new Set(['UTC', browserZone, ...Intl.supportedValuesOf('timeZone')])]
+export const ZONES = [...new Set(['UTC', browserZone, ...[...Intl.supportedValuesOf('timeZone'), ...RENAMED.filter(isKnown)].toSorted()])]
 
 /** The time zone of all times: the operator's choice, else that of the browser. */
 export const zone = useLocalStorage('zone', browserZone, (value) => ZONES.includes(value))
+
+/** Whether the browser knows a time zone by this name. */
+function isKnown(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined
+  } catch {
+    return false
+  }
+}
 
 function preferred(): Locale {
   const languages = navigator.languages.map((language) => language.split('-')[0] ?? '')

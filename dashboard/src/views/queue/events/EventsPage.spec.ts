@@ -371,6 +371,19 @@ test('a duration of the draw that cannot be read is shown for a draw only', asyn
   expect(changes(requests)).toHaveLength(1)
 })
 
+test('the ID of a new event follows its name until it is edited', async () => {
+  const requests = await events('2027-03-04T08:00:00Z')
+  await press('Add an event')
+  await type('Name', 'Größter Verkauf 2027')
+  expect(field('ID').value).toBe('groesster-verkauf-2027')
+  await submit()
+  expect(JSON.stringify(changes(requests))).toContain('"id":"groesster-verkauf-2027"')
+  await press('Add an event')
+  await type('ID', 'summer')
+  await type('Name', 'Another name')
+  expect(field('ID').value).toBe('summer')
+})
+
 test('a new event is drawn with a salt of its own', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { events: [] })
   await press('Add an event')

@@ -18,8 +18,7 @@ local rules, rules_text
 -- Rule 13: the event that is current unless it is over, with the revision of the rules that it belongs to; nil if the queue
 -- does not follow its events. The table is never modified.
 local schedule
--- Also as text, which avoids formatting the number for every command.
-local now, now_text
+local now
 local waiting, active
 local state_since, used_at, waited, gap, pace
 -- The latest arrival that was admitted in order, as text.
@@ -200,7 +199,7 @@ end
 -- starts (rule 7). Costs 6 or 7 commands of O(1).
 local function begin_call(keys, args, writes, creates)
   begin_clock(args)
-  now, now_text = clock, clock_text
+  now = clock
   LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS, NETWORKS = unpack(keys)
   WRITES, CREATES = writes, creates
   departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
@@ -401,12 +400,12 @@ end
 
 -- Expired members of `key`, earliest expiry first. O(log n + limit).
 local function expired_in(key, limit)
-  return call('ZRANGE', key, '0', now_text, 'BYSCORE', 'LIMIT', '0', limit)
+  return call('ZRANGE', key, '0', clock_text, 'BYSCORE', 'LIMIT', '0', limit)
 end
 
 -- Rule 6: removes up to `limit` expired sessions; returns how many. O(limit * log n).
 local function reap(limit)
-  local found = call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', limit, 'WITHSCORES')
+  local found = call('ZRANGE', POOL, '0', clock_text, 'BYSCORE', 'LIMIT', '0', limit, 'WITHSCORES')
   if #found == 0 then return 0 end
   local due = {}
   for i = 1, #found, 2 do due[#due + 1] = found[i] end

@@ -6,7 +6,7 @@ use vestibule_core::jobs::{
     RETRY_AFTER_MAX, Settled,
 };
 
-use super::fixture::{JOB_BYTES, JobsFixture, START, failure, job, response};
+use super::fixture::{JOB_BYTES, JobsFixture, START, failure, job, response, settings_of};
 
 pub(super) async fn j09_expired_lease_is_a_failed_attempt(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({}));
@@ -230,6 +230,19 @@ pub(super) async fn j16_unfinished_job_expires(fixture: &JobsFixture) {
     assert_eq!(queue.start().await.0, ["job 3"]);
     queue.advance_seconds(28);
     assert_eq!(queue.stats().await.oldest_age, Some(30));
+}
+
+/// The backend may know that nothing expires for long by the settings of before.
+pub(super) async fn j16_shorter_retention_applies_at_once(fixture: &JobsFixture) {
+    let mut queue = fixture.standard(&json!({ "retention": 86_400 }));
+    queue.enqueue(job(1, None)).await;
+    queue.advance_seconds(61);
+    queue.enqueue(job(2, None)).await;
+    queue.settings = settings_of(queue.settings.id.as_str(), &json!({ "retention": 60 }));
+    assert_eq!(queue.view(1).await.unwrap().reason, Some(FailureReason::Expired));
+    assert_eq!(queue.view(2).await.unwrap().reason, None);
+    queue.advance_seconds(60);
+    assert_eq!(queue.view(2).await.unwrap().reason, Some(FailureReason::Expired));
 }
 
 pub(super) async fn j18_result_is_kept_for_result_ttl(fixture: &JobsFixture) {

@@ -20,15 +20,18 @@
 -- has a message of its own, numbered by the sequence number that it gets then, and named with the generation. A record names its
 -- message until that is known to be deleted.
 --
+-- `state` has the numbers of the job queue in one field, since each field takes time in every operation; in another the lifetimes by
+-- which it was found when the first of its jobs expires; and the counters of events.
+--
 -- The table `jobs` is prepended by Rust, with limits and codes.
 do
-  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED, PREFIX, EXPIRING
-  local generation
+  local READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED
   local now, settings
   -- Cache of the settings decoded last: they rarely differ between calls.
   local decoded_text, decoded
-  -- Of the state, and as it was before the operation.
-  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, reserved_until, reserved_rate
+  -- The numbers of the state, of which `expires_at` says before when nothing expires, and these as they were before the operation,
+  -- packed.
+  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at
   local before
   -- Events that the operation counts.
   local counts
@@ -36,14 +39,21 @@ do
   local accepted, stored
   -- Records that were read or written in this operation, packed; false for one that does not exist.
   local records
-  -- Commands that change many entries of a key at once, by command and key and in order.
+  -- Commands that change many entries of a key at once, by command and by key, and in order.
   local deferred
 
-  local function state_text()
-    local bucket = buckets.text(credit, credit_at)
-    return string.format(
-      '%d %d %d %s %d %d %d %d', sequence, bytes, kept_bytes, bucket, paused_until, held_since, reserved_until, reserved_rate
+  local NUMBERS = '>ddddddddddd'
+
+  local function pack_numbers()
+    return struct.pack(
+      NUMBERS, sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate,
+      expires_at
     )
+  end
+
+  local function unpack_numbers(packed)
+    sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at =
+      struct.unpack(NUMBERS, packed or string.rep('\0', struct.size(NUMBERS)))
   end
 
   local function count(event)
@@ -79,10 +89,11 @@ do
   -- Adds an entry to a command that is executed at the end of a step: one command for all jobs of a call takes half the time.
   -- Nothing may read before then what it changes.
   local function defer(name, key, first, second)
-    local command = deferred[name .. key]
+    local commands = deferred[name] or {}
+    local command = commands[key]
     if not command then
       command = { name, key }
-      deferred[name .. key], deferred[#deferred + 1] = command, command
+      deferred[name], commands[key], deferred[#deferred + 1] = commands, command, command
     end
     command[#command + 1] = first
     command[#command + 1] = second
@@ -100,6 +111,12 @@ do
     return records[id]
   end
 
+  -- The record of a job; false if there is none.
+  local function find(id)
+    local packed = read(id)
+    return packed and cmsgpack.unpack(packed)
+  end
+
   local function write(id, record)
     records[id] = cmsgpack.pack(record)
     defer('HSET', RECORDS, id, records[id])
@@ -107,17 +124,22 @@ do
 
   -- The lowest score of a set as a number; nil if the set is empty. O(1).
   local function first_score(set)
-    return tonumber(call('ZRANGE', set, 0, 0, 'WITHSCORES')[2])
+    return tonumber(call('ZRANGE', set, '0', '0', 'WITHSCORES')[2])
   end
 
-  -- Up to `most` turns whose instant was at least so many seconds ago, the oldest first.
-  local function older(set, seconds, most)
-    return call('ZRANGE', set, '-inf', now - seconds * SECOND, 'BYSCORE', 'LIMIT', 0, most)
+  -- The instant so many seconds ago, as text.
+  local function ago(seconds)
+    return whole(now - seconds * SECOND)
+  end
+
+  -- Up to `most` turns with scores up to this text, the oldest first.
+  local function older(set, score, most)
+    return call('ZRANGE', set, '-inf', score, 'BYSCORE', 'LIMIT', '0', whole(most))
   end
 
   -- J5: the first unfinished jobs of a group, as members of the set. O(log n).
   local function first_of_group(group, most)
-    return call('ZRANGE', GROUPS, '[' .. group .. '\0', '(' .. group .. '\1', 'BYLEX', 'LIMIT', 0, most)
+    return call('ZRANGE', GROUPS, '[' .. group .. '\0', '(' .. group .. '\1', 'BYLEX', 'LIMIT', '0', whole(most))
   end
 
   -- J5: the next job of the group can start. Groups take turns: it is due from now on, however long it has waited.
@@ -126,26 +148,31 @@ do
     local first = first_of_group(group, 2)
     call('ZREM', GROUPS, member)
     if first[1] == member and first[2] then
-      call('ZADD', READY, now, string.sub(first[2], #group + 2))
+      call('ZADD', READY, clock_text, string.sub(first[2], #group + 2))
     end
+  end
+
+  -- A key that expires by itself.
+  local function expiring(name)
+    return string.match(READY, '^.*:') .. (generation > 0 and whole(generation) .. ':' or '') .. name
   end
 
   -- J7: the first job with this key if another one is a duplicate now, and until when.
   local function first_with(key)
-    local stored = call('GET', EXPIRING .. 'dedup:' .. key)
+    local stored = call('GET', expiring('dedup:' .. key))
     local until_time = stored and tonumber(string.sub(stored, jobs.ID_SIZE + 1))
     if until_time and now < until_time then return string.sub(stored, 1, jobs.ID_SIZE), until_time end
   end
 
   -- J7: until this time, another job with this key is a duplicate.
   local function remember(key, id, until_time)
-    local ttl = string.format('%d', math.ceil((until_time - now) / 1000))
-    call('SET', EXPIRING .. 'dedup:' .. key, id .. string.format('%d', until_time), 'PX', ttl)
+    local ttl = whole(math.ceil((until_time - now) / 1000))
+    call('SET', expiring('dedup:' .. key), id .. whole(until_time), 'PX', ttl)
   end
 
   -- From now on, an equal job is no duplicate of this one.
   local function release_key(id, record)
-    if record.key and first_with(record.key) == id then call('DEL', EXPIRING .. 'dedup:' .. record.key) end
+    if record.key and first_with(record.key) == id then call('DEL', expiring('dedup:' .. record.key)) end
   end
 
   -- H8: an order that may have been placed has duplicates for as long as a result is kept, or it could have waited.
@@ -208,7 +235,7 @@ do
     else
       drop_payload(id, record)
     end
-    defer('ZADD', COMPLETED, now, turn)
+    defer('ZADD', COMPLETED, clock_text, turn)
     write(id, record)
     return 'completed'
   end
@@ -224,7 +251,7 @@ do
       drop_payload(id, record)
       if is_unknown then keep_key(id, record) else release_key(id, record) end
     end
-    defer('ZADD', DEAD, now, turn)
+    defer('ZADD', DEAD, clock_text, turn)
     write(id, record)
     return state
   end
@@ -237,7 +264,7 @@ do
       leave(record, turn)
       return dead_letter(id, record, turn, 'expired')
     end
-    defer('ZADD', READY, due, turn)
+    defer('ZADD', READY, whole(due), turn)
     write(id, record)
     return record.failed_attempts and 'retrying' or 'queued'
   end
@@ -333,7 +360,7 @@ do
     local id = id_of(turn)
     local record = unpack_record(read(id))
     if record.message then
-      call('SET', EXPIRING .. 'ended:' .. id, string.format('%d', record.message), 'EX', jobs.MESSAGE_RETENTION)
+      call('SET', expiring('ended:' .. id), whole(record.message), 'EX', jobs.MESSAGE_RETENTION)
     end
     bytes = bytes - (record.size or 0)
     kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
@@ -356,10 +383,10 @@ do
     write(id, record)
   end
 
-  -- Up to `most` waiting jobs that were accepted so many seconds ago, the oldest first. There are at most `concurrency` leased ones
+  -- Up to `most` waiting jobs that were accepted until the instant of this text, the oldest first. There are at most `concurrency` leased ones
   -- to skip.
-  local function waiting(seconds, most)
-    local turns, found = older(UNFINISHED, seconds, most + call('ZCARD', LEASED)), {}
+  local function waiting(score, most)
+    local turns, found = older(UNFINISHED, score, most + call('ZCARD', LEASED)), {}
     if #turns == 0 then return found end
     for i, lease in ipairs(call('ZMSCORE', LEASED, unpack(turns))) do
       if not lease and #found < most then found[#found + 1] = turns[i] end
@@ -367,9 +394,21 @@ do
     return found
   end
 
-  -- Removes up to a batch of everything that has expired. O(log n) each.
-  local function reap()
-    for _, turn in ipairs(older(LEASED, 0, jobs.REAP_BATCH)) do
+  -- Up to a batch of what has expired of a set: that is, so many seconds after its score. `expires_at` is not after its first.
+  local function expired(set, seconds)
+    local first = first_score(set)
+    if not first then return {} end
+    first = first + seconds * SECOND
+    expires_at = math.min(expires_at, first)
+    return first <= now and older(set, ago(seconds), jobs.REAP_BATCH) or {}
+  end
+
+  -- Removes up to a batch of everything that has expired, O(log n) each, and finds `expires_at`: what is added from now on has at least
+  -- the shortest lifetime.
+  local function reap(lifetimes)
+    if lifetimes ~= settings.lifetimes then call('HSET', STATE, 'lifetimes', settings.lifetimes) end
+    expires_at = now + settings.shortest_lifetime
+    for _, turn in ipairs(expired(LEASED, 0)) do
       local id = id_of(turn)
       local record = unpack_record(read(id))
       local details = { outcome = record.sent and 'unknown' or 'failed', reason = 'lease_expired' }
@@ -377,26 +416,31 @@ do
     end
     flush()
     -- J16: a leased job is checked when its lease ends.
-    for _, turn in ipairs(waiting(settings.retention, jobs.REAP_BATCH)) do
-      local id = id_of(turn)
-      local record = unpack_record(read(id))
-      call('ZREM', READY, turn)
-      leave(record, turn)
-      dead_letter(id, record, turn, 'expired')
+    if expired(UNFINISHED, settings.retention)[1] then
+      for _, turn in ipairs(waiting(ago(settings.retention), jobs.REAP_BATCH)) do
+        local id = id_of(turn)
+        local record = unpack_record(read(id))
+        call('ZREM', READY, turn)
+        leave(record, turn)
+        dead_letter(id, record, turn, 'expired')
+      end
+      flush()
     end
+    for _, turn in ipairs(expired(COMPLETED, settings.result_seconds)) do forget(COMPLETED, turn) end
+    for _, turn in ipairs(expired(DEAD, settings.dead_letter_retention)) do forget(DEAD, turn) end
     flush()
-    local completed = older(COMPLETED, settings.result_seconds, jobs.REAP_BATCH)
-    local dead = older(DEAD, settings.dead_letter_retention, jobs.REAP_BATCH)
-    for _, turn in ipairs(completed) do forget(COMPLETED, turn) end
-    for _, turn in ipairs(dead) do forget(DEAD, turn) end
-    flush()
-    for _, turn in ipairs(older(DELIVERED, jobs.DELIVERED, jobs.REAP_BATCH)) do reduce(turn) end
+    for _, turn in ipairs(expired(DELIVERED, jobs.DELIVERED)) do reduce(turn) end
     flush()
   end
 
-  local function enter_generation(number)
-    generation = number
-    EXPIRING = PREFIX .. (generation > 0 and string.format('%d:', generation) or '')
+  -- The settings with what follows from them.
+  local function unpack_settings(packed)
+    local unpacked = cmsgpack.unpack(packed)
+    local lease, waiting, result, dead =
+      unpacked.lease_seconds, unpacked.retention, unpacked.result_seconds, unpacked.dead_letter_retention
+    unpacked.lifetimes = string.format('%d %d %d %d', lease, waiting, result, dead)
+    unpacked.shortest_lifetime = math.min(lease, waiting, result, dead, jobs.DELIVERED) * SECOND
+    return unpacked
   end
 
   -- Begins an operation.
@@ -404,39 +448,27 @@ do
     begin_clock(args)
     now = clock
     READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED = unpack(keys, 1, 11)
-    PREFIX = string.match(READY, '^(.*:)')
-    if args[2] ~= decoded_text then
-      decoded_text, decoded = args[2], cmsgpack.unpack(args[2])
-    end
+    if args[2] ~= decoded_text then decoded_text, decoded = args[2], unpack_settings(args[2]) end
     settings = decoded
-    local state = call(
-      'HMGET', STATE, 'sequence', 'bytes', 'kept_bytes', 'rate_bucket', 'paused_until', 'held_since', 'generation', 'reserved_until',
-      'reserved_rate'
-    )
-    sequence, bytes, kept_bytes = tonumber(state[1]) or 0, tonumber(state[2]) or 0, tonumber(state[3]) or 0
-    credit, credit_at = buckets.read(state[4])
-    paused_until, held_since = tonumber(state[5]) or 0, tonumber(state[6]) or 0
-    enter_generation(tonumber(state[7]) or 0)
-    reserved_until, reserved_rate = tonumber(state[8]) or 0, tonumber(state[9]) or 0
-    before, counts, accepted, stored, records, deferred = state_text(), {}, {}, nil, {}, {}
+    local state = call('HMGET', STATE, 'numbers', 'lifetimes')
+    before = state[1]
+    unpack_numbers(before)
+    counts, accepted, stored, records, deferred = {}, {}, nil, {}, {}
     -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
     held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
     -- J13: the pause of an operator takes the place of one that a handler asked for.
     if settings.paused then paused_until = 0 end
-    reap()
+    -- If the clock was set back, what was added since expires earlier.
+    local is_clean = now < expires_at and now >= expires_at - settings.shortest_lifetime
+    if not is_clean or state[2] ~= settings.lifetimes then reap(state[2]) end
   end
 
   -- Writes what the operation changed of the state.
   local function save()
     flush()
-    if state_text() ~= before then
-      local bucket = buckets.text(credit, credit_at)
-      call(
-        'HSET', STATE, 'sequence', sequence, 'bytes', bytes, 'kept_bytes', kept_bytes, 'rate_bucket', bucket,
-        'paused_until', paused_until, 'held_since', held_since, 'reserved_until', reserved_until, 'reserved_rate', reserved_rate
-      )
-    end
-    for event, times in pairs(counts) do call('HINCRBY', STATE, event, times) end
+    local numbers = pack_numbers()
+    if numbers ~= before then call('HSET', STATE, 'numbers', numbers) end
+    for event, times in pairs(counts) do call('HINCRBY', STATE, event, whole(times)) end
   end
 
   -- Ends an operation and returns its reply.
@@ -447,7 +479,7 @@ do
 
   -- How many jobs a session has enqueued itself within its window, when that began, and its key.
   local function enqueued_by(session)
-    local key = EXPIRING .. 'enqueues:' .. session
+    local key = expiring('enqueues:' .. session)
     local times, since = string.match(call('GET', key) or '', '^(%d+) (%d+)$')
     if times and now < since + jobs.ENQUEUES_WINDOW * SECOND then return tonumber(times), tonumber(since), key end
     return 0, now, key
@@ -463,15 +495,15 @@ do
     local is_first = true
     if record.group then
       is_first = not first_of_group(record.group, 1)[1]
-      call('ZADD', GROUPS, 0, record.group .. '\0' .. turn)
+      call('ZADD', GROUPS, '0', record.group .. '\0' .. turn)
     end
-    if is_first then defer('ZADD', READY, due, turn) end
+    if is_first then defer('ZADD', READY, whole(due), turn) end
   end
 
   -- Adds a waiting job, whose sequence number is new, to the unfinished ones.
   local function append(id, record, due)
     local turn = turn_of(id, record)
-    defer('ZADD', UNFINISHED, record.enqueued_at, turn)
+    defer('ZADD', UNFINISHED, whole(record.enqueued_at), turn)
     if settings.by_message then
       record.message, record.has_arrived, record.has_copies = record.message or sequence, nil, nil
     else
@@ -547,8 +579,7 @@ do
   -- or none is needed. A duplicate has the `content` of what it duplicates, or sends no message for it: whichever message arrives first
   -- brings the payload.
   function jobs.message_to_send(reply, id, content)
-    local packed = read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = find(id)
     local is_needed = record and not record.ended_at and not record.has_arrived and (not content or record.content == content)
     if is_needed and content and not accepted[id] then
       record.has_copies = true
@@ -560,9 +591,8 @@ do
   -- Withdraws a job whose message was not sent. One that was replayed is a dead letter again. Returns 1, or 0 for a job that stays,
   -- because its message has arrived or another request sends it, too.
   function jobs.withdraw(id)
-    local packed = read(id)
-    if not packed then return 1 end
-    local record = cmsgpack.unpack(packed)
+    local record = find(id)
+    if not record then return 1 end
     if record.has_arrived then return 0 end
     -- A call before, whose reply was lost, has withdrawn it.
     if record.ended_at then return 1 end
@@ -583,8 +613,7 @@ do
 
   -- Records that the message of an ended job was deleted. Another one of its number may be on its way if it was sent more than once.
   function jobs.message_deleted(id, of_generation, message)
-    local packed = of_generation == generation and read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = of_generation == generation and find(id)
     if record and record.ended_at and record.message == message and not record.has_copies then
       record.message = nil
       write(id, record)
@@ -595,12 +624,11 @@ do
   -- job accepted meanwhile. A held order that may have been sent is not sent again.
   function jobs.restore(id, new, of_generation, message, enqueued_at, may_be_sent)
     if of_generation < generation then return end
-    if of_generation > generation then
-      enter_generation(of_generation)
-      call('HSET', STATE, 'generation', string.format('%d', generation))
-    end
+    generation = of_generation
     if read(id) or new.key and first_with(new.key) then return end
     local record = accept(id, new, math.min(enqueued_at, now), nil, message)
+    -- It may have expired already.
+    expires_at = now
     if may_be_sent and settings.holds_orders and settings.sends_once then
       local turn = turn_of(id, record)
       leave(record, turn)
@@ -610,8 +638,7 @@ do
 
   -- Keeps the payload of a dead letter, which came with a message.
   function jobs.keep_payload(id, payload)
-    local packed = read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = find(id)
     if record and record.reason and record.size then call('HSET', PAYLOADS, id, payload) end
   end
 
@@ -626,7 +653,7 @@ do
     local ids, turns, found, bytes_found = {}, {}, {}, 0
     local most = math.min(max, jobs.BATCH, settings.concurrency - call('ZCARD', LEASED))
     if most <= 0 or settings.paused or paused_until > 0 then return ids, turns, found, 0 end
-    local due, rate = older(READY, 0, most), settings.dispatches_per_minute
+    local due, rate = older(READY, clock_text, most), settings.dispatches_per_minute
     if due[1] and rate then
       earn(rate)
       due = { unpack(due, 1, math.min(#due, math.floor(credit / ADMISSION_COST))) }
@@ -671,9 +698,10 @@ do
     local reply = {}
     if ids[1] then
       local leases, changed, payloads = {}, {}, call('HMGET', PAYLOADS, unpack(ids))
+      local until_time = whole(now + settings.lease_seconds * SECOND)
       for i, id in ipairs(ids) do
         received(found[i])
-        leases[2 * i - 1], leases[2 * i] = now + settings.lease_seconds * SECOND, turns[i]
+        leases[2 * i - 1], leases[2 * i] = until_time, turns[i]
         changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(found[i])
         reply[3 * i], reply[3 * i + 1], reply[3 * i + 2] = id, changed[2 * i], payloads[i]
       end
@@ -732,7 +760,7 @@ do
     start = math.max(start, reserved_until)
     if start > now + jobs.WAIT_MAX * SECOND then return now + jobs.WAIT_MAX * SECOND end
     reserved_until, record.is_reserved = start + apart, true
-    call('ZADD', READY, start, turn)
+    call('ZADD', READY, whole(start), turn)
     write(id, record)
     return start
   end
@@ -761,13 +789,12 @@ do
   -- how long; LOST for a job that is not known; FINISHED for one that has ended, was canceled, has another message or was in a job
   -- queue that was removed; NEEDS_PAYLOAD for a dead letter whose payload is not stored.
   function jobs.start(reply, id, of_generation, message)
-    local packed = read(id)
-    if not packed or of_generation < generation then
-      local last = tonumber(call('GET', EXPIRING .. 'ended:' .. id)) or 0
+    local record = find(id)
+    if not record or of_generation < generation then
+      local last = tonumber(call('GET', expiring('ended:' .. id))) or 0
       reply[#reply + 1] = (of_generation < generation or message <= last) and jobs.FINISHED or jobs.LOST
       return
     end
-    local record = cmsgpack.unpack(packed)
     if record.ended_at or record.message ~= message then
       local needs_payload = record.message == message and record.reason and record.size and not has_payload(id)
       reply[#reply + 1] = needs_payload and jobs.NEEDS_PAYLOAD or jobs.FINISHED
@@ -787,36 +814,35 @@ do
     received(record)
     record.is_reserved = nil
     call('ZREM', READY, turn)
-    call('ZADD', LEASED, now + settings.lease_seconds * SECOND, turn)
+    call('ZADD', LEASED, whole(now + settings.lease_seconds * SECOND), turn)
     write(id, record)
     reply[#reply + 1], reply[#reply + 2] = jobs.STARTED, records[id]
   end
 
-  -- J9: the record of a current lease; nil for others, which are counted.
-  local function current(id, receive_count)
-    local packed = read(id)
-    local record = packed and cmsgpack.unpack(packed)
-    if record and record.since and record.receive_count == receive_count then return record end
+  -- J9: whether a lease is current; others are counted.
+  local function is_current(record, receive_count)
+    if record and record.since and record.receive_count == receive_count then return true end
     count('refused')
+    return false
   end
 
   -- J9: extends a lease to so many seconds from now on, and never shortens it. H7: records that a held order is sent. Returns 1 if
   -- the lease is current, else 0.
   function jobs.extend(id, receive_count, seconds, is_sent)
-    local record = current(id, receive_count)
-    if not record then return 0 end
+    local record = find(id)
+    if not is_current(record, receive_count) then return 0 end
     if is_sent and not record.sent then
       record.sent = true
       write(id, record)
     end
-    call('ZADD', LEASED, 'GT', now + seconds * SECOND, turn_of(id, record))
+    call('ZADD', LEASED, 'GT', whole(now + seconds * SECOND), turn_of(id, record))
     return 1
   end
 
   -- J18: adds a progress message to a leased job. Returns ACCEPTED, FULL or NOT_LEASED.
   function jobs.add_progress(id, receive_count, message)
-    local record = current(id, receive_count)
-    if not record then return jobs.NOT_LEASED end
+    local record = find(id)
+    if not is_current(record, receive_count) then return jobs.NOT_LEASED end
     local number = (record.progress or 0) + 1
     local field = progress_field(id, number)
     local replaced = math.max(call('HSTRLEN', PROGRESS, field) - #progress_time(), 0)
@@ -830,11 +856,10 @@ do
 
   -- J18: the response to a held order was delivered. Its contents are removed later.
   function jobs.mark_delivered(id)
-    local packed = settings.holds_orders and read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = settings.holds_orders and find(id)
     if not record or not record.result or record.delivered_at then return end
     record.delivered_at = now
-    call('ZADD', DELIVERED, now, turn_of(id, record))
+    call('ZADD', DELIVERED, clock_text, turn_of(id, record))
     write(id, record)
   end
 
@@ -870,14 +895,12 @@ do
 
   -- Ends a lease. Returns the state of the job, or '' for a lease that is not current.
   function jobs.settle(id, details, response)
-    local packed = read(id)
-    local found = packed and cmsgpack.unpack(packed)
-    if found and is_repeated_settlement(found, details) then return state_of(found) end
-    if found and found.unknown and found.receive_count == details.receive_count then
-      return settle_late(id, found, details, response)
+    local record = find(id)
+    if record and is_repeated_settlement(record, details) then return state_of(record) end
+    if record and record.unknown and record.receive_count == details.receive_count then
+      return settle_late(id, record, details, response)
     end
-    local record = current(id, details.receive_count)
-    if not record then return '' end
+    if not is_current(record, details.receive_count) then return '' end
     return end_lease(id, record, turn_of(id, record), details, response)
   end
 
@@ -895,12 +918,11 @@ do
   -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it or -1, its record, the last response
   -- that reported a failure, its payload or result if the view has it and it is stored, its progress; '' if there is no such job.
   function jobs.get(reply, id, detail)
-    local packed = read(id)
-    if not packed then
+    local record = find(id)
+    if not record then
       reply[#reply + 1] = ''
       return
     end
-    local record = cmsgpack.unpack(packed)
     local state, due, before = state_of(record), -1, 0
     if not record.ended_at and not record.since then
       local turn = turn_of(id, record)
@@ -912,7 +934,7 @@ do
     local progress = fields[1] and call('HMGET', PROGRESS, unpack(fields)) or {}
     local has_result = record.result and record.result.size
     local contents = (detail == 'contents' or detail == 'result' and has_result) and call('HGET', PAYLOADS, id) or false
-    for _, part in ipairs({ state, due, before, packed, record.response or '', contents, progress }) do reply[#reply + 1] = part end
+    for _, part in ipairs({ state, due, before, records[id], record.response or '', contents, progress }) do reply[#reply + 1] = part end
   end
 
   -- J13: deletes a waiting job, so that an equal one is no duplicate of a job that never runs. A held order becomes a dead letter,
@@ -931,8 +953,7 @@ do
 
   -- Cancels a job that is not leased. Returns CANCELED, LEASED, FINISHED or UNKNOWN.
   function jobs.cancel(id)
-    local packed = read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = find(id)
     if not record then return jobs.UNKNOWN end
     if record.ended_at then return jobs.FINISHED end
     if record.since then return jobs.LEASED end
@@ -942,7 +963,7 @@ do
 
   -- J13: cancels up to a batch of waiting jobs, the oldest first. Returns how many, and 1 if jobs still wait, else 0.
   function jobs.drain()
-    local turns = waiting(-math.huge, jobs.DRAIN_BATCH)
+    local turns = waiting('+inf', jobs.DRAIN_BATCH)
     for _, turn in ipairs(turns) do
       local id = id_of(turn)
       cancel_waiting(id, unpack_record(read(id)), turn)
@@ -969,8 +990,7 @@ do
 
   -- The record of a dead letter; nil for other jobs.
   local function dead_record(id)
-    local packed = read(id)
-    local record = packed and cmsgpack.unpack(packed)
+    local record = find(id)
     if record and record.reason then return record end
   end
 
@@ -1028,7 +1048,10 @@ do
     save()
     if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
     call('UNLINK', COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
-    call('HSET', STATE, 'generation', string.format('%d', math.max(generation + 1, now)))
+    local next_generation = math.max(generation + 1, now)
+    unpack_numbers(nil)
+    generation = next_generation
+    call('HSET', STATE, 'numbers', pack_numbers())
     return 1
   end
 

@@ -202,7 +202,7 @@ end
 
 -- Puts a newcomer in line. Returns code, position from 0, time of admission, arrival.
 local function enter_line(session, arrival, by)
-  call('ZADD', LINE, arrival, session)
+  call('ZADD', LINE, whole(arrival), session)
   waiting = waiting + 1
   count('joined', 1)
   return JOINED + by, nil, nil, arrival
@@ -230,7 +230,7 @@ local function join(newcomer, head_start)
   if not limits.admits(head_start >= 0) then return NOT_JOINED end
   arrival = math.max(now, last_arrival() + 1)
   if head_start <= 0 then
-    call('HSET', STATE, 'arrival', arrival)
+    call('HSET', STATE, 'arrival', whole(arrival))
     return enter_line(newcomer, arrival, BY_JOINING)
   end
   -- Invited visitors do not delay others who come now. They arrive behind everyone drawn in the current event.
@@ -389,7 +389,7 @@ local function refresh(session, admitted_at, confirmed, unconfirmed, signed_at, 
   if first then count('confirmed', 1) end
   if first or expiry > target or math.max(expiry - now, 0) * of < math.max(target - now, 0) * share then
     expiry = target
-    call('ZADD', POOL, expiry, session)
+    call('ZADD', POOL, whole(expiry), session)
   end
   return expiry
 end

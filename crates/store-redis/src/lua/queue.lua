@@ -295,7 +295,7 @@ end
 
 -- Counts events in the state. The server adds 64-bit integers.
 local function count(event, times)
-  if times > 0 then call('HINCRBY', STATE, event, times) end
+  if times > 0 then call('HINCRBY', STATE, event, whole(times)) end
 end
 
 -- The numbers of waiting and active sessions.

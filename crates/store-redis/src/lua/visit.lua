@@ -34,20 +34,10 @@
 -- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23, 24
 local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
 local reply = { DONE, now, rules.quota }
-local filled = #reply
-
-local function append(value)
-  filled = filled + 1
-  reply[filled] = value
-end
-
 if effective_mode() == 'bypass' then
-  for i = 1, size do
-    append(i == 1 and CHANGED or 0)
-    if i == 1 then
-      for _, value in ipairs(queue_numbers()) do append(value) end
-    end
-  end
+  reply[#reply + 1] = CHANGED
+  for _, value in ipairs(queue_numbers()) do reply[#reply + 1] = value end
+  for _ = 2, size do reply[#reply + 1] = 0 end
   return reply
 end
 
@@ -172,7 +162,7 @@ for i = 0, size - 1 do
   elseif session then
     -- A newcomer was shown no wait, whatever a void ticket says.
     expiry = visited(admitted_at, confirmed, confirmed and due or -1)
-    call('ZADD', POOL, expiry, session)
+    call('ZADD', POOL, string.format('%d', expiry), session)
   end
   -- max_session may have ended it before now; the next visit of the batch removes it.
   if expiry and expiry <= now then reaped = false end
@@ -207,24 +197,22 @@ for i = 0, size - 1 do
     for j = 1, #numbers do changed = changed or numbers[j] ~= sent[j] end
     sent = numbers
   end
-  append(changed and code + CHANGED or code)
+  reply[#reply + 1] = changed and code + CHANGED or code
   if session then
     if admitted_at then
-      append(0)
-      append(admitted_at)
+      reply[#reply + 1], reply[#reply + 2] = 0, admitted_at
     else
-      append((position or call('ZRANK', LINE, session)) + 1)
+      reply[#reply + 1] = (position or call('ZRANK', LINE, session)) + 1
     end
-    append(expiry)
-    if code >= BY_JOINING then append(arrival) end
+    reply[#reply + 1] = expiry
+    if code >= BY_JOINING then reply[#reply + 1] = arrival end
   elseif code == REJECTED then
-    append(limits.rejection[1])
-    append(limits.rejection[2])
+    reply[#reply + 1], reply[#reply + 2] = limits.rejection[1], limits.rejection[2]
   elseif code == LIMITS.NEEDS_PROOF then
-    append(limits.rejection[2])
+    reply[#reply + 1] = limits.rejection[2]
   end
   if changed then
-    for j = 1, #sent do append(sent[j]) end
+    for _, number in ipairs(sent) do reply[#reply + 1] = number end
   end
 end
 count('pre_tickets_issued', tonumber(ARGV[7]))

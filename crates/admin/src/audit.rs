@@ -18,6 +18,7 @@ use vestibule_records::{LogName, RecordStore};
 use vestibule_runtime::JobQueuesWritten;
 
 use crate::access::{Principal, count_change};
+use crate::audit_changes::shortened;
 use crate::audit_repeats::Repeats;
 use crate::describe::FieldChangeSchema;
 use crate::problem::Problem;
@@ -28,8 +29,6 @@ use crate::themes::OwnedTheme;
 const OF_ACCOUNTS: &str = "account.";
 /// Action of the reset of a queue.
 pub(crate) const RESET: &str = "queue.reset";
-/// Maximum size of a value in an event in bytes; longer values are truncated.
-const VALUE_MAX: usize = 2000;
 
 /// An event of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -58,7 +57,7 @@ pub(crate) struct AuditEvent {
     pub(crate) subject: Option<String>,
     /// Revision of the queue settings, or of the theme, after the change.
     pub(crate) revision: Option<u64>,
-    /// Changed fields with old and new values.
+    /// Changed fields with old and new values; of long values the changed parts, such as `events.sale.name`.
     #[schema(value_type = Vec<FieldChangeSchema>)]
     pub(crate) changes: Vec<FieldChange>,
     /// Whether the action was completed.
@@ -161,7 +160,7 @@ impl AuditEventBuilder {
     }
 
     pub(crate) fn changes(mut self, changes: Vec<FieldChange>) -> Self {
-        self.event.changes = changes.into_iter().map(cut).collect();
+        self.event.changes = shortened(changes);
         self.has_changes = true;
         self
     }
@@ -323,7 +322,7 @@ pub async fn audit_job_queues(records: &dyn RecordStore, via: Via, plan: &JobQue
         plan.changed.iter().filter(|it| was_written(&it.settings.id))
     {
         let verb = if *replaces == 0 { "create" } else { "update" };
-        let changes = changes.iter().cloned().map(cut).collect();
+        let changes = shortened(changes.iter().cloned());
         let event = AuditEvent { changes, revision: Some(replaces + 1), ..of_job_queue(settings, verb, via) };
         append(records, &LogName::Audit, &event).await;
     }
@@ -355,7 +354,7 @@ async fn beside(
     if verb == "update" && changes.is_empty() {
         return;
     }
-    let changes = changes.into_iter().map(cut).collect();
+    let changes = shortened(changes);
     let entry = AuditEvent { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
     append(records, &LogName::Audit, &entry).await;
 }
@@ -387,30 +386,5 @@ fn blank(action: &str, request: &str) -> AuditEvent {
         changes: Vec::new(),
         outcome: AuditOutcome::Done,
         via: Via::Api,
-    }
-}
-
-fn cut(change: FieldChange) -> FieldChange {
-    let short = |value: Value| {
-        let text = value.to_string();
-        if text.len() <= VALUE_MAX {
-            return value;
-        }
-        let end = (0..=VALUE_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        Value::String(format!("{}..", &text[..end]))
-    };
-    FieldChange { field: change.field, from: short(change.from), to: short(change.to) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_value_is_cut() {
-        let change = |to: Value| cut(FieldChange { field: "rules".to_owned(), from: Value::Null, to }).to;
-        assert_eq!(change(json!([1, 2])), json!([1, 2]));
-        let long = change(json!("\u{e4}".repeat(3000)));
-        assert!(long.as_str().unwrap().len() <= VALUE_MAX + 2 && long.as_str().unwrap().ends_with(".."));
     }
 }

@@ -20,6 +20,7 @@
 mod access;
 mod api;
 mod audit;
+mod audit_changes;
 mod audit_reader;
 mod audit_repeats;
 mod body;

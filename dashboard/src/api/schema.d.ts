@@ -1642,7 +1642,7 @@ export interface components {
              * @description Time in seconds since 1970, by the clock of the store.
              */
             at?: number;
-            /** @description Changed fields with old and new values. */
+            /** @description Changed fields with old and new values; of long values the changed parts, such as `events.sale.name`. */
             changes: components["schemas"]["FieldChange"][];
             /** @description ID of the event; IDs increase with time. */
             id?: string;

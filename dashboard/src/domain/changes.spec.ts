@@ -39,6 +39,8 @@ test('entries without IDs are compared by their content', () => {
     { field: 'rules[1]', from: null, to: bypass },
     { field: 'rules[3].path', from: '/**', to: '/shop/**' },
   ])
+  const part = { field: 'rules[1].path', from: '/static/**', to: '/assets/**' }
+  expect(flattenChanges([part]), 'a part of a long list').toEqual([{ ...part, field: 'rules[2].path' }])
 })
 
 test('plain lists show removed and added values', () => {

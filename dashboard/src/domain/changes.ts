@@ -4,11 +4,12 @@ import type { FieldChange } from '@/api/types'
 const DEPTH_MAX = 4
 
 /**
- * Reduces changes of objects and lists of objects to their changed members: `handover.kind`, `events[sale].ends_at`, `rules[2].path` (from 1). An entry
+ * Reduces changes of objects and lists of objects to their changed members: `handover.kind`, `events[sale].ends_at`, `rules[2].path` (from 1; the API counts from 0). An entry
  * that was added or removed is one change, without a value before or after. Lists of plain values stay whole; see [`listDifference`].
  */
 export function flattenChanges(changes: readonly FieldChange[]): FieldChange[] {
-  return changes.flatMap((change) => within(change, 0))
+  const fromOne = (field: string) => field.replace(/\[(\d+)\]/g, (_, index) => `[${Number(index) + 1}]`)
+  return changes.flatMap((change) => within({ ...change, field: fromOne(change.field) }, 0))
 }
 
 /** Removed and added values of a plain list. */

@@ -77,6 +77,8 @@ test('an event has no phases before it was added', () => {
   const added = { field: 'events', from: null, to: [event] }
   const all = ['sale lobby', 'sale running', 'sale ending']
   expect(marks([entry(at, { action: 'queue.update', changes: [added] })])).toEqual(all.slice(1))
+  expect(marks([entry(at, { action: 'queue.update', changes: [{ field: 'events.sale', from: null, to: event }] })]), 'a part of a long list').toEqual(all.slice(1))
+  expect(marks([entry(at, { action: 'queue.update', changes: [{ field: 'events.sale.name', from: null, to: 'Sale' }] })])).toEqual(all)
   expect(marks([entry(at, { action: 'queue.create' })])).toEqual(all.slice(1))
   expect(marks([entry(at, { changes: [{ ...added, from: [{ ...event, name: 'Sale' }] }] })]), 'it was there before').toEqual(all)
   expect(marks([entry(at, { changes: [{ ...added, from: '[{"id":"..' }] })]), 'the log has cut the value').toEqual(all)

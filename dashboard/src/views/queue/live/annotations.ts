@@ -68,6 +68,8 @@ function additionsIn(changes: readonly AuditEvent[]): (event: string) => number 
     const { from, to } = fields.find(({ field }) => field === 'events') ?? {}
     const [before, after] = [idsIn(from ?? []), idsIn(to)]
     if (before) after?.filter((id) => !before.includes(id)).forEach((id) => added.set(id, at))
+    // Of a long list, each added event is a change.
+    fields.filter((part) => /^events\.[^.]+$/.test(part.field) && part.from === null).forEach(({ field }) => added.set(field.slice('events.'.length), at))
   }
   return (event) => added.get(event) ?? created
 }

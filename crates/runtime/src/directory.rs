@@ -38,7 +38,7 @@ const UNREAD_AFTER: Duration = Duration::from_millis(500);
 /// What a plan did not write, because someone else changed it since the plan was made.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NotWritten {
-    /// Tenants.
+    /// Tenants. If there are any, no queue is written.
     pub tenants: Vec<TenantId>,
     /// Queues.
     pub queues: Vec<QueueId>,
@@ -169,6 +169,10 @@ impl Directory {
             if !self.store.replace_tenant(stored.tenant(&tenant.id), tenant).await? {
                 skipped.tenants.push(tenant.id.clone());
             }
+        }
+        // Queues may need what the tenants allow.
+        if !skipped.tenants.is_empty() {
+            return Ok(skipped);
         }
         for change in &plan.queues {
             let settings = &change.settings;

@@ -132,6 +132,24 @@ async fn plan_does_not_overwrite_a_later_change() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn queues_are_not_written_after_a_conflict_of_tenants() {
+    let store = FakeSettingsStore::with_queues(1).await;
+    let directory = directory_of(&store);
+    let mut document =
+        Document { tenants: store.tenants().await.unwrap(), queues: vec![settings(0)], ..Document::default() };
+    document.tenants[0].name = "Acme Inc.".to_owned();
+    document.queues[0].line.quota = 5;
+    let options = PlanOptions::default();
+    let stored = stored_settings(&*store, &document, options.unlisted).await.unwrap();
+    let plan = Plan::of(&stored, document.clone(), &options);
+    document.tenants[0].name = "Acme Ltd.".to_owned();
+    store.put_tenant(&document.tenants[0]).await.unwrap();
+    let expected = NotWritten { tenants: vec![document.tenants[0].id.clone()], queues: Vec::new() };
+    assert_eq!(directory.execute(&stored, &plan).await.unwrap(), expected);
+    assert_eq!(store.settings(&id(0)).await.unwrap().unwrap().line.quota, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn unreadable_queue_of_others_does_not_stop_a_plan() {
     let store = FakeSettingsStore::with_queues(2).await;
     store.corrupt.store(true, Ordering::Relaxed);

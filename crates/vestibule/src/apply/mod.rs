@@ -72,8 +72,12 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     plan.settle_removed_beacons(&stored, records.now().await.with_context(unread)?);
-    let code = execute(&*store, &*records, &stored, &plan).await?;
-    Ok(if write_job_queues(&job_queues, &*records, &plan).await? { code } else { ExitCode::FAILURE })
+    // Queues and job queues of the document may need what the tenants allow.
+    let is_written = write_tenants(&*store, &*records, &stored, &plan).await? && {
+        let are_queues_written = write_queues(&*store, &*records, &stored, &plan).await?;
+        write_job_queues(&job_queues, &*records, &plan).await? && are_queues_written
+    };
+    Ok(if is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Writes and audits the job queues of a plan. Returns whether all were written.
@@ -96,25 +100,35 @@ async fn write_job_queues(job_queues: &JobQueues, records: &dyn RecordStore, pla
     Ok(skipped.is_empty() && not_empty.is_empty())
 }
 
-/// Writes and audits a plan. Queues that were changed since the plan was made are reported and left unchanged.
-async fn execute(
+/// Writes and audits the tenants of a plan. Returns `false` at the first one that was changed since the plan was made.
+async fn write_tenants(
     store: &dyn SettingsStore,
     records: &dyn RecordStore,
     stored: &StoredSettings,
     plan: &Plan,
-) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::SUCCESS;
-    let via = Via::CommandLine;
+) -> anyhow::Result<bool> {
     for TenantChange { tenant, .. } in &plan.tenants {
         let id = &tenant.id;
         let written = store.replace_tenant(stored.tenant(id), tenant).await;
         if !written.with_context(|| format!("cannot write tenant {id}"))? {
-            // The queues of the document may need what the tenant allows.
             println!("tenant {id}: not written: changed by someone else; run apply again");
-            return Ok(ExitCode::FAILURE);
+            return Ok(false);
         }
-        audit_tenant(records, via, stored.tenant(&tenant.id), Some(tenant)).await;
+        audit_tenant(records, Via::CommandLine, stored.tenant(id), Some(tenant)).await;
     }
+    Ok(true)
+}
+
+/// Writes and audits the queues of a plan. Queues that were changed since the plan was made are reported and left unchanged. Returns
+/// whether there were none.
+async fn write_queues(
+    store: &dyn SettingsStore,
+    records: &dyn RecordStore,
+    stored: &StoredSettings,
+    plan: &Plan,
+) -> anyhow::Result<bool> {
+    let mut are_written = true;
+    let via = Via::CommandLine;
     for change in &plan.queues {
         let QueueChange { settings, .. } = change;
         let id = &settings.id;
@@ -126,7 +140,7 @@ async fn execute(
                 println!("queue {id}: written, revision {revision}");
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                code = ExitCode::FAILURE;
+                are_written = false;
                 println!("queue {id}: not written: changed by someone else; run apply again");
             }
             Err(error) => return Err(error).with_context(|| format!("cannot write queue {id}")),
@@ -137,5 +151,5 @@ async fn execute(
         audit_queue(records, via, stored.queue(id), None).await;
         println!("queue {id}: removed");
     }
-    Ok(code)
+    Ok(are_written)
 }

@@ -278,6 +278,15 @@ async fn file_without_queues_removes_none() {
 }
 
 #[tokio::test]
+async fn file_with_job_queues_only_is_applied_with_remove() {
+    let shared = Shared::with("quota = 1").await;
+    let job_queue = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n\n[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\ntarget = { kind = \"pull\" }\n";
+    shared.file.write(job_queue);
+    let (status, said) = shared.apply(&["--remove", "--yes"]).await;
+    assert_eq!((status, said.contains("job queue mails: written")), (0, true), "{said}");
+}
+
+#[tokio::test]
 async fn store_that_does_not_respond_is_named_without_its_password() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 1"));
     let (status, said) = run(&["apply", &file.shown(), "--to", "redis://:secret@127.0.0.1:1", "--dry-run"]).await;

@@ -11,7 +11,7 @@ use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::settings::{Document, Settings};
 
 use super::options::ApplyOptions;
-use super::review::{decide, text_of};
+use super::review::{decide, refuse_removal_of_all, text_of};
 use crate::api_client::{ADMIN_TOKEN, ApiClient, ApiRequest, Endpoint, field_lines, json_of};
 
 const CONCURRENT_CHANGE: &str = "nothing was written: the settings were changed by someone else; run apply again";
@@ -29,6 +29,7 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
         token: ADMIN_TOKEN,
         owner: "a superuser (the settings scope is enough)",
     })?;
+    let has_queues = !document.queues.is_empty();
     let document = json!({
         "tenants": document.tenants,
         "queues": document.queues.iter().map(Settings::to_value).collect::<Vec<_>>(),
@@ -36,6 +37,7 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
     });
     let import = Import { client, document, remove: options.remove };
     let plan = import.plan().await?;
+    refuse_removal_of_all(options, has_queues, &plan)?;
     print!("{}", text_of(&plan));
     if let Some(code) = decide(options, plan.is_empty())? {
         return Ok(code);

@@ -17,7 +17,7 @@ use vestibule_runtime::{
     JobQueues, JobQueuesWritten, is_memory, open_jobs, open_store_and_records, parse_sale_keys, stored_settings,
 };
 
-use self::review::{decide, text_of};
+use self::review::{decide, refuse_removal_of_all, text_of};
 use crate::settings_file::read_settings;
 use crate::store_options::shown;
 
@@ -29,13 +29,6 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Applies a file. Exit status 1 if a change was not written.
 pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let document = read_settings(&options.file, options.origin.as_ref())?;
-    // Editors leave an empty file for a moment while they save.
-    if options.remove && document.queues.is_empty() {
-        bail!(
-            "{} has no queues: --remove would remove all that are stored, with their visitors",
-            options.file.display()
-        );
-    }
     if is_memory(&options.to) {
         bail!("--to must be a Redis URL, such as rediss://:password@host:6379, or the URL of a backoffice");
     }
@@ -53,6 +46,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let keys =
         options.sale_keys.as_ref().map(|text| parse_sale_keys("--sale-keys", text)).transpose()?.unwrap_or_default();
     let now = records.now().await.with_context(unread)?;
+    let has_queues = !document.queues.is_empty();
     let plan_options = PlanOptions { unlisted, sale_keys: Some(&keys), now: Some(now), ..PlanOptions::default() };
     let mut plan = Plan::of(&stored, document, &plan_options);
     let rejected: Vec<_> = plan.rejections(&stored, now).iter().map(ToString::to_string).collect();
@@ -61,7 +55,9 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     }
     let lobbies = planned_lobbies(&*store, &stored, &plan, now).await.with_context(unread)?;
     let lobbies = lobbies.into_iter().map(|(lobby, _)| lobby).collect();
-    print!("{}", text_of(&ImportPlan { lobbies, ..ImportPlan::from(&plan) }));
+    let shown_plan = ImportPlan { lobbies, ..ImportPlan::from(&plan) };
+    refuse_removal_of_all(&options, has_queues, &shown_plan)?;
+    print!("{}", text_of(&shown_plan));
     for id in plan.kept_because(KeptReason::Unreadable) {
         println!("    queue {id} is not in the file and stays; its settings in the store cannot be read");
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use vestibule_admin::{ImportPlan, PlannedChange, PlannedLobby};
 use vestibule_core::settings::FieldChange;
 
@@ -22,6 +23,17 @@ pub(super) fn decide(options: &ApplyOptions, is_empty: bool) -> anyhow::Result<O
     };
     println!("{result}");
     Ok(Some(code))
+}
+
+/// Refuses to remove queues for a file without any: editors leave an empty file for a moment while they save.
+pub(super) fn refuse_removal_of_all(options: &ApplyOptions, has_queues: bool, plan: &ImportPlan) -> anyhow::Result<()> {
+    if !has_queues && !plan.removed.is_empty() {
+        bail!(
+            "{} has no queues: --remove would remove all that are stored, with their visitors",
+            options.file.display()
+        );
+    }
+    Ok(())
 }
 
 /// A plan as lines for a terminal.

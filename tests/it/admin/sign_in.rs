@@ -96,7 +96,18 @@ async fn expired_tokens_do_not_count_and_others_are_limited(backoffice: Backoffi
     backoffice.tenant("acme").await;
     let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     let token = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 60 });
-    for _ in 0..100 {
+    for _ in 0..95 {
+        zoe.create("/tokens", token.clone()).await;
+    }
+    let mut concurrent = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (mut zoe, token) = (zoe.clone(), token.clone());
+        concurrent.spawn(async move { zoe.post("/tokens", token).await.status });
+    }
+    let created = concurrent.join_all().await.into_iter().filter(|status| *status == 201).count();
+    let count = zoe.get("/tokens").await.json()["tokens"].as_array().unwrap().len();
+    assert!(count == 95 + created && created <= 5, "{created} created, {count} in all");
+    for _ in count..100 {
         zoe.create("/tokens", token.clone()).await;
     }
     let refused = zoe.post("/tokens", token.clone()).await;

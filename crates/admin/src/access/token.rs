@@ -63,26 +63,41 @@ impl Token {
         (scope, only): (Scope, Option<TokenLimit>),
         (created_at, expires_at): (Micros, Micros),
     ) -> Result<(String, String, Self), Problem> {
-        let mut own = 0;
-        for (id, token) in Self::all(records).await? {
-            if token.expires_at <= created_at {
-                records.remove_document(DocumentKind::Tokens, &id).await?;
-            } else if token.operator == operator {
-                own += 1;
-            }
+        let all = Self::all(records).await?;
+        for (id, _) in all.iter().filter(|(_, token)| token.expires_at <= created_at) {
+            records.remove_document(DocumentKind::Tokens, id).await?;
         }
-        if own >= PER_OPERATOR_MAX {
+        let count = |all: &[(String, Self)]| {
+            all.iter().filter(|(_, it)| it.operator == operator && it.expires_at > created_at).count()
+        };
+        if count(&all) >= PER_OPERATOR_MAX {
             return Err(Problem::LimitReached(PER_OPERATOR_MAX));
         }
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
         let (hash, unknown) = (hash(&secret), Map::new());
-        let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash, unknown };
+        let token = Self {
+            name,
+            operator: operator.clone(),
+            scope,
+            only,
+            created_at,
+            expires_at,
+            used_at: None,
+            hash,
+            unknown,
+        };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         match records.put_document(DocumentKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
-            DocumentOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
-            DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther => Err(Problem::ConcurrentChange),
-            DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
+            DocumentOutcome::Stored(_) => {}
+            DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther => return Err(Problem::ConcurrentChange),
+            DocumentOutcome::Full => return Err(Problem::LimitReached(DOCUMENTS_MAX)),
         }
+        // Concurrent requests have counted the same tokens.
+        if count(&Self::all(records).await.map_err(Problem::of_write)?) > PER_OPERATOR_MAX {
+            records.remove_document(DocumentKind::Tokens, &id).await.map_err(Problem::of_write)?;
+            return Err(Problem::LimitReached(PER_OPERATOR_MAX));
+        }
+        Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token))
     }
 
     /// The token of this text, with its public half and the revision of its record, if it is one.

@@ -24,7 +24,7 @@ pub struct ProgramOptions {
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
     descriptors: Option<u32>,
-    is_unread: bool,
+    redirection: Option<&'static str>,
 }
 
 impl Program {
@@ -43,7 +43,7 @@ impl Program {
             environment: Vec::new(),
             files: Vec::new(),
             descriptors: None,
-            is_unread: false,
+            redirection: None,
         }
     }
 
@@ -151,7 +151,14 @@ impl ProgramOptions {
     /// Closes the pipe of the program's output at once, as `head` does. The exit status is not that of the program.
     #[must_use]
     pub fn unread(mut self) -> Self {
-        self.is_unread = true;
+        self.redirection = Some("| exec true");
+        self
+    }
+
+    /// Writes the program's stdout to a device that is always full.
+    #[must_use]
+    pub fn on_full_device(mut self) -> Self {
+        self.redirection = Some("> /dev/full");
         self
     }
 
@@ -167,19 +174,19 @@ impl ProgramOptions {
     }
 
     fn spawn(&self, folder: &Path) -> Process {
-        let mut command = match self.descriptors {
-            Some(most) => {
+        let mut command = match (self.descriptors, self.redirection) {
+            (Some(most), _) => {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", r#"ulimit -n "$1" && shift && exec "$@""#, "limit", &most.to_string()]);
                 shell.arg(&self.program);
                 shell
             }
-            None if self.is_unread => {
+            (None, Some(redirection)) => {
                 let mut shell = Command::new("sh");
-                shell.args(["-c", r#""$@" | exec true"#, "unread"]).arg(&self.program);
+                shell.args(["-c", &format!(r#""$@" {redirection}"#), "redirected"]).arg(&self.program);
                 shell
             }
-            None => Command::new(&self.program),
+            (None, None) => Command::new(&self.program),
         };
         without_settings(&mut command);
         command.args(&self.arguments).envs(self.environment.iter().cloned()).current_dir(folder);

@@ -80,7 +80,13 @@ fn main() -> ExitCode {
         cli::Command::VerifyDraw(options) => run(async { Ok(verify_draw::verify_draw(options).await) }),
     };
     match outcome {
-        Ok(code) => code,
+        Ok(code) => match output::failure() {
+            Some(error) => {
+                eprintln!("vestibule: cannot write to stdout: {error}");
+                ExitCode::FAILURE
+            }
+            None => code,
+        },
         Err(error) => {
             eprintln!("vestibule: {error:#}");
             ExitCode::FAILURE

@@ -52,6 +52,14 @@ async fn all_errors_are_reported_by_line_and_field() {
 }
 
 #[tokio::test]
+async fn text_that_cannot_be_written_is_a_failure() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 500"));
+    let mut program = Program::vestibule(&["check", &file.shown()]).on_full_device().start();
+    assert_eq!(program.end().await.code(), Some(1));
+    assert!(program.log().contains("vestibule: cannot write to stdout: No space left"), "{}", program.log());
+}
+
+#[tokio::test]
 async fn suspicious_modes_and_quotas_are_warnings() {
     for (lines, words) in [
         ("quota = 0", "quota is 0: nobody is admitted"),

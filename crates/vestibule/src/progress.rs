@@ -22,6 +22,11 @@ impl ProgressPrinter {
     }
 
     pub(crate) fn print(&mut self, progress: &Progress) {
+        if progress.awaits_fault {
+            self.end();
+            eprintln!("The command of a fault is still running; it has up to 30 seconds to finish.");
+            return;
+        }
         let now = progress.now;
         if !self.terminal && now.second() < self.printed + PROGRESS_INTERVAL {
             return;
@@ -48,7 +53,7 @@ impl ProgressPrinter {
 }
 
 fn progress_line(progress: &Progress) -> String {
-    let Progress { now, waiting, active, admitted, requests, failures, cause } = progress;
+    let Progress { now, waiting, active, admitted, requests, failures, cause, .. } = progress;
     let why = cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
     format!(
         "{:>4} s {waiting:>6} waiting {active:>5} active {admitted:>6} admitted {requests:>8} requests {failures:>3} failed{why}",
@@ -78,6 +83,7 @@ mod tests {
             requests: 9_999_999,
             failures: 99,
             cause: cause.map(str::to_owned),
+            awaits_fault: false,
         };
         assert_eq!(progress_line(&progress(None)).chars().count(), 79);
         let line = progress_line(&progress(Some("connection refused")));

@@ -1,12 +1,14 @@
 //! Fault injection: commands that run at given times.
 
-use std::process::Stdio;
+use std::io;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use tokio::process::Command;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::sim_time::SimTime;
 
@@ -88,29 +90,81 @@ fn fault_of(line: &str) -> Option<Fault> {
     (!name.is_empty() && !command.is_empty()).then_some(Fault { at, name, command })
 }
 
-/// Runs the commands at their times and reports the results.
+/// Time that the command which runs at the end of the load test has, for instance to start again what it has stopped.
+pub(crate) const COMMAND_GRACE: Duration = Duration::from_secs(30);
+/// Time between SIGTERM and SIGKILL for a command that takes longer.
+const KILL_AFTER: Duration = Duration::from_secs(5);
+
+/// Resolves when the load test has ended: its end of the channel is dropped. It can be awaited again.
+async fn end_of(run: &mut watch::Receiver<()>) {
+    while run.changed().await.is_ok() {}
+}
+
+/// Runs the commands at their times until the run ends, and returns the results. The command that runs then has `grace` to finish.
 pub(crate) async fn inject_faults(
     faults: Vec<Fault>,
     started_at: Instant,
-    injected: mpsc::UnboundedSender<InjectedFault>,
-) {
-    for fault in faults {
-        sleep_until(started_at + Duration::from_secs_f64(fault.at)).await;
+    mut run: watch::Receiver<()>,
+    grace: Duration,
+) -> Vec<InjectedFault> {
+    let mut injected = Vec::new();
+    for Fault { at, name, command } in faults {
+        tokio::select! {
+            () = sleep_until(started_at + Duration::from_secs_f64(at)) => {}
+            () = end_of(&mut run) => break,
+        }
         let started = Instant::now();
-        // Background processes of the command must not block: only stderr is inherited.
-        let mut command = Command::new("sh");
-        command.args(["-c", &fault.command]).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
-        let status = command.status().await;
-        let (succeeded, result) = match status {
-            Ok(status) => (status.success(), status.to_string()),
+        let (succeeded, result) = match run_command(&command, &mut run, grace).await {
+            Ok(Some(status)) => (status.success(), status.to_string()),
+            Ok(None) => {
+                let waited = grace.as_secs();
+                (false, format!("still running {waited} s after the end of the test, and ended: {command}"))
+            }
             Err(error) => (false, error.to_string()),
         };
         let at = SimTime(started.saturating_duration_since(started_at).as_millis() as u32).seconds();
         let seconds = started.elapsed().as_secs_f64();
-        let fault = InjectedFault { at, name: fault.name, command: fault.command, seconds, succeeded, result };
-        if injected.send(fault).is_err() {
-            return;
+        injected.push(InjectedFault { at, name, command, seconds, succeeded, result });
+    }
+    injected
+}
+
+/// Runs a command to its end. `None` if it took too long after the end of the run, and was ended with its child processes.
+async fn run_command(command: &str, run: &mut watch::Receiver<()>, grace: Duration) -> io::Result<Option<ExitStatus>> {
+    // Background processes of the command must not block: only stderr is inherited.
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
+    let mut shell = shell.spawn()?;
+    let mut group = ProcessGroup(shell.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let finished = tokio::select! {
+        status = shell.wait() => Some(status?),
+        () = async { end_of(run).await; sleep(grace).await } => None,
+    };
+    if finished.is_some() {
+        // Processes that it leaves in the background are a part of the fault, such as a gate that starts again.
+        group.0 = None;
+        return Ok(finished);
+    }
+    group.signal(Signal::TERM);
+    let _ = timeout(KILL_AFTER, shell.wait()).await;
+    Ok(None)
+}
+
+/// The processes of a command, which are killed when this is dropped.
+struct ProcessGroup(Option<Pid>);
+
+impl ProcessGroup {
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.0 {
+            // They may have ended.
+            let _ = kill_process_group(group, signal);
         }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
     }
 }
 
@@ -137,25 +191,41 @@ mod tests {
     #[tokio::test]
     async fn results_of_commands_are_reported() {
         let faults = parse_faults("0 good: true\n0 bad: exit 3\n0 left behind: sleep 30 2> /dev/null &\n").unwrap();
-        let (sender, mut injected) = mpsc::unbounded_channel();
-        inject_faults(faults, Instant::now(), sender).await;
-        let mut done = Vec::new();
-        while let Some(injected) = injected.recv().await {
-            assert!(injected.seconds < 5.0);
-            done.push(injected.succeeded);
-        }
-        assert_eq!(done, [true, false, true]);
+        let (_run, until) = watch::channel(());
+        let injected = inject_faults(faults, Instant::now(), until, COMMAND_GRACE).await;
+        assert!(injected.iter().all(|it| it.seconds < 5.0), "{injected:?}");
+        assert_eq!(injected.iter().map(|it| it.succeeded).collect::<Vec<_>>(), [true, false, true]);
+    }
+
+    /// Runs a command that takes longer than the test.
+    async fn at_the_end(command: &str, grace: Duration) -> InjectedFault {
+        let faults = parse_faults(&format!("0 late: {command}\n5 never: true")).unwrap();
+        let (run, until) = watch::channel(());
+        let injecting = tokio::spawn(inject_faults(faults, Instant::now(), until, grace));
+        sleep(Duration::from_millis(300)).await;
+        drop(run);
+        let mut injected = injecting.await.unwrap();
+        assert_eq!(injected.len(), 1);
+        injected.remove(0)
     }
 
     #[tokio::test]
-    async fn command_ends_with_the_run() {
-        let file = std::env::temp_dir().join(format!("vestibule-fault-{}", std::process::id()));
-        let faults = parse_faults(&format!("0 wait: sleep 1; touch {}", file.display())).unwrap();
-        let (sender, _injected) = mpsc::unbounded_channel();
-        let injecting = tokio::spawn(inject_faults(faults, Instant::now(), sender));
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        injecting.abort();
-        tokio::time::sleep(Duration::from_millis(1500)).await;
-        assert!(!file.exists(), "the command went on");
+    async fn command_finishes_after_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("restored");
+        let fault = at_the_end(&format!("sleep 1; touch {}", file.display()), COMMAND_GRACE).await;
+        assert!(fault.succeeded && file.exists(), "{fault:?}");
+    }
+
+    #[tokio::test]
+    async fn command_that_takes_too_long_ends_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("late");
+        let command = format!("(sleep 2; touch {}) & wait", file.display());
+        let fault = at_the_end(&command, Duration::from_millis(200)).await;
+        assert!(!fault.succeeded && fault.seconds < 2.0, "{fault:?}");
+        assert_eq!(fault.result, format!("still running 0 s after the end of the test, and ended: {command}"));
+        sleep(Duration::from_millis(2500)).await;
+        assert!(!file.exists(), "a child went on");
     }
 }

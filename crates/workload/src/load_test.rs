@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::faults::{Fault, InjectedFault, inject_faults};
+use crate::faults::{COMMAND_GRACE, Fault, InjectedFault, inject_faults};
 use crate::hostile::forged_cookies;
 use crate::http::{CookieJar, Exchange, Job, Received, RequestPool, StreamMessage, Target, TargetCheckError};
 use crate::observe::{Observation, Observer};
@@ -20,6 +20,8 @@ use crate::workload::Workload;
 
 /// Resolution of the timers.
 const TICK: Duration = Duration::from_millis(10);
+/// Time after which the progress says that a command is still running.
+const SHOWN_AFTER: Duration = Duration::from_millis(500);
 
 /// A load test of a gate.
 pub struct LoadTest {
@@ -98,6 +100,8 @@ pub struct Progress {
     pub failures: u64,
     /// The most frequent cause of failure.
     pub cause: Option<String>,
+    /// Whether the test has ended, and waits for the command of a fault for up to 30 seconds.
+    pub awaits_fault: bool,
 }
 
 impl LoadTest {
@@ -114,8 +118,8 @@ impl LoadTest {
         let clients = self.workload.clients() as usize;
         let pool = RequestPool::open(self.target, &self.workload, self.connections, started).await?;
         let cookie_jars = vec![[CookieJar::default(), CookieJar::default()]; clients];
-        let (sender, injected) = mpsc::unbounded_channel();
-        let faults = tokio::spawn(inject_faults(self.faults, started, sender));
+        let (running, until) = watch::channel(());
+        let faults = tokio::spawn(inject_faults(self.faults, started, until, COMMAND_GRACE));
         let observation = self.observer.start().await;
         let mut run = Run {
             visitors: VirtualVisitors::new(self.workload),
@@ -126,16 +130,12 @@ impl LoadTest {
             request_stats: RequestStats::default(),
         };
         let (ended, duration) = run.run(started, self.max_duration, self.max_requests, stop, &mut on_progress).await;
-        faults.abort();
-        let faults = drain(injected);
+        drop(running);
         let observed = observation.finish().await;
+        let faults = run.finish_faults(faults, duration, &mut on_progress).await;
         let (traces, request_stats) = (run.visitors.into_traces(), run.request_stats);
         Ok(RunResult { traces, request_stats, duration, ended, faults, observed })
     }
-}
-
-fn drain(mut injected: mpsc::UnboundedReceiver<InjectedFault>) -> Vec<InjectedFault> {
-    std::iter::from_fn(|| injected.try_recv().ok()).collect()
 }
 
 struct Run {
@@ -349,6 +349,23 @@ impl Run {
         }
     }
 
+    /// Waits for the command of a fault that is still running.
+    async fn finish_faults(
+        &self,
+        mut faults: JoinHandle<Vec<InjectedFault>>,
+        now: SimTime,
+        on_progress: &mut impl FnMut(&Progress),
+    ) -> Vec<InjectedFault> {
+        let finished = match timeout(SHOWN_AFTER, &mut faults).await {
+            Ok(finished) => finished,
+            Err(_) => {
+                on_progress(&Progress { awaits_fault: true, ..self.progress(now) });
+                faults.await
+            }
+        };
+        finished.unwrap_or_default()
+    }
+
     fn progress(&self, now: SimTime) -> Progress {
         let mut progress = Progress {
             now,
@@ -358,6 +375,7 @@ impl Run {
             requests: self.request_stats.requests as u64,
             failures: self.request_stats.failed_requests(),
             cause: self.request_stats.main_cause().map(str::to_owned),
+            awaits_fault: false,
         };
         for number in 0..self.cookie_jars.len() as u32 {
             let visitor = self.visitors.get(number);

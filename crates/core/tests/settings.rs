@@ -494,5 +494,7 @@ fn stored_settings_without_required_fields_are_rejected() {
 fn reported_errors_are_limited() {
     let unknown: serde_json::Map<_, _> = (0..10_000).map(|number| (format!("field{number}"), json!(0))).collect();
     let errors = Tenant::from_value(&unknown.into()).unwrap_err();
-    assert_eq!(errors.len(), 100);
+    assert_eq!(errors.len(), 101);
+    // The ID and the name are missing, too.
+    assert_eq!(errors[100].to_string(), "document: has more than 100 errors; not shown: 9902");
 }

@@ -1,4 +1,4 @@
-//! Reads a settings file in TOML and reports every error by line and field.
+//! Reads a settings file in TOML and reports its errors by line and field.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) enum SettingsFileError {
     Fields(InvalidFields),
 }
 
-/// All invalid fields of a file, in the order of its lines.
+/// The invalid fields of a file, in the order of its lines.
 #[derive(Debug)]
 pub(crate) struct InvalidFields {
     path: PathBuf,
@@ -34,7 +34,8 @@ pub(crate) struct InvalidFields {
 
 #[derive(Debug)]
 struct InvalidField {
-    line: usize,
+    /// `None` for the file as a whole.
+    line: Option<usize>,
     error: FieldError,
     /// The header of the table, if the file has a table where a list of tables is expected.
     header: Option<String>,
@@ -44,7 +45,11 @@ impl fmt::Display for InvalidFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for InvalidField { line, error, header } in &self.fields {
-            write!(f, "{separator}{}:{line}: {error}", self.path.display())?;
+            write!(f, "{separator}{}:", self.path.display())?;
+            if let Some(line) = line {
+                write!(f, "{line}:")?;
+            }
+            write!(f, " {error}")?;
             if let Some(header) = header {
                 write!(f, "; write [[{header}]], with double brackets")?;
             }
@@ -96,7 +101,7 @@ fn parse_settings(path: &Path, text: &str, origin: Option<&Origin>) -> Result<Do
     }
     parse_settings_document(&value).map_err(|errors| {
         let mut fields: Vec<_> = errors.into_iter().map(|error| invalid_field(text, toml.as_item(), error)).collect();
-        fields.sort_by_key(|field| field.line);
+        fields.sort_by_key(|field| field.line.unwrap_or(usize::MAX));
         SettingsFileError::Fields(InvalidFields { path: path.to_owned(), fields })
     })
 }
@@ -149,7 +154,7 @@ fn invalid_field(text: &str, root: &Item, error: FieldError) -> InvalidField {
     let is_table = matches!(place, Some(Place::Item(Item::Table(_))));
     let header = without_indices(&error.field);
     let is_list = LISTS_OF_TABLES.contains(&header.as_str());
-    let line = span.map_or(1, |span| line_of(text, &span));
+    let line = span.map(|span| line_of(text, &span));
     InvalidField { line, error, header: (is_table && is_list).then_some(header) }
 }
 
@@ -279,6 +284,15 @@ path = "/static/**"
         assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is unknown"), "{message}");
         assert!(lines[3].ends_with("; did you mean quota?"), "{message}");
         assert!(lines[4].starts_with("f.toml:19: queues[0].rules[0].path: must be a path glob"), "{message}");
+    }
+
+    #[test]
+    fn number_of_further_errors_is_the_last_line() {
+        let fields: String = (0..120).map(|number| format!("field{number} = 1\n")).collect();
+        let message = parse(&GOOD.replace("color = \"#0a7d5a\"\n", &fields)).unwrap_err();
+        let lines: Vec<&str> = message.lines().collect();
+        let last = "f.toml: document: has more than 100 errors; not shown: 20";
+        assert_eq!((lines.len(), lines[100]), (101, last), "{message}");
     }
 
     #[test]

@@ -220,6 +220,8 @@ pub struct Reader {
     reading: Reading,
     path: String,
     errors: Vec<FieldError>,
+    /// Number of errors beside these.
+    more_errors: usize,
     /// Whether a part of a stored object was ignored.
     has_ignored: bool,
 }
@@ -230,8 +232,12 @@ impl Reader {
     /// # Errors
     /// Returns every wrong field by its path.
     pub fn read<T: Object>(value: &Json, reading: Reading) -> Result<T, Vec<FieldError>> {
-        let mut reader = Self { reading, path: String::new(), errors: Vec::new(), has_ignored: false };
+        let mut reader = Self { reading, path: String::new(), errors: Vec::new(), more_errors: 0, has_ignored: false };
         let parsed = reader.object::<T>(value);
+        if reader.more_errors > 0 {
+            let more = W::MoreErrors.with("count", reader.more_errors).with("most", ERRORS_MAX);
+            reader.errors.push(FieldError::new(ROOT, more));
+        }
         parsed.filter(|_| reader.errors.is_empty()).ok_or(reader.errors)
     }
 
@@ -247,10 +253,16 @@ impl Reader {
         self.reading == Reading::Query
     }
 
-    /// Records an error of the current field, unless there are many already.
+    /// Number of errors so far.
+    fn error_count(&self) -> usize {
+        self.errors.len() + self.more_errors
+    }
+
+    /// Records an error of the current field, or only counts it if there are many already.
     pub fn error(&mut self, fault: impl Into<Message>) {
         // Stored data is smaller, and what is invalid in it is noticed by its errors.
         if self.errors.len() >= ERRORS_MAX && !self.is_stored() {
+            self.more_errors += 1;
             return;
         }
         let path = if self.path.is_empty() { ROOT } else { &self.path };
@@ -275,7 +287,7 @@ impl Reader {
     pub fn object<T: Object>(&mut self, value: &Json) -> Option<T> {
         let Some(map) = value.as_object() else { return self.accept::<T>(value, None) };
         let had_ignored = std::mem::take(&mut self.has_ignored);
-        let errors_before = self.errors.len();
+        let errors_before = self.error_count();
         let mut object = ObjectReader { map, reader: self, known: Vec::new(), errors_before };
         let mut parsed = T::read(&mut object);
         if let Some(parsed) = &mut parsed {
@@ -343,7 +355,7 @@ impl<'a> ObjectReader<'a> {
     /// Whether a member of this object is invalid so far.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.reader.errors.len() > self.errors_before
+        self.reader.error_count() > self.errors_before
     }
 
     /// The members that were not read.
@@ -366,12 +378,12 @@ impl<'a> ObjectReader<'a> {
             return fallback;
         };
         self.below(name, |reader| {
-            let before = reader.errors.len();
+            let before = reader.error_count();
             let parsed = F::parse(value, reader);
-            if parsed.is_none() && reader.errors.len() == before {
+            if parsed.is_none() && reader.error_count() == before {
                 reader.accept::<F>(value, None);
             }
-            let is_invalid = reader.errors.len() > before;
+            let is_invalid = reader.error_count() > before;
             if reader.is_stored() && is_invalid && fallback.is_some() && !F::NEVER_IGNORED {
                 reader.errors.truncate(before);
                 reader.has_ignored = true;
@@ -386,11 +398,14 @@ impl<'a> ObjectReader<'a> {
             return;
         }
         let known = self.known.join(", ");
-        let unknown = self.unknown().take(ERRORS_MAX);
-        let unknown: Vec<String> = unknown.map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
-        for name in unknown {
+        let mut unknown = self.unknown();
+        let first = unknown.by_ref().take(ERRORS_MAX);
+        let first: Vec<String> = first.map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
+        let others = unknown.count();
+        for name in first {
             self.error(&name, W::UnknownField.with("known", known.as_str()));
         }
+        self.reader.more_errors += others;
     }
 
     fn below<T>(&mut self, name: &str, read: impl FnOnce(&mut Reader) -> T) -> T {

@@ -10,6 +10,7 @@ wordings! {
         Empty("empty", "is empty; it must be {what}"),
         Required("required", "is required: {what}"),
         UnknownField("unknown_field", "is unknown; known fields are {known}"),
+        MoreErrors("more_errors", "has more than {most} errors; not shown: {count}"),
         IdTaken("duplicate_id", "is already used in this document: \"{id}\""),
         NoSuchTenant("unknown_tenant", "is not a tenant of this document: \"{tenant}\""),
         HoldTtlTooShort("hold_ttl_too_short", "must not be below waiting_ttl: a ticket must hold its position at least as long as its session is present"),

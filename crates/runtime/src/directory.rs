@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use tracing::{info, warn};
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{
-    Document, Plan, PlanOptions, Settings, StoredSettings, Tenant, TenantChange, Unlisted, affected_lobbies,
+    Document, KeptReason, Plan, PlanOptions, Settings, StoredSettings, Tenant, TenantChange, Unlisted, affected_lobbies,
 };
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_core::{QueueId, TenantId};
@@ -162,6 +162,9 @@ impl Directory {
                 settings.line.revision = settings.line.revision.max(held.settings.line.revision);
             }
             all.insert(settings.id.clone(), queue_of(settings, &tenants));
+        }
+        for id in plan.kept_because(KeptReason::RemovedElsewhere) {
+            all.remove(id);
         }
         self.replace_snapshot(all.into_values().collect());
         let mut skipped = NotWritten::default();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use tracing::{info, warn};
 use vestibule_core::settings::Settings;
-use vestibule_core::store::{PutMode, SettingsStore, StoreError};
+use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 
 use crate::keys::create_private;
@@ -162,9 +162,11 @@ impl KnownQueues {
         let Ok(known) = fs::read_to_string(&self.file) else { return Ok(()) };
         for settings in queues.iter().filter(|queue| known.lines().any(|id| id == queue.id.as_str())) {
             match store.settings(&settings.id).await {
+                // The store knows queues that were removed.
                 Ok(None) => {
-                    info!(queue = %settings.id, "the store has lost this queue; sessions are restored from tickets first");
-                    store.put_settings(settings, PutMode::Restore).await?;
+                    if let PutOutcome::Stored(_) = store.put_settings(settings, PutMode::Restore).await? {
+                        info!(queue = %settings.id, "the store has lost this queue; sessions are restored from tickets first");
+                    }
                 }
                 // Settings that cannot be read are not lost.
                 Ok(Some(_)) | Err(StoreError::Corrupt(_)) => {}

@@ -150,6 +150,23 @@ async fn queues_are_not_written_after_a_conflict_of_tenants() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn queue_that_was_removed_elsewhere_is_not_served() {
+    let store = FakeSettingsStore::with_queues(2).await;
+    store.remove_queue(&id(1)).await.unwrap();
+    let document = Document {
+        tenants: store.tenants().await.unwrap(),
+        queues: vec![settings(0), settings(1)],
+        ..Document::default()
+    };
+    let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
+    let options = PlanOptions { last_applied: Some(&document), ..PlanOptions::default() };
+    let stored = stored_settings(&*store, &document, options.unlisted).await.unwrap();
+    let plan = Plan::of(&stored, document.clone(), &options);
+    directory.execute(&stored, &plan).await.unwrap();
+    assert!(directory.queue(&id(0)).is_some() && directory.queue(&id(1)).is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn unreadable_queue_of_others_does_not_stop_a_plan() {
     let store = FakeSettingsStore::with_queues(2).await;
     store.corrupt.store(true, Ordering::Relaxed);

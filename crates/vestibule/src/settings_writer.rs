@@ -119,7 +119,7 @@ impl SettingsWriter {
         let mut stored = stored_settings(&*self.store, file, unlisted).await?;
         self.jobs.read_into(&mut stored).await?;
         let all = file;
-        let file = &without_unreadable(file, &mut stored);
+        let file = &without_unreadable(file, &stored);
         let now = self.last_applied.now().await?;
         let options = PlanOptions {
             unlisted,
@@ -231,8 +231,8 @@ impl SettingsWriter {
 }
 
 /// The file without queues and job queues whose stored settings cannot be read: a newer version may have written them. They are
-/// logged and stay, and the others are written. In `stored`, none of them may be replaced.
-fn without_unreadable(file: &Document, stored: &mut StoredSettings) -> Document {
+/// logged and stay, and the others are written.
+fn without_unreadable(file: &Document, stored: &StoredSettings) -> Document {
     let mut file = file.clone();
     let stays = "it keeps its stored settings, which cannot be read; `vestibule apply` replaces them";
     for UnreadableQueue { id, reason, .. } in &stored.unreadable {
@@ -241,9 +241,8 @@ fn without_unreadable(file: &Document, stored: &mut StoredSettings) -> Document 
         }
     }
     file.queues.retain(|queue| stored.unreadable.iter().all(|it| it.id != queue.id));
-    let unreadable = std::mem::take(&mut stored.unreadable_job_queues);
     file.job_queues.retain(|job_queue| {
-        let is_readable = unreadable.iter().all(|(id, _)| *id != job_queue.id);
+        let is_readable = stored.unreadable_job_queues.iter().all(|(id, _)| *id != job_queue.id);
         if !is_readable {
             error!(job_queue = %job_queue.id, "{stays}");
         }

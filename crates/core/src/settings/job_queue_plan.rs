@@ -114,7 +114,9 @@ pub struct JobQueuePlan {
     pub removed: Vec<StoredJobQueue>,
     /// Job queues that the document does not contain and that stay.
     pub kept: Vec<JobQueueSettings>,
-    /// Why some of these are not removed, as `job queue`: rules hold orders in them.
+    /// Job queues that cannot be read, that the document does not contain and that stay.
+    pub kept_unreadable: Vec<JobQueueId>,
+    /// Why some of `kept` are not removed, as `job queue`: rules hold orders in them.
     pub in_use: Vec<FieldError>,
     /// The job queues as they are afterwards.
     pub after: Vec<JobQueueSettings>,
@@ -143,6 +145,8 @@ impl JobQueuePlan {
                 plan.kept.push(one.settings.clone());
             }
         }
+        let is_wanted = |id: &JobQueueId| wanted.iter().any(|it| it.id == *id);
+        plan.kept_unreadable = unreadable.iter().map(|(id, _)| id).filter(|id| !is_wanted(id)).cloned().collect();
         plan.after = plan.kept.iter().chain(&wanted).cloned().collect();
         for mut settings in wanted {
             let before = stored.iter().find(|it| it.settings.id == settings.id);

@@ -377,7 +377,8 @@ impl Plan {
     #[must_use]
     pub fn without_job_queue(&self, change: &QueueChange) -> Vec<FieldError> {
         let Settings { id, tenant, rules, .. } = &change.settings;
-        of_queue(id, rules_without_job_queue(rules, tenant, &self.job_queues.after))
+        let JobQueuePlan { after, kept_unreadable, .. } = &self.job_queues;
+        of_queue(id, rules_without_job_queue(rules, tenant, after, kept_unreadable))
     }
 
     /// The warnings about one queue, by field.
@@ -563,6 +564,9 @@ mod tests {
         let missing = plan(&StoredSettings::default(), document(&json!([rule]), &json!([]))).warnings();
         assert_eq!(missing.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.rules[0].job_queue"]);
         assert!(plan(&StoredSettings::default(), document(&json!([rule]), &orders)).warnings().is_empty());
+        let unreadable_job_queues = vec![("orders.fifo".parse().unwrap(), 1)];
+        let unreadable = StoredSettings { unreadable_job_queues, ..StoredSettings::default() };
+        assert!(plan(&unreadable, document(&json!([rule]), &json!([]))).warnings().is_empty(), "it stays");
     }
 
     #[test]

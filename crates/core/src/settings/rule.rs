@@ -510,11 +510,18 @@ pub fn untrusted_headers(rules: &[Rule], trusted: &TrustedHeaders) -> Vec<FieldE
 }
 
 /// The rules of a tenant's queue that hold orders in a job queue which is not among these, or is not for orders of the tenant, as errors
-/// of `rules[..].job_queue`.
+/// of `rules[..].job_queue`. Job queues in `unreadable` may be for its orders.
 #[must_use]
-pub fn rules_without_job_queue(rules: &[Rule], tenant: &TenantId, job_queues: &[JobQueueSettings]) -> Vec<FieldError> {
+pub fn rules_without_job_queue(
+    rules: &[Rule],
+    tenant: &TenantId,
+    job_queues: &[JobQueueSettings],
+    unreadable: &[JobQueueId],
+) -> Vec<FieldError> {
     let holds = rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.hold()?.job_queue)));
-    let exists = |id: &JobQueueId| job_queues.iter().any(|it| it.id == *id && it.holds_orders_of(tenant));
+    let exists = |id: &JobQueueId| {
+        unreadable.contains(id) || job_queues.iter().any(|it| it.id == *id && it.holds_orders_of(tenant))
+    };
     let fault = |id: &JobQueueId| W::NoOrdersJobQueue.with("job_queue", id.as_str());
     holds
         .filter(|(_, id)| !exists(id))

@@ -143,7 +143,7 @@ async fn refuse_missing_job_queues(
     let holds_orders = settings.rules.iter().any(|rule| rule.hold().is_some());
     let Some(job_queues) = admin.jobs.as_ref().filter(|_| holds_orders) else { return Ok(()) };
     let stored: Vec<_> = job_queues.stored().await?.into_iter().map(|it| it.settings).collect();
-    let missing = |queue: &Settings| rules_without_job_queue(&queue.rules, &queue.tenant, &stored);
+    let missing = |queue: &Settings| rules_without_job_queue(&queue.rules, &queue.tenant, &stored, &[]);
     let (before, mut errors) = (before.map(missing).unwrap_or_default(), missing(settings));
     errors.retain(|error| before.iter().all(|known| known.fault != error.fault));
     Problem::unless_valid(errors)

@@ -70,3 +70,24 @@ impl PreviewCache {
         kept.iter().find(|(kept, _)| kept == id).map(|(_, draft)| Arc::clone(draft))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn two_themes_are_validated_at_the_same_time() {
+        let work = ThemeWork::default();
+        let is_checked = async |within: Duration| {
+            tokio::time::timeout(within, work.checked(ThemeFiles::new(), Vec::new())).await.is_ok()
+        };
+        let one = work.renders.acquire().await;
+        assert!(is_checked(Duration::from_secs(10)).await);
+        let other = work.renders.acquire().await;
+        assert!(!is_checked(Duration::from_millis(50)).await, "it waits");
+        drop((one, other));
+        assert!(is_checked(Duration::from_secs(10)).await);
+    }
+}

@@ -125,7 +125,8 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
     }
     let visit = decide_visit(gate, info, queue).await;
     if visit.passes {
-        return hold_or_hand_over(gate, info, visit, request).await;
+        // Boxed: those who wait would copy the room for it several times.
+        return Box::pin(hold_or_hand_over(gate, info, visit, request)).await;
     }
     let status = StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK);
     let reply = if info.is_navigation() {

@@ -157,7 +157,7 @@ pub(crate) async fn answer_link(
     let credential = info.credential(queue, &gate.tickets, gate.clock.now());
     let client = join_client(gate, info, &queue.settings);
     let request = VisitorRequest { info, client, is_endpoint: false };
-    let used = present(gate, queue, credential, presented, &request).await;
+    let used = Box::pin(present(gate, queue, credential, presented, &request)).await;
     // A path that begins with two slashes would be another host.
     let address = format!("{}://{}{}", info.scheme(), info.authority, info.path_and_query());
     match used {
@@ -184,7 +184,7 @@ pub(crate) async fn visit_by_code(
     let info = request.info;
     let presented = info.presented.as_ref()?;
     let credential = info.credential(queue, &gate.tickets, gate.clock.now());
-    match present(gate, queue, credential, presented, request).await {
+    match Box::pin(present(gate, queue, credential, presented, request)).await {
         CodeUse::Used(visit) | CodeUse::NotNow(visit) => Some(visit),
         CodeUse::Wrong | CodeUse::Unavailable => None,
     }

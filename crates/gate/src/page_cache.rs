@@ -61,7 +61,7 @@ impl PageCache {
         if let Some(page) = self.found(&key) {
             return page;
         }
-        let page = Arc::new(CachedPage::of(render().await));
+        let page = Arc::new(CachedPage::of(Box::pin(render()).await));
         let mut pages = self.0.lock();
         if pages.len() >= PAGES_MAX {
             pages.retain(|_, page| page.rendered_at.elapsed() < USED_FOR);

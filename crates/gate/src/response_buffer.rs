@@ -45,7 +45,7 @@ impl ResponseBuffer {
     /// In a function, collects the whole body until the deadline; elsewhere returns the response as it is.
     pub(crate) async fn collect(&self, response: Response) -> Result<Response, BufferError> {
         match self.limit {
-            Some(limit) => self.in_time(collect_body(limit, response)).await,
+            Some(limit) => Box::pin(self.in_time(collect_body(limit, response))).await,
             None => Ok(response),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracing::debug;
 use vestibule_core::line::{JoinClient, Mode, SessionState, VisitAnswer, VisitKind};
-use vestibule_core::settings::StoreFailure;
+use vestibule_core::settings::{Identity, StoreFailure};
 use vestibule_core::{
     JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
 };
@@ -62,22 +62,23 @@ pub(crate) async fn visit(
     intent: VisitIntent,
     client: JoinClient,
 ) -> VisitResult {
-    let deadline = StoreDeadline::of(gate);
-    match credential {
-        Credential::None => {
-            let answer = if intent.is_join() { answer_without_store(gate, &queue) } else { None };
-            match answer {
-                Some(answer) => answer,
-                None => visit_line(gate, queue, None, intent, client, &deadline).await,
-            }
-        }
-        Credential::PreTicket(pre_ticket) => {
-            visit_line(gate, queue, None, intent.redeeming(pre_ticket), client, &deadline).await
-        }
-        Credential::Ticket(ticket) => visit_line(gate, queue, Some(ticket), intent, client, &deadline).await,
-        // Boxed, because it is rare, and larger than all others.
-        Credential::Lobby(ticket) => Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, &deadline)).await,
+    if matches!(credential, Credential::None)
+        && intent.is_join()
+        && let Some(answer) = answer_without_store(gate, &queue)
+    {
+        return answer;
     }
+    let deadline = StoreDeadline::of(gate);
+    let (ticket, intent) = match credential {
+        Credential::None => (None, intent),
+        Credential::PreTicket(pre_ticket) => (None, intent.redeeming(pre_ticket)),
+        Credential::Ticket(ticket) => (Some(ticket), intent),
+        Credential::Lobby(ticket) => {
+            return Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, &deadline)).await;
+        }
+    };
+    // Boxed: answers without the store would copy the room for it several times.
+    Box::pin(visit_line(gate, queue, ticket, intent, client, &deadline)).await
 }
 
 /// Renews the session of a visitor; joins nobody.
@@ -93,7 +94,7 @@ pub(crate) struct VisitorRequest<'a> {
     pub(crate) is_endpoint: bool,
 }
 
-/// Visits the queue as the account that the request shows (rule 24).
+/// Visits the queue as the account that the request shows (rule 24). What few requests need is boxed.
 pub(crate) async fn visit_as(
     gate: &Gate,
     queue: Arc<Queue>,
@@ -103,67 +104,85 @@ pub(crate) async fn visit_as(
     request: &VisitorRequest<'_>,
 ) -> VisitResult {
     let client = request.client;
-    let identity = queue.settings.line.protection.identity.as_ref();
-    let required = identity.filter(|identity| identity.required && intent == VisitIntent::Join).cloned();
-    match identified {
-        Identified::Verified(account) => {
-            let intent = match intent {
-                VisitIntent::Join => VisitIntent::JoinAccount(account),
-                VisitIntent::Renew => VisitIntent::RenewAccount(account),
-                other => other,
-            };
-            visit(gate, queue, credential, intent, client).await
+    let intent = match (identified, intent) {
+        (Identified::Verified(account), VisitIntent::Join) => VisitIntent::JoinAccount(account),
+        (Identified::Verified(account), VisitIntent::Renew) => VisitIntent::RenewAccount(account),
+        (Identified::Verified(_), other) => other,
+        (Identified::AsBefore, _) => return Box::pin(visit_as_before(gate, queue, credential, intent, request)).await,
+        (Identified::Nobody | Identified::Unavailable, _) => {
+            let identity = queue.settings.line.protection.identity.as_ref();
+            let required = identity.filter(|identity| identity.required && intent == VisitIntent::Join).cloned();
+            if let Some(identity) = required {
+                return Box::pin(visit_without_account(gate, queue, credential, identified, &identity, request)).await;
+            }
+            intent
         }
-        Identified::AsBefore => {
-            let ticket = credential.ticket().cloned();
-            let found = visit(gate, queue, credential, VisitIntent::Renew, client).await;
-            if intent != VisitIntent::Join || found.outcome != Outcome::NotJoined {
-                return found;
-            }
-            // The ticket is void: the account joins again, if its token is still valid.
-            let queue = found.queue.clone();
-            let identified = identify_again(gate, request.info, &queue, request.is_endpoint).await;
-            if identified == Identified::AsBefore {
-                return found;
-            }
-            let credential = ticket.map_or(Credential::None, Credential::Ticket);
-            Box::pin(visit_as(gate, queue, credential, identified, intent, request)).await
-        }
-        Identified::Nobody | Identified::Unavailable => {
-            let Some(identity) = required else {
-                return visit(gate, queue, credential, intent, client).await;
-            };
-            let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
-            let lobby = if let Credential::Lobby(ticket) = &credential { Some(ticket.clone()) } else { None };
-            // Without a position there is nothing to renew.
-            let has_position = !credential.is_none() && sent.is_none();
-            let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
-            let found = match known {
-                Some(known) => known,
-                None => visit(gate, queue, credential, VisitIntent::Renew, client).await,
-            };
-            // An operator opened the line before the draw.
-            let is_open = found.outcome == Outcome::Lobby && found.queue.settings.line.mode == Mode::Open;
-            if let Some(ticket) = lobby.filter(|_| is_open) {
-                let Some(account) = account_of(&ticket) else {
-                    let asked = sign_in(gate, &identity, found, None, &return_address(request.info));
-                    // The lobby ticket is kept for the draw.
-                    return VisitResult { pre_ticket: None, ..asked };
-                };
-                let (queue, intent) = (found.queue.clone(), VisitIntent::JoinAccount(account));
-                return visit(gate, queue, Credential::Lobby(ticket), intent, client).await;
-            }
-            match found.outcome {
-                Outcome::NotJoined => {}
-                Outcome::Full => return turned_away_when_full(gate, found, sent.as_ref()),
-                _ => return found,
-            }
-            if identified == Identified::Unavailable {
-                return identity_unavailable(gate, found, sent.as_ref());
-            }
-            sign_in(gate, &identity, found, sent.as_ref(), &return_address(request.info))
-        }
+    };
+    visit(gate, queue, credential, intent, client).await
+}
+
+/// The visit of a ticket whose account was verified before.
+async fn visit_as_before(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    credential: Credential,
+    intent: VisitIntent,
+    request: &VisitorRequest<'_>,
+) -> VisitResult {
+    let ticket = credential.ticket().cloned();
+    let found = visit(gate, queue, credential, VisitIntent::Renew, request.client).await;
+    if intent != VisitIntent::Join || found.outcome != Outcome::NotJoined {
+        return found;
     }
+    // The ticket is void: the account joins again, if its token is still valid.
+    let queue = found.queue.clone();
+    let identified = identify_again(gate, request.info, &queue, request.is_endpoint).await;
+    if identified == Identified::AsBefore {
+        return found;
+    }
+    let credential = ticket.map_or(Credential::None, Credential::Ticket);
+    visit_as(gate, queue, credential, identified, intent, request).await
+}
+
+/// The visit of a newcomer who shows no account, though the queue requires one.
+async fn visit_without_account(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    credential: Credential,
+    identified: Identified,
+    identity: &Identity,
+    request: &VisitorRequest<'_>,
+) -> VisitResult {
+    let client = request.client;
+    let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
+    let lobby = if let Credential::Lobby(ticket) = &credential { Some(ticket.clone()) } else { None };
+    // Without a position there is nothing to renew.
+    let has_position = !credential.is_none() && sent.is_none();
+    let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
+    let found = match known {
+        Some(known) => known,
+        None => visit(gate, queue, credential, VisitIntent::Renew, client).await,
+    };
+    // An operator opened the line before the draw.
+    let is_open = found.outcome == Outcome::Lobby && found.queue.settings.line.mode == Mode::Open;
+    if let Some(ticket) = lobby.filter(|_| is_open) {
+        let Some(account) = account_of(&ticket) else {
+            let asked = sign_in(gate, identity, found, None, &return_address(request.info));
+            // The lobby ticket is kept for the draw.
+            return VisitResult { pre_ticket: None, ..asked };
+        };
+        let (queue, intent) = (found.queue.clone(), VisitIntent::JoinAccount(account));
+        return visit(gate, queue, Credential::Lobby(ticket), intent, client).await;
+    }
+    match found.outcome {
+        Outcome::NotJoined => {}
+        Outcome::Full => return turned_away_when_full(gate, found, sent.as_ref()),
+        _ => return found,
+    }
+    if identified == Identified::Unavailable {
+        return identity_unavailable(gate, found, sent.as_ref());
+    }
+    sign_in(gate, identity, found, sent.as_ref(), &return_address(request.info))
 }
 
 /// The credential of a request, and the account that it shows.

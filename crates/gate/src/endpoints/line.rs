@@ -35,7 +35,7 @@ pub(crate) async fn line(
     let id = &queue.settings.id;
     let read = async {
         let failed = |error: StoreError| gate.warn_store_failure(id, &error, "the line document could not be read");
-        read_line(&gate, &queue).await.map_err(failed).ok()
+        Box::pin(read_line(&gate, &queue)).await.map_err(failed).ok()
     };
     let document = gate
         .line_documents

@@ -72,7 +72,7 @@ pub(crate) async fn identify(
     }
     let bearer = Bearer::of(credential);
     let current = bearer.map(|bearer| bearer.session);
-    let identified = verify(gate, queue, identity, &token, digest, current).await;
+    let identified = Box::pin(verify(gate, queue, identity, &token, digest, current)).await;
     if let (Identified::Verified(account), Some(bearer)) = (identified, bearer)
         && bearer.is_other_than(account)
     {

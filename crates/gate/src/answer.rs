@@ -146,8 +146,11 @@ mod tests {
         let settings = Settings::from_value(&json!({
             "id": "tour", "tenant": "acme", "hosts": ["shop.example"], "quota": 1, "handover": { "kind": "check" },
         }));
-        let queue =
-            std::sync::Arc::new(Queue { settings: settings.unwrap(), tenant: None, cookie_name: String::new() });
+        let queue = std::sync::Arc::new(Queue {
+            settings: settings.unwrap(),
+            tenant: None,
+            ticket_cookies: Default::default(),
+        });
         let is_allowed = |page: &str, reply| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, "shop.example".parse().unwrap());

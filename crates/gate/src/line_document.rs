@@ -290,7 +290,7 @@ mod tests {
     fn view_of(settings: Settings) -> (Arc<Queue>, LineView) {
         let rules = LineRules { mode: Mode::Open, quota: 1, ..LineRules::default() };
         let view = Line::new(rules, Micros(1_000_000), false).view(Micros(2_000_000));
-        (Arc::new(Queue { settings, tenant: None, cookie_name: String::new() }), view)
+        (Arc::new(Queue { settings, tenant: None, ticket_cookies: Default::default() }), view)
     }
 
     fn view() -> (Arc<Queue>, LineView) {

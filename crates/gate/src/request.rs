@@ -14,7 +14,6 @@ use vestibule_runtime::{PeerAddress, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
 
 use crate::client_rules::ClientRules;
-use crate::cookies::ticket_cookies;
 use crate::invitation_code::{self, PresentedCode};
 use crate::state::Gate;
 
@@ -120,6 +119,11 @@ impl RequestInfo {
         if self.origin.https { "https" } else { "http" }
     }
 
+    /// The address for an admitted visitor: the site, through the gate.
+    pub(crate) fn enter_url(&self) -> String {
+        format!("{}://{}/", self.scheme(), self.authority)
+    }
+
     /// Path and query as the visitor sent them.
     pub(crate) fn path_and_query(&self) -> String {
         match &self.query {
@@ -214,7 +218,7 @@ impl RequestInfo {
     /// cookie: a header would expose to scripts what `HttpOnly` hides.
     pub(crate) fn wants_ticket_header(&self, queue: &Queue) -> bool {
         let has_cookie = |name: &String| cookie_values(self.cookie_headers(), name).next().is_some();
-        self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
+        self.headers.contains_key(TICKET_HEADER) && !queue.ticket_cookies.iter().any(has_cookie)
     }
 
     /// What the visitor has now from earlier visits of this queue: of tickets, lobby tickets and pre-tickets, the one of the highest
@@ -263,8 +267,7 @@ impl RequestInfo {
     }
 
     fn pre_ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<(TokenRank, PreTicket)> {
-        let network = self.network();
-        let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, network.as_deref());
+        let verify = |token: &[u8]| signer.verify_pre_ticket(&queue.settings.id, token, self.network().as_deref());
         self.best_token(queue, verify, |pre_ticket| (pre_ticket.epoch(), pre_ticket.first_visit()))
     }
 
@@ -276,10 +279,10 @@ impl RequestInfo {
         epoch_and_time: impl Fn(&T) -> (u64, Micros),
     ) -> Option<(TokenRank, T)> {
         let id: &QueueId = &queue.settings.id;
-        let [host_only, plain] = ticket_cookies(queue);
+        let [host_only, plain] = &queue.ticket_cookies;
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
-        let own = in_header.chain(cookie_values(self.cookie_headers(), &host_only)).map(|token| (true, token));
-        let tokens = own.chain(cookie_values(self.cookie_headers(), &plain).map(|token| (false, token)));
+        let own = in_header.chain(cookie_values(self.cookie_headers(), host_only)).map(|token| (true, token));
+        let tokens = own.chain(cookie_values(self.cookie_headers(), plain).map(|token| (false, token)));
         let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_VERIFIED_MAX);
         let ranked = verified.filter_map(|(is_own, token)| match verify(token) {
             Ok(verified) => {
@@ -419,7 +422,8 @@ mod tests {
         });
         settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let settings = Settings::from_value(&settings).unwrap();
-        Queue { settings, tenant: None, cookie_name: "vestibule_tour".to_owned() }
+        let ticket_cookies = ["__Host-vestibule_tour", "vestibule_tour"].map(str::to_owned);
+        Queue { settings, tenant: None, ticket_cookies }
     }
 
     /// Tokens of the three types, each of a session of its own, at this second.

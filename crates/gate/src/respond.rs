@@ -11,7 +11,7 @@ use vestibule_themes::{ErrorPage, JOB_POLL_SECONDS};
 
 use crate::answer::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, QueuedJob, Reply};
 use crate::cache_headers::{allows_shared_cache, keep_private, set_private_cache};
-use crate::cookies::{self, ticket_cookies};
+use crate::cookies;
 use crate::cors::{CorsOrigin, add_cors_headers};
 use crate::error::GateError;
 use crate::handover::{bypass_reason, cookie_reaches_origin, failed, pass_cookie, pass_of};
@@ -225,11 +225,11 @@ pub(crate) async fn ensure_decision(mut response: Response) -> Response {
 fn set_ticket(headers: &mut HeaderMap, info: &RequestInfo, visit: &VisitResult) {
     let Some(ticket) = &visit.ticket else { return };
     let NewTicket { token, max_age } = ticket;
-    let [host_only, plain] = ticket_cookies(&visit.queue);
+    let [host_only, plain] = &visit.queue.ticket_cookies;
     let is_host_only = info.origin.https && visit.queue.settings.cookie_domain.is_none();
     let name = if is_host_only { host_only } else { plain };
     let domain = visit.queue.settings.cookie_domain.as_deref();
-    cookies::append(headers, &name, token, *max_age, domain, info.origin.https);
+    cookies::append(headers, name, token, *max_age, domain, info.origin.https);
     keep_private(headers);
     if info.wants_ticket_header(&visit.queue)
         && let Ok(value) = HeaderValue::try_from(token)

@@ -10,6 +10,7 @@ use vestibule_themes::ErrorPage;
 
 use crate::pass::Slot;
 use crate::pre_tickets::PreTicketOffer;
+use crate::request::RequestInfo;
 
 /// The result of a visit.
 pub(crate) struct VisitResult {
@@ -64,10 +65,10 @@ impl VisitResult {
         }
     }
 
-    /// Adds where the visitor goes, if admitted.
-    pub(crate) fn with_enter_url(mut self, enter_url: String) -> Self {
+    /// Adds where the visitor of this request goes, if admitted.
+    pub(crate) fn with_enter_url(mut self, info: &RequestInfo) -> Self {
         let is_admitted = self.visitor_status.state == VisitorState::Admitted;
-        self.visitor_status.enter_url = is_admitted.then_some(enter_url);
+        self.visitor_status.enter_url = is_admitted.then(|| info.enter_url());
         self
     }
 

@@ -13,8 +13,7 @@ use crate::visit::renew;
 /// A pass is valid for a minute at most, so every keepalive renews the cookie of an origin that is not behind the gate.
 pub(crate) async fn keepalive(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let credential = request.credential(&gate);
-    let enter_url = request.enter_url();
-    let visit = renew(&gate, request.queue, credential).await.with_enter_url(enter_url);
+    let visit = renew(&gate, request.queue, credential).await.with_enter_url(&request.info);
     let answer = Answer::new(visit, Reply::Status(StatusCode::OK));
     respond(&gate, &request.info, answer.with_pass(PassDelivery::Cookie).with_cors(request.cors_origin)).await
 }

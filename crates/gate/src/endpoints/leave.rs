@@ -7,7 +7,7 @@ use vestibule_core::{StoreError, Ticket};
 use vestibule_runtime::{Outcome, Queue};
 
 use super::EndpointRequest;
-use crate::cookies::{self, ticket_cookies};
+use crate::cookies;
 use crate::error::GateError;
 use crate::respond::finish;
 use crate::state::Gate;
@@ -47,9 +47,9 @@ fn left(request: &EndpointRequest) -> Response {
     let queue = &request.queue;
     let https = request.info.origin.https;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let [host_only, plain] = ticket_cookies(queue);
+    let [host_only, plain] = &queue.ticket_cookies;
     for name in https.then_some(host_only).into_iter().chain([plain]) {
-        cookies::append(response.headers_mut(), &name, "", 0, queue.settings.cookie_domain.as_deref(), https);
+        cookies::append(response.headers_mut(), name, "", 0, queue.settings.cookie_domain.as_deref(), https);
     }
     response
 }

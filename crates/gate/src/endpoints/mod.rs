@@ -109,11 +109,6 @@ impl EndpointRequest {
     pub(crate) fn credential(&self, gate: &Gate) -> Credential {
         self.info.credential(&self.queue, &gate.tickets, gate.clock.now())
     }
-
-    /// The address for an admitted visitor: the site, through the gate.
-    pub(crate) fn enter_url(&self) -> String {
-        format!("{}://{}/", self.info.scheme(), self.info.authority)
-    }
 }
 
 /// Answers a preflight to an endpoint.

@@ -20,7 +20,6 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let info = &request.info;
     let reads_only = info.method == Method::HEAD || info.is_prefetch() || info.is_embedded_elsewhere();
     let intent = if lost_cookie || reads_only { VisitIntent::Renew } else { VisitIntent::Join };
-    let enter_url = request.enter_url();
     let client = join_client(&gate, info, &request.queue.settings);
     let visitor = VisitorRequest { info, client, is_endpoint: true };
     let invited = match intent {
@@ -32,7 +31,7 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     } else {
         visit_as(&gate, request.queue, credential, identified, intent, &visitor).await
     };
-    let visit = visit.with_enter_url(enter_url);
+    let visit = visit.with_enter_url(info);
     let is_rejected = visit.rejection().is_some_and(|reason| reason != RejectionReason::Full);
     let status = if is_rejected { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
     let answer = Answer::new(visit, Reply::Status(status)).with_cors(request.cors_origin);

@@ -44,7 +44,6 @@ const RETRY_AFTER_DRAIN: std::ops::RangeInclusive<u64> = 500..=15_000;
 
 pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let ticket = request.ticket(&gate);
-    let enter_url = request.enter_url();
     let EndpointRequest { info, queue, cors_origin, .. } = request;
     let only_asks = info.method == Method::HEAD || info.is_prefetch();
     let permit = ticket.as_ref().filter(|_| !only_asks).and_then(|_| gate.streams.open(info.origin.address));
@@ -52,7 +51,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
         let decision = decision(Outcome::Endpoint, &queue, None, None);
         return finish(StatusCode::NO_CONTENT.into_response(), Some(cors_origin), decision);
     };
-    let visit = renew(&gate, queue, Credential::Ticket(ticket.clone())).await.with_enter_url(enter_url.clone());
+    let visit = renew(&gate, queue, Credential::Ticket(ticket.clone())).await.with_enter_url(&info);
     if !is_told(&visit) {
         let answer = Answer::new(visit, Reply::Empty(StatusCode::NO_CONTENT)).with_cors(cors_origin);
         return respond(&gate, &info, answer).await;
@@ -68,7 +67,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
         is_renewed: signed.is_some(),
         ticket: signed.unwrap_or(ticket),
         shown: Shown::of(&status),
-        enter_url,
+        enter_url: info.enter_url(),
         ends_at: Instant::now() + lifetime(&status, &visit.queue),
         sent_at: Instant::now(),
         is_over: !continues(status.state),

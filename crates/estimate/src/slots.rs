@@ -8,8 +8,6 @@ const HOLD_PRIOR: f64 = 0.53;
 const HOLD_PRIOR_WEIGHT: (f64, f64) = (0.75, 0.05);
 /// Prior for the silent share: admitted visitors who close the site without a signal.
 const SILENT_PRIOR: f64 = 0.27;
-/// Lower bound of the silent share.
-const SILENT_MIN: f64 = 0.001;
 /// Number of ended sessions at which the observed mean stay and the prior have equal weight.
 const STAY_PRIOR_WEIGHT: f64 = 8.0;
 /// Square of the number of mean stays since counting began at which observation and prior have
@@ -37,6 +35,35 @@ const LOG_RATE_VARIANCE_EARLY: (f64, f64) = (0.07, 0.3);
 const LOG_RATE_VARIANCE_COHORT: (f64, f64) = (1.5, 4.0);
 /// Bisection steps for the silent share: precise to one ten-thousandth.
 const BISECTION_STEPS: u32 = 13;
+
+/// The mean stay that follows from the stays that ended, and how much it says.
+#[derive(Debug, Clone, Copy)]
+struct ObservedStay {
+    /// In seconds, including stays that continue.
+    mean: f64,
+    /// Weight against a prior, from 0 to 1.
+    weight: f64,
+}
+
+impl ObservedStay {
+    /// If all stays began after counting did, those that ended by the age t have a mean stay of m truncated to m (1 - (1 -
+    /// exp(-t/m)) / (t/m)). The number of mean stays that have passed is the inverse, accurate to one eighth.
+    fn of(seen: &Observed) -> Self {
+        // Stays of less than a second count as one.
+        let ages = seen.age * seen.short_stays / seen.short_seconds.max(seen.short_stays).max(1.0);
+        let passed = ((ages - 2.0) * 1.5).min(ages - 1.0).max(0.0);
+        let turnover = passed * passed / (passed * passed + STAY_PRIOR_TURNOVER);
+        Self {
+            mean: if passed > 0.0 { seen.age / passed } else { 1.0 },
+            weight: seen.short_stays / (seen.short_stays + STAY_PRIOR_WEIGHT) * turnover,
+        }
+    }
+
+    /// The prior, drawn towards what was observed.
+    fn update(&self, prior: f64, observed: f64) -> f64 {
+        prior.powf(1.0 - self.weight) * observed.powf(self.weight)
+    }
+}
 
 /// Model of the slots while the line waits for active sessions to end.
 ///
@@ -69,13 +96,18 @@ impl SlotModel {
     pub(super) fn of(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64) -> Self {
         let (quota, ttl) = (rules.quota as f64, hold_limit(rules));
         let prior_weight = HOLD_PRIOR_WEIGHT.0 + HOLD_PRIOR_WEIGHT.1 * quota;
-        let expected = prior_admission_rate(rules).min(rate);
-        let pace = ((prior_weight + admissions) / (prior_weight / expected + seen.seconds)).min(rate);
         let (age, turnover) = (seen.age, admissions / quota);
+        let stays = ObservedStay::of(seen);
+        // Until the first slots expire, the prior of the holding time gives way to the observed stay. With visits that are
+        // short for their `active_ttl`, a pace drawn towards the prior would look as if most visitors were silent.
+        let hold = HOLD_PRIOR * ttl;
+        let hold = if age < ttl { stays.update(hold, stays.mean / (1.0 - SILENT_PRIOR)) } else { hold };
+        let expected = (quota / hold).min(rate);
+        let pace = ((prior_weight + admissions) / (prior_weight / expected + seen.seconds)).min(rate);
         let mut model = Self { quota, ttl, age, turnover, pace, stay: 0.0, silent: 0.0, held: 0.0 };
         // Rate at which visitors leave, per second and slot.
         let leave = pace / quota * (seen.short_stays + 1.0) / (seen.short_stays + seen.long_stays + 1.0);
-        model.stay = model.mean_stay(seen, leave);
+        model.stay = model.mean_stay(seen, &stays, leave);
         model.silent = model.silent_share(seen, leave);
         model.held = model.mean_hold(seen);
         model
@@ -89,25 +121,18 @@ impl SlotModel {
 
     /// Mean stay of visitors who leave, including those still active. A visitor who stays for
     /// `active_ttl` counts as silent.
-    fn mean_stay(&self, seen: &Observed, leave: f64) -> f64 {
+    fn mean_stay(&self, seen: &Observed, stays: &ObservedStay, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
         let believed = ((1.0 - SILENT_PRIOR) / leave - SILENT_PRIOR * (from + until) / 2.0).max(STAY_MIN / leave);
-        let passed = stays_passed(self.age, seen.short_seconds / seen.short_stays.max(1.0));
-        let stay = if passed > 0.0 {
-            let weight = seen.short_stays / (seen.short_stays + STAY_PRIOR_WEIGHT) * passed * passed
-                / (passed * passed + STAY_PRIOR_TURNOVER);
-            believed.powf(1.0 - weight) * (self.age / passed).powf(weight)
-        } else {
-            believed
-        };
-        stay.min(1.0 / leave).min(self.ttl)
+        stays.update(believed, stays.mean).min(1.0 / leave).min(self.ttl)
     }
 
     /// The silent share that explains the observed leave rate at this mean stay. A larger silent
     /// share means a lower leave rate.
     fn silent_share(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
-        let (mut least, mut most) = (SILENT_MIN, 1.0 - SILENT_MIN);
+        // If all who were seen to leave did so, the next one may still be silent (Laplace's rule of succession).
+        let (mut least, mut most) = (1.0 / (1.0 / SILENT_PRIOR + seen.short_stays + seen.long_stays), 1.0);
         for _ in 0..BISECTION_STEPS {
             let share = f64::midpoint(least, most);
             let leave_then = (1.0 - share) * self.share_of_leavers(share, from, until) / self.stay;
@@ -166,7 +191,12 @@ impl SlotModel {
         // Slots that are held until they expire become free in waves, which even out over several
         // of them.
         let waves = (self.silent * self.ttl / (self.stay + self.silent * self.ttl)).powi(4);
+        // Whether visitors are silent was seen of about as many as were admitted, and silent ones add up with every stay until
+        // the first slots expire.
+        let stays = (admissions / self.quota).min((self.ttl - self.age).max(0.0) / self.stay);
+        let unknown = stays * stays * self.silent / (self.quota * (1.0 + self.turnover));
         LOG_RATE_VARIANCE_MIN
+            + unknown
             + early
             + LOG_RATE_VARIANCE_COHORT.0 * waves / (1.0 + (LOG_RATE_VARIANCE_COHORT.1 - 1.0) * admissions / self.quota)
     }
@@ -180,11 +210,4 @@ pub(super) fn prior_admission_rate(rules: &LineRules) -> f64 {
 /// Seconds for which a slot is held after its visitor closed the site without a signal.
 fn hold_limit(rules: &LineRules) -> f64 {
     rules.max_session.map_or(rules.active_ttl, |most| most.min(rules.active_ttl)) as f64
-}
-
-/// Number of mean stays that have passed, if the ended stays lasted `ended` seconds on average and
-/// all began after counting did. An observed mean stay of m is truncated at the age t, to m (1 - (1
-/// - exp(-t/m)) / (t/m)). This is the inverse, accurate to one eighth.
-fn stays_passed(age: f64, ended: f64) -> f64 {
-    if ended <= 0.0 { 0.0 } else { ((age / ended - 2.0) * 1.5).min(age / ended - 1.0).max(0.0) }
 }

@@ -16,7 +16,7 @@ fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     let stays = if lapses {
         StayCounts { long: admissions, ..StayCounts::default() }
     } else {
-        StayCounts { short: admissions, short_ms, long: 0 }
+        StayCounts { short: admissions, short_ms, ..StayCounts::default() }
     };
     let pace =
         Pace { since: start, window, current, previous, departures, departures_before, stays, stays_before: stays };
@@ -27,7 +27,7 @@ fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
 /// on average.
 fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
     let since = Micros(1_000_000_000);
-    let stays = StayCounts { short, short_ms: short * seconds * 1000, long: 0 };
+    let stays = StayCounts { short, short_ms: short * seconds * 1000, ..StayCounts::default() };
     let pace = Pace { since, window: since, current: short, stays, ..Pace::default() };
     (Flow { waiting: 1000, active: 100, pace }, since.add_seconds(age))
 }
@@ -161,6 +161,16 @@ fn silent_share_is_estimated_before_the_first_expiry() {
     assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
     assert!(wait(half_do, 300).p50 > wait(all_leave, 300).p50 * 5 / 4);
     assert!((1.0..1.6).contains(&(wait(half_do, 300).p50 as f64 / (300.0 * 3.5))), "350 seconds a place in the mean");
+}
+
+#[test]
+fn short_visits_are_no_silent_visitors() {
+    // Everybody leaves after twelve seconds, so that four slots admit 57 visitors in 172 seconds.
+    let (flow, now) = young(172, 57, 12);
+    let wait = |flow, position| wait_estimate(&LineRules::with_quota(4), flow, now, position).unwrap();
+    let flow = Flow { waiting: 62, active: 4, ..flow };
+    assert!((170..300).contains(&wait(&flow, 62).p50), "about 190 at this pace: {:?}", wait(&flow, 62));
+    assert!(wait(&flow, 62).p90 < 500, "{:?}", wait(&flow, 62));
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub(crate) enum Kind {
     Silent,
     /// All visitors arrive within ten seconds and join with a pre-ticket, as by default.
     TwoSteps,
+    /// Visits that are short for their `active_ttl`, once the line moved for two minutes; hardly anybody closes the site
+    /// without a signal.
+    ShortVisits,
 }
 
 /// Behavior of the visitors. Times in seconds.
@@ -62,6 +65,8 @@ pub(crate) struct Sale {
     pub(crate) habits: Habits,
     /// Times and values of quota changes.
     pub(crate) changes: Vec<(f64, u64)>,
+    /// When ranges begin to count.
+    pub(crate) counts_from: f64,
 }
 
 /// The rules of a queue in which every first visit joins.
@@ -69,11 +74,26 @@ fn rules_of(quota: u64) -> LineRules {
     LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(quota) }
 }
 
+/// A third close the site silently, and a few the page in line.
+fn habits() -> Habits {
+    Habits {
+        shopping: 200.0,
+        spread: 0.8,
+        silent: 0.33,
+        closed_tabs: (0.05, 300.0),
+        come_back: (0.0, 60.0),
+        phones: 0.0,
+        awake: (400.0, 300.0),
+        robots: 0.0,
+    }
+}
+
 impl Sale {
     pub(crate) fn of(kind: Kind, chance: &mut Chance) -> Self {
         match kind {
             Kind::Flash => flash(chance),
             Kind::Silent => silent(chance),
+            Kind::ShortVisits => short_visits(chance),
             _ => slow(kind, chance),
         }
     }
@@ -86,17 +106,9 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
     let mut sale = Sale {
         rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules_of(quota) },
         arrivals: rush(chance, quota, 60.0),
-        habits: Habits {
-            shopping,
-            spread: 0.8,
-            silent: 0.33,
-            closed_tabs: (0.05, 300.0),
-            come_back: (0.0, 60.0),
-            phones: 0.0,
-            awake: (400.0, 300.0),
-            robots: 0.0,
-        },
+        habits: Habits { shopping, ..habits() },
         changes: Vec::new(),
+        counts_from: 0.0,
     };
     match kind {
         Kind::Steady => sale.arrivals = stream(chance, quota, pace),
@@ -119,7 +131,7 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
             sale.arrivals = rush(chance, quota, 10.0);
             sale.rules.protection = Protection::default();
         }
-        Kind::Flash | Kind::Silent => {}
+        Kind::Flash | Kind::Silent | Kind::ShortVisits => {}
     }
     sale
 }
@@ -152,6 +164,7 @@ fn flash(chance: &mut Chance) -> Sale {
             robots: 0.0,
         },
         changes: Vec::new(),
+        counts_from: 0.0,
     }
 }
 
@@ -163,17 +176,23 @@ fn silent(chance: &mut Chance) -> Sale {
     Sale {
         rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..rules_of(quota) },
         arrivals: (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect(),
-        habits: Habits {
-            shopping: chance.between(30.0, 120.0),
-            spread: 0.8,
-            silent: chance.between(0.33, 0.67),
-            closed_tabs: (0.05, 300.0),
-            come_back: (0.0, 60.0),
-            phones: 0.0,
-            awake: (400.0, 300.0),
-            robots: 0.0,
-        },
+        habits: Habits { shopping: chance.between(30.0, 120.0), silent: chance.between(0.33, 0.67), ..habits() },
         changes: Vec::new(),
+        counts_from: 0.0,
+    }
+}
+
+/// A small shop with short visits and a long `active_ttl`.
+fn short_visits(chance: &mut Chance) -> Sale {
+    let quota = chance.between(4.0, 60.0) as u64;
+    let shopping = chance.between(5.0, 30.0);
+    let crowd = quota as f64 / shopping * chance.between(200.0, 900.0);
+    Sale {
+        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules_of(quota) },
+        arrivals: (0..crowd as usize).map(|_| chance.between(0.0, 30.0)).collect(),
+        habits: Habits { shopping, silent: chance.between(0.0, 0.02), ..habits() },
+        changes: Vec::new(),
+        counts_from: 120.0,
     }
 }
 

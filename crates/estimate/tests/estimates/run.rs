@@ -40,6 +40,7 @@ enum Event {
     Robot,
     Purge,
     Quota(u64),
+    Count,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +113,7 @@ impl Run {
         for (at, quota) in self.sale.changes.clone() {
             self.put(after(START, at), Event::Quota(quota));
         }
+        self.put(after(START, self.sale.counts_from), Event::Count);
         let habits = self.sale.habits.clone();
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
             let comes = after(START, at);
@@ -150,9 +152,16 @@ impl Run {
                     let revision = rules.revision + 1;
                     self.line.change_rules(LineRules { quota, revision, ..rules }, now);
                 }
+                Event::Count => self.forget_ranges(),
             }
         }
         self.shown
+    }
+
+    /// Ranges shown until now do not count.
+    fn forget_ranges(&mut self) {
+        self.shown.clear();
+        self.visitors.iter_mut().for_each(|visitor| visitor.shown.clear());
     }
 
     /// The ticket of the visitor's last answer.

@@ -73,7 +73,7 @@ async fn hold(times: u64, other: impl AsyncFn() -> Option<StoreFixture>) {
         done += 1;
     }
     println!("{done} runs of {operations} operations: {happened:?}");
-    let never = happened.iter().find(|(_, count)| **count < done / 4);
+    let never = happened.iter().find(|(_, count)| **count < done / 8);
     assert!(done < RUNS || never.is_none(), "hardly ever: {never:?}");
 }
 

@@ -64,7 +64,7 @@ async fn waiting_jobs_are_canceled_and_drained(backoffice: Backoffice) {
     }
     let first = root.send(Method::POST, "/job-queues/mails/drain", &[], None).await;
     assert!(
-        first.json()["confirmation"]["consequence"].as_str().unwrap().contains("250 waiting jobs"),
+        first.json()["confirmation"]["consequence"].as_str().unwrap().contains("(250) will be deleted"),
         "{}",
         first.text()
     );
@@ -175,7 +175,7 @@ async fn several_dead_letters_are_deleted_at_once(backoffice: Backoffice) {
     }
     let first = root.post(path, json!({ "all": true })).await;
     let consequence = first.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
-    assert!(consequence.contains("The 68 dead letters"), "{consequence}");
+    assert!(consequence.contains("(68) will be deleted"), "{consequence}");
     let all = root.confirmed(Method::POST, path, Some(json!({ "all": true }))).await;
     assert_eq!(all.json(), json!({ "deleted": 68, "complete": true }), "{}", all.text());
     let stats = root.get("/job-queues/mails/stats").await.json();

@@ -167,7 +167,7 @@ async fn dead_letters_are_deleted() {
     let (status, said) = jobs.run(&["jobs", "delete", "mails", &dead[1], &dead[2]]).await;
     assert_eq!((status, said.contains("1 of the jobs are no dead letters of mails")), (1, true), "{said}");
     let (status, said) = jobs.run(&["jobs", "delete", "mails", "--all"]).await;
-    assert_eq!((status, said.contains("pass --yes to confirm: The 67 dead letters")), (1, true), "{said}");
+    assert_eq!((status, said.contains("pass --yes to confirm: All dead letters")), (1, true), "{said}");
     assert_eq!(jobs.counts().await.1, 67, "nothing is deleted without a confirmation");
     let (status, said) = jobs.run(&["jobs", "delete", "mails", "--all", "--yes"]).await;
     assert_eq!((status, said.contains("67 dead letters of mails deleted")), (0, true), "{said}");
@@ -179,7 +179,7 @@ async fn waiting_jobs_are_drained_after_a_confirmation() {
     let jobs = Jobs::start().await;
     jobs.enqueue(3).await;
     let (status, said) = jobs.run(&["jobs", "drain", "mails"]).await;
-    assert_eq!((status, said.contains("pass --yes to confirm: The 3 waiting jobs")), (1, true), "{said}");
+    assert_eq!((status, said.contains("pass --yes to confirm: All waiting jobs")), (1, true), "{said}");
     assert_eq!(jobs.counts().await.0, 3, "nothing is deleted without a confirmation");
     let (status, said) = jobs.run(&["jobs", "drain", "mails", "--yes"]).await;
     assert_eq!((status, said.contains("3 waiting jobs of mails deleted")), (0, true), "{said}");
@@ -261,7 +261,7 @@ async fn errors_of_push_and_jobs_say_what_to_do() {
         (&["push", "mails", ""], "The payload is empty"),
         (&["push", "mails", "@/nothing"], "cannot read /nothing"),
         (&["push", "nothing", "hello"], "No job queue with this ID"),
-        (&["push", "mails", "{", "--content-type", "application/json"], "the payload is not JSON"),
+        (&["push", "mails", "{", "--content-type", "application/json"], "can't be read as JSON"),
         (&["jobs", "show", "mails", "0NPWV1MDQB2XKF3Y0T5DWZQ"], "No job with this ID"),
         (&["jobs", "pause", "nothing"], "No job queue with this ID"),
         (&["schedules", "run", "mails", "nightly"], "no schedule with this ID"),

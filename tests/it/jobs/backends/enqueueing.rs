@@ -188,7 +188,7 @@ pub(super) async fn j15_jobs_of_visitors_leave_room(fixture: &JobsFixture) {
             assert_eq!(queue.enqueue(of_visitor(number)).await, Enqueued::Accepted, "{limit}");
         }
         assert_eq!(queue.enqueue(of_visitor(10)).await, Enqueued::Full, "{limit}");
-        assert_eq!(queue.enqueue(job(10, None)).await, Enqueued::Accepted, "{limit}");
+        assert_eq!(queue.enqueue(job(0, None)).await, Enqueued::Accepted, "{limit}");
         assert_eq!(queue.enqueue(job(11, None)).await, Enqueued::Full, "{limit}");
     }
     let queue = fixture.fifo(&json!({ "target": { "kind": "origin" }, "max_jobs": 10 }));

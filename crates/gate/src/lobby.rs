@@ -78,7 +78,8 @@ pub(crate) fn lobby_ticket(gate: &Gate, settings: &Settings, entry: &LobbyEntry)
     let event = settings.line.phase(entry.at(), true)?.event.filter(|event| event.order == EventOrder::Draw)?;
     let token = gate.tickets.sign_lobby(&settings.id, &event.id, entry)?;
     let until = event.ends_at.micros().add_seconds(LOBBY_MAX + settings.line.hold_ttl);
-    Some(NewTicket { token, max_age: until.since(entry.at()).div_ceil(vestibule_core::MICROS_PER_SECOND) })
+    let max_age = until.since(entry.at()).div_ceil(vestibule_core::MICROS_PER_SECOND);
+    Some(NewTicket { token, max_age, is_first: false })
 }
 
 /// The status of a visitor in the lobby.

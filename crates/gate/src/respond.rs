@@ -224,7 +224,7 @@ pub(crate) async fn ensure_decision(mut response: Response) -> Response {
 /// Sets the new ticket in the cookie, and in the header for clients that use it.
 fn set_ticket(headers: &mut HeaderMap, info: &RequestInfo, visit: &VisitResult) {
     let Some(ticket) = &visit.ticket else { return };
-    let NewTicket { token, max_age } = ticket;
+    let NewTicket { token, max_age, .. } = ticket;
     let [host_only, plain] = &visit.queue.ticket_cookies;
     let is_host_only = info.origin.https && visit.queue.settings.cookie_domain.is_none();
     let name = if is_host_only { host_only } else { plain };

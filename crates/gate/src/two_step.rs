@@ -170,7 +170,7 @@ pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -
         }
         PreTicketOffer::Again(pre_ticket) => gate.tickets.sign_pre_ticket(&settings.id, pre_ticket, network),
     };
-    Some(NewTicket { token: token?, max_age: settings.line.hold_ttl.max(RETURN_MAX) })
+    Some(NewTicket { token: token?, max_age: settings.line.hold_ttl.max(RETURN_MAX), is_first: false })
 }
 
 #[cfg(test)]

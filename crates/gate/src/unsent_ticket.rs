@@ -21,9 +21,9 @@ impl UnsentTicket {
     /// The ticket of a visitor who got a slot and a random session with this request; `None` for others, who come back to their
     /// session with what they have: a ticket, a pre-ticket, a code or an account.
     pub(crate) fn of(gate: &Gate, visit: &VisitResult) -> Option<Self> {
-        let token = visit.ticket.as_ref().filter(|_| visit.is_new)?.token.as_bytes();
+        let ticket = visit.ticket.as_ref().filter(|ticket| ticket.is_first && visit.admitted.is_some())?;
         let queue = visit.queue.settings.id.clone();
-        let ticket = gate.tickets.verify(&queue, token).ok()?;
+        let ticket = gate.tickets.verify(&queue, ticket.token.as_bytes()).ok()?;
         Some(Self { gate: gate.clone(), queue, ticket: Some(ticket) })
     }
 

@@ -266,8 +266,9 @@ pub(crate) async fn visit_line(
             VisitResult { pre_ticket: offer, ..result }
         }
     };
-    let is_new = ticket.is_none() && intent == VisitIntent::Join && result.admitted.is_some();
-    VisitResult { store_time, is_new, ..result }
+    let is_first = ticket.is_none() && intent == VisitIntent::Join;
+    let ticket = result.ticket.map(|ticket| NewTicket { is_first, ..ticket });
+    VisitResult { ticket, store_time, ..result }
 }
 
 fn log_store_failure(gate: &Gate, queue: &Queue, error: &StoreError) {
@@ -321,7 +322,7 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
     let signed = answer.place.as_ref().and_then(sign).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
         let line = &queue.settings.line;
-        NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl) }
+        NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl), is_first: false }
     });
     let signed = signed.or_else(|| lobby::lobby_ticket(gate, &queue.settings, &lobby_entry?.of_account(account)));
     let known = of_session.is_some();

@@ -29,8 +29,6 @@ pub(crate) struct VisitResult {
     pub(crate) now: Micros,
     /// Whether the visitor sent a ticket of this session.
     pub(crate) known: bool,
-    /// Whether the session is admitted and began with this request, under a random ID.
-    pub(crate) is_new: bool,
     /// The outcome for the visitor.
     pub(crate) outcome: Outcome,
     /// Whether the request passes because of the effective mode.
@@ -44,6 +42,8 @@ pub(crate) struct NewTicket {
     pub(crate) token: String,
     /// Seconds for which its cookie is kept.
     pub(crate) max_age: u64,
+    /// Whether the session began with this request under a random ID, so that nothing else leads to it.
+    pub(crate) is_first: bool,
 }
 
 impl VisitResult {
@@ -58,7 +58,6 @@ impl VisitResult {
             passes: false,
             now,
             known: false,
-            is_new: false,
             outcome,
             by_mode: false,
             store_time: None,

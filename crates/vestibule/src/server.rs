@@ -398,7 +398,7 @@ mod tests {
         let mut client = connect();
         for _ in 0..3 {
             assert!(ask(&mut client, REQUEST).await.ends_with("hello"));
-            sleep(Duration::from_secs(120)).await;
+            sleep(Duration::from_mins(2)).await;
         }
         sleep(Duration::from_secs(6)).await;
         assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "it is closed after 130 seconds");

@@ -288,8 +288,8 @@ path = "/static/**"
 
     #[test]
     fn number_of_further_errors_is_the_last_line() {
-        let fields: String = (0..120).map(|number| format!("field{number} = 1\n")).collect();
-        let message = parse(&GOOD.replace("color = \"#0a7d5a\"\n", &fields)).unwrap_err();
+        let fields: Vec<_> = (0..120).map(|number| format!("field{number} = 1\n")).collect();
+        let message = parse(&GOOD.replace("color = \"#0a7d5a\"\n", &fields.concat())).unwrap_err();
         let lines: Vec<&str> = message.lines().collect();
         let last = "f.toml: document: has more than 100 errors; not shown: 20";
         assert_eq!((lines.len(), lines[100]), (101, last), "{message}");

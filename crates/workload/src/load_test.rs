@@ -356,14 +356,11 @@ impl Run {
         now: SimTime,
         on_progress: &mut impl FnMut(&Progress),
     ) -> Vec<InjectedFault> {
-        let finished = match timeout(SHOWN_AFTER, &mut faults).await {
-            Ok(finished) => finished,
-            Err(_) => {
-                on_progress(&Progress { awaits_fault: true, ..self.progress(now) });
-                faults.await
-            }
-        };
-        finished.unwrap_or_default()
+        if let Ok(finished) = timeout(SHOWN_AFTER, &mut faults).await {
+            return finished.unwrap_or_default();
+        }
+        on_progress(&Progress { awaits_fault: true, ..self.progress(now) });
+        faults.await.unwrap_or_default()
     }
 
     fn progress(&self, now: SimTime) -> Progress {

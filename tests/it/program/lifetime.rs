@@ -1,6 +1,6 @@
 //! A program that reloads its settings, stops, and is started again.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -86,15 +86,16 @@ async fn second_signal_ends_the_shutdown() {
     served.program.until_logged("draining").await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert!(!served.program.log().contains("second signal"));
-    let signaled = SystemTime::now();
+    let folder = served.program.folder().to_owned();
+    let written_at = |file: &str| std::fs::metadata(folder.join(file)).unwrap().modified().unwrap();
+    std::fs::write(folder.join("signaled"), "").unwrap();
+    let signaled = written_at("signaled");
     // File systems have a coarse clock.
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(served.program.terminate().await.success());
     assert!(slow.await.unwrap(), "the connection was cut");
     assert!(served.program.log().contains("stopped at the second signal"));
-    let snapshot = served.program.folder().join("state/memory-store.json");
-    let saved = std::fs::metadata(snapshot).unwrap().modified().unwrap();
-    assert!(saved > signaled, "the lines are saved");
+    assert!(written_at("state/memory-store.json") > signaled, "the lines are saved");
 }
 
 #[tokio::test]

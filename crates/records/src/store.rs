@@ -11,8 +11,8 @@ use vestibule_core::{Micros, QueueId, StoreError, TenantId};
 pub const DOCUMENTS_MAX: usize = 1000;
 /// Maximum number of entries returned by one read of a log.
 pub const ENTRIES_MAX: usize = 1000;
-/// Maximum TTL of an ephemeral key, in seconds: 90 days.
-pub const EPHEMERAL_TTL_MAX: u64 = 90 * 86_400;
+/// Maximum TTL of an ephemeral key, in seconds: 20 years.
+pub const EPHEMERAL_TTL_MAX: u64 = 20 * 365 * 86_400;
 
 vestibule_core::names! {
     /// The kinds of documents.

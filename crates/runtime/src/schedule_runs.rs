@@ -7,6 +7,9 @@ use vestibule_records::{EPHEMERAL_TTL_MAX, EphemeralKey, EphemeralKind, RecordSt
 
 /// Bytes of the hash that identifies a schedule.
 const KEY_BYTES: usize = 16;
+/// How long the last run is remembered, in seconds. A schedule for 29 February runs every four years, once every eight, and metrics show two
+/// occurrences without a job. What a removed schedule leaves is a short key.
+const REMEMBERED: u64 = EPHEMERAL_TTL_MAX;
 
 /// Identifies a schedule. With other times it is another schedule, which has not run yet.
 #[must_use]
@@ -34,5 +37,5 @@ pub async fn last_run(records: &dyn RecordStore, key: &str) -> Result<Option<Mic
 /// # Errors
 /// Returns the store's error.
 pub async fn set_last_run(records: &dyn RecordStore, key: &str, at: Micros) -> Result<(), StoreError> {
-    records.set_ephemeral(&stored(key), &at.seconds().to_string(), EPHEMERAL_TTL_MAX).await
+    records.set_ephemeral(&stored(key), &at.seconds().to_string(), REMEMBERED).await
 }

@@ -274,6 +274,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn missed_occurrence_of_a_rare_schedule_runs_after_downtime() {
+        // START is 5 March 2027: the next 29 February is 361 days ahead.
+        let fixture = Fixture::new(schedules("0 9 29 2 *")).await;
+        fixture.process().enqueue_due().await.unwrap();
+        fixture.advance(361 * 86_400 + 600);
+        fixture.process().enqueue_due().await.unwrap();
+        assert_eq!(fixture.jobs().await, (1, 0));
+        let records = &**fixture.job_queues.records();
+        let job_queue = fixture.job_queues.get(&"stock".parse().unwrap()).await.unwrap().unwrap();
+        let schedule = &job_queue.settings.schedules[0];
+        fixture.advance(4 * 366 * 86_400);
+        let last = last_run(records, &schedule_key(&job_queue.settings.id, schedule)).await.unwrap();
+        assert!(last.is_some(), "metrics show that the next occurrences have no job");
+    }
+
+    #[tokio::test]
     async fn occurrence_that_is_left_out_does_not_count_as_a_run() {
         let mut settings = schedules("0 9 * * *");
         settings["max_jobs"] = json!(1);

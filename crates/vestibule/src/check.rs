@@ -11,7 +11,7 @@ use chrono::{DateTime, Local};
 use clap::Args;
 use http::{Request, StatusCode};
 use vestibule_core::identity::KeySet;
-use vestibule_core::jobs::{JobQueueSettings, JobTargetKind};
+use vestibule_core::jobs::{JobQueueSettings, JobSchedule, JobTargetKind};
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::{
     Access, BeaconRound, BetweenEvents, Event, EventOrder, HandoverKind, HostPattern, IdentityKind, InvitationBatch,
@@ -31,6 +31,8 @@ use crate::settings_file::read_settings;
 
 /// Time limit for fetching the keys of accounts.
 const KEY_SET_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many runs of a schedule are shown.
+const SHOWN_RUNS: usize = 2;
 /// Time limit of operations on jobs. There are none.
 const JOBS_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -125,6 +127,9 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     for job_queue in &document.job_queues {
         println!("{}", job_queue_summary(job_queue));
+        for schedule in job_queue.schedules.iter() {
+            println!("  {}", schedule_summary(schedule, now));
+        }
         for warning in webhook_warnings(job_queue, &document.queues) {
             println!("  warning: {warning}");
         }
@@ -200,6 +205,13 @@ fn job_queue_summary(job_queue: &JobQueueSettings) -> String {
         (JobTargetKind::Origin, _) => "held orders".to_owned(),
     };
     format!("job queue {id}: {order}, up to {concurrency} at a time{rate}, {max_attempts} attempts, {target}{paused}")
+}
+
+/// The next runs of a schedule in UTC.
+fn schedule_summary(schedule: &JobSchedule, now: Micros) -> String {
+    let next = std::iter::successors(schedule.next_after(now), |last| schedule.next_after(*last)).take(SHOWN_RUNS);
+    let runs: Vec<String> = next.map(|run| Timestamp::of(run).to_string()).collect();
+    format!("schedule {}: {} in {}, next {}", schedule.id, schedule.cron, schedule.time_zone, runs.join(" and "))
 }
 
 /// The times of an event in UTC and in the time zone of this machine.

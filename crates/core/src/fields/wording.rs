@@ -120,7 +120,7 @@ wordings! {
         OriginNeedsFifo("origin_needs_fifo", "the kind \"origin\" needs a FIFO job queue, whose id ends with \".fifo\""),
         OriginProducers("origin_producers", "must be \"api\" for the target kind \"origin\": held orders come from the rules of queues"),
         MaxBackoffTooShort("max_backoff_too_short", "must not be below min_backoff"),
-        Cron("cron", "a cron expression of five fields that occurs, such as \"30 4 * * 1-5\", or @hourly, @daily, @weekly or @monthly"),
+        Cron("cron", "a cron expression of five fields that occurs, such as \"30 4 * * 1-5\", or @hourly, @daily, @weekly, @monthly or @yearly"),
         TimeZone("time_zone", "a time zone such as \"Europe/Berlin\" or \"UTC\""),
         SchedulePayload("schedule_payload", "must not be empty"),
         SchedulePayloadJson("schedule_payload_json", "must be JSON, as content_type says"),

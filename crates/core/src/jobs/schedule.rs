@@ -26,6 +26,8 @@ pub const SCHEDULES_MAX: usize = 20;
 const SCHEDULE_PAYLOAD_MAX: usize = 16 * 1024;
 /// Maximum length of a cron expression.
 const CRON_MAX: usize = 100;
+/// How many values the fields of a cron expression have: minutes, hours, days of the month, months, days of the week.
+const FIELD_VALUES: [u32; 5] = [60, 24, 31, 12, 7];
 /// After downtime a missed occurrence runs if it is at most this many seconds old (S2).
 pub const MISSED_MAX: u64 = 3_600;
 /// The longest time that a change of clocks skips, in minutes: some zones have left out a day.
@@ -38,7 +40,7 @@ crate::fields! {
         /// ID of the schedule, unique in the job queue.
         pub id: ScheduleId,
         /// When the job is enqueued: minute, hour, day of the month, month and day of the week, such as `30 4 * * 1-5`, or `@hourly`,
-        /// `@daily`, `@weekly` or `@monthly`. Times that a change of clocks skips are made up for right after it, and times that
+        /// `@daily`, `@weekly`, `@monthly` or `@yearly`. `L` is the last day of a month. Times that a change of clocks skips are made up for right after it, and times that
         /// occur twice count once.
         pub cron: Cron,
         /// Time zone of `cron`, such as `Europe/Berlin`.
@@ -139,13 +141,20 @@ impl Cron {
     }
 }
 
+/// Whether the steps of a field are less than its number of values. `*/90` minutes would be every hour.
+fn are_steps_possible((field, values): (&str, u32)) -> bool {
+    let steps = field.split(',').filter_map(|part| Some(part.split_once('/')?.1));
+    steps.map(str::parse::<u32>).all(|step| step.is_ok_and(|step| step < values))
+}
+
 impl FromStr for Cron {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let is_plain = text.len() <= CRON_MAX && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-        let pattern = parser.parse(text).map_err(drop).ok().filter(|_| is_plain).ok_or(())?;
+        let is_valid = is_plain && text.split_whitespace().zip(FIELD_VALUES).all(are_steps_possible);
+        let pattern = parser.parse(text).map_err(drop).ok().filter(|_| is_valid).ok_or(())?;
         let cron = Self { text: text.trim().to_owned(), pattern };
         // Such as 30 February.
         if cron.next_local(DateTime::UNIX_EPOCH.naive_utc()).is_some() { Ok(cron) } else { Err(()) }
@@ -276,7 +285,16 @@ mod tests {
             value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             JobSchedule::from_json(&value).unwrap_err()[0].to_string()
         };
-        for cron in ["daily", "* * * *", "0 * * * * *", "60 * * * *", "0 0 30 2 *", "0 0 * * 8"] {
+        for cron in [
+            "daily",
+            "* * * *",
+            "0 * * * * *",
+            "60 * * * *",
+            "0 0 30 2 *",
+            "0 0 * * 8",
+            "*/90 * * * *",
+            "0 1-20/24 * * *",
+        ] {
             assert!(error(json!({ "cron": cron })).starts_with("cron: must be a cron expression"), "{cron}");
         }
         assert!(error(json!({ "time_zone": "Berlin" })).starts_with("time_zone: must be a time zone"));

@@ -21,8 +21,9 @@ pub(crate) struct UnshownBlock {
 pub(crate) fn find_unshown(environment: &Environment<'_>, name: &str) -> Option<UnshownBlock> {
     let outline = outline_of(environment, name)?;
     let parent = outline.extends?;
-    let shown = blocks_of(environment, &parent)?;
-    let (line, name) = outline.outermost.into_iter().find(|(_, name)| !shown.contains(name))?;
+    let inherited = blocks_of(environment, &parent)?;
+    let is_shown = |name: &String| inherited.contains(name) || outline.called.contains(name);
+    let (line, name) = outline.outermost.into_iter().find(|(_, name)| !is_shown(name))?;
     Some(UnshownBlock { line, name, parent })
 }
 
@@ -48,6 +49,8 @@ struct Outline {
     all: Vec<String>,
     /// Those that are in no other block, with their lines.
     outermost: Vec<(usize, String)>,
+    /// Those that the template shows itself, as in `{{ self.name() }}`.
+    called: HashSet<String>,
 }
 
 fn outline_of(environment: &Environment<'_>, name: &str) -> Option<Outline> {
@@ -56,6 +59,12 @@ fn outline_of(environment: &Environment<'_>, name: &str) -> Option<Outline> {
     let mut depth = 0_usize;
     let mut tokens = tokenize(template.source(), false, templates::syntax()).map_while(Result::ok);
     while let Some((token, span)) = tokens.next() {
+        if matches!(token, Token::Ident("self")) {
+            if let (Token::Dot, Token::Ident(block)) = (tokens.next()?.0, tokens.next()?.0) {
+                outline.called.insert(block.to_owned());
+            }
+            continue;
+        }
         if !matches!(token, Token::BlockStart) {
             continue;
         }
@@ -63,7 +72,9 @@ fn outline_of(environment: &Environment<'_>, name: &str) -> Option<Outline> {
             Token::Ident("extends") => {
                 // A template whose parent is only known while it is rendered can't be judged.
                 let Token::Str(parent) = tokens.next()?.0 else { return None };
-                outline.extends = Some(parent.to_owned());
+                if outline.extends.replace(parent.to_owned()).is_some() {
+                    return None;
+                }
             }
             Token::Ident("block") => {
                 if let Token::Ident(block) = tokens.next()?.0 {
@@ -100,6 +111,14 @@ mod tests {
             ),
             ("alone", "{% block mine %}{% endblock %}"),
             ("chosen", "{% extends name %}{% block mine %}{% endblock %}"),
+            (
+                "shown",
+                "{% extends \"right\" %}{% block extra %}{% endblock %}{% block own %}{{ self.extra() }}{% endblock %}",
+            ),
+            (
+                "either",
+                "{% if mine %}{% extends \"right\" %}{% else %}{% extends \"alone\" %}{% endif %}{% block own %}{% endblock %}",
+            ),
             ("loop", "{% extends \"loop\" %}{% block mine %}{% endblock %}"),
         ] {
             environment.add_template_owned(name, source).unwrap();
@@ -109,7 +128,9 @@ mod tests {
         assert_eq!(found("typo"), Some(UnshownBlock { line, name, parent }));
         let (line, name, parent) = (3, "x".to_owned(), "right".to_owned());
         assert_eq!(found("child"), Some(UnshownBlock { line, name, parent }));
-        for name in ["right", "alone", "chosen", "loop", "vestibule/closed.html", "vestibule/job.html"] {
+        for name in
+            ["right", "alone", "chosen", "shown", "either", "loop", "vestibule/closed.html", "vestibule/job.html"]
+        {
             assert_eq!(found(name), None, "{name}");
         }
     }

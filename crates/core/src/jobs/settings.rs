@@ -259,10 +259,10 @@ impl JobQueueSettings {
     }
 
     /// J15: the most jobs, and the most bytes of them, with which a job is accepted. Jobs of visitors leave a tenth to the API,
-    /// unless the jobs are held orders, which only visitors have.
+    /// rounded up, unless the jobs are held orders, which only visitors have.
     #[must_use]
     pub fn room(&self, by_visitor: bool) -> (u64, u64) {
-        let left = |most: u64| if by_visitor && !self.holds_orders() { most / 10 } else { 0 };
+        let left = |most: u64| if by_visitor && !self.holds_orders() { most.div_ceil(10).min(most - 1) } else { 0 };
         (self.max_jobs - left(self.max_jobs), self.max_bytes - left(self.max_bytes))
     }
 

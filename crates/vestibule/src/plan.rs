@@ -7,8 +7,10 @@ use std::str::FromStr;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use vestibule::cost;
+use vestibule_core::fields::{Field as _, Object as _};
 use vestibule_core::line::{LineRules, Mode, STEP_MAX};
-use vestibule_core::settings::{EventOrder, LimitMode, Origin, Protection};
+use vestibule_core::settings::{Access, Event, EventOrder, LimitMode, Origin, Protection};
+use vestibule_core::{Clock as _, SystemClock};
 use vestibule_workload::report::{Comparison, Report, RunDescription};
 use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate_until};
 use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
@@ -19,6 +21,8 @@ use crate::settings_file::read_settings;
 
 /// Maximum number of quotas in a comparison.
 const QUOTAS_MAX: usize = 50;
+/// Seconds of a draw, unless the event or a flag says otherwise.
+const DRAW_SECONDS: u64 = 30;
 /// The valid comparisons, for error messages.
 const COMPARED_EXPECTED: &str = "must be protection=off or protection=settings";
 
@@ -108,13 +112,14 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_name = "N")]
     lobby: Option<u32>,
 
-    /// Order of admissions of the event: draw or arrival
-    #[arg(long, requires = "lobby", default_value = "draw", value_parser = ["draw", "arrival"], value_name = "ORDER")]
-    order: String,
+    /// Order of admissions of the event: draw or arrival; by default that of the queue's next event, or else draw
+    #[arg(long, requires = "lobby", value_parser = ["draw", "arrival"], value_name = "ORDER")]
+    order: Option<String>,
 
-    /// Seconds after the start in which visitors of the lobby join the line in their drawn order (10 to 600)
-    #[arg(long, requires = "lobby", default_value_t = 30, value_parser = whole::<u64>(10..=600), value_name = "SECONDS")]
-    draw_seconds: u64,
+    /// Seconds after the start in which visitors of the lobby join the line in their drawn order (10 to 600); by default those of
+    /// the queue's next event, or else 30
+    #[arg(long, requires = "lobby", value_parser = whole::<u64>(10..=600), value_name = "SECONDS")]
+    draw_seconds: Option<u64>,
 
     #[command(flatten)]
     workload: WorkloadOptions,
@@ -131,7 +136,7 @@ pub(crate) fn plan(options: &PlanOptions) -> ExitCode {
 fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     let workload = options.workload.workload()?;
     let rules = rules(options)?;
-    let sale = sale(options, &workload)?;
+    let sale = sale(options, &rules, &workload)?;
     let quotas = if options.quota.is_empty() { vec![rules.quota] } else { options.quota.clone() };
     if quotas.len() > QUOTAS_MAX {
         bail!("--quota: {} quotas; the maximum is {QUOTAS_MAX}", quotas.len());
@@ -139,6 +144,7 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     let files = ReportFiles::open(&options.output)?;
     let mut reports = Vec::new();
     for quota in quotas {
+        check_rules(&LineRules { quota, ..rules.clone() })?;
         for protection in &options.compare {
             let rules = LineRules { quota, ..protection.rules(&rules) };
             let mut report = report(options, &workload, &rules, sale.as_ref());
@@ -155,14 +161,22 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     Ok(comparison.passed())
 }
 
-/// The event to be simulated, if there is one.
-fn sale(options: &PlanOptions, workload: &Workload) -> anyhow::Result<Option<Sale>> {
+/// The event to be simulated, if there is one: with the order of the queue's next event, unless the flags say otherwise.
+fn sale(options: &PlanOptions, rules: &LineRules, workload: &Workload) -> anyhow::Result<Option<Sale>> {
     let Some(lobby) = options.lobby else { return Ok(None) };
+    let now = SystemClock::new().now();
+    let event = rules.events.planned().find(|event| event.ends_at.micros() > now);
     if lobby > workload.visitors {
         bail!("--lobby: {lobby} of {} visitors; raise --visitors", workload.visitors);
     }
-    let order = if options.order == "draw" { EventOrder::Draw } else { EventOrder::Arrival };
-    Ok(Some(Sale { lobby, order, draw_seconds: options.draw_seconds }))
+    let order = match options.order.as_deref() {
+        Some("arrival") => EventOrder::Arrival,
+        Some(_) => EventOrder::Draw,
+        None => event.map_or(EventOrder::Draw, |event| event.order),
+    };
+    let of_event = event.filter(|event| event.order == EventOrder::Draw).map(Event::draw_seconds);
+    let draw_seconds = options.draw_seconds.or(of_event).unwrap_or(DRAW_SECONDS);
+    Ok(Some(Sale { lobby, order, draw_seconds }))
 }
 
 fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules, sale: Option<&Sale>) -> Report {
@@ -207,13 +221,28 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
             ..LineRules::with_quota(0)
         },
     };
-    rules = rules.in_mode(Mode::Open);
+    if rules.mode != Mode::Open {
+        eprintln!("note: the queue's mode is \"{}\"; the line is simulated in mode \"open\"", rules.mode.as_str());
+    }
+    if rules.access.is_some_and(|access| access == Access::Invited) {
+        eprintln!(
+            "note: only invited visitors can join the queue; all simulated visitors are invited, without a head start"
+        );
+    }
+    rules = LineRules { access: None, ..rules.in_mode(Mode::Open) };
     rules.admissions_per_minute = options.admissions_per_minute.or(rules.admissions_per_minute);
     rules.admissions_every = options.admissions_every.or(rules.admissions_every);
-    if rules.admissions_every.is_some() && rules.admissions_per_minute.is_none() {
-        bail!("--admissions-every needs --admissions-per-minute, which says how many visitors a step admits");
-    }
     Ok(rules)
+}
+
+/// Rejects rules that no queue can have.
+fn check_rules(rules: &LineRules) -> anyhow::Result<()> {
+    let errors = LineRules::from_json(&LineRules::to_json(rules)).err().unwrap_or_default();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    bail!("no queue can have these rules: {}", errors.join("; "))
 }
 
 fn rules_of(path: &Path, queue: &str) -> anyhow::Result<LineRules> {

@@ -23,7 +23,7 @@ pub struct RunSummary {
 }
 
 /// Computes the figures. `completed` means that all visitors have left, so that those without an admission never get one. If
-/// nobody was admitted at all, the others count as never admitted in any case.
+/// nobody was admitted at all, the others count as never admitted in any case, and if nobody could join, so does everybody.
 #[must_use]
 pub fn summarize(
     traces: &[VisitorTrace],
@@ -74,11 +74,15 @@ fn add_fairness(figures: &mut Figures, traces: &[VisitorTrace], completed: bool)
     figures.add("positions_lost", Some(lost as f64));
     figures.add("evicted", Some(people().filter(|trace| trace.evicted).count() as f64));
     let never = people().filter(|trace| trace.stayed_present() && trace.admitted.is_none()).count() as f64;
+    // Where nobody could join, nobody was present either.
+    let is_barred = people().all(|trace| trace.joined.is_none() && trace.admitted.is_none());
+    let never_joined = people().filter(|trace| trace.requests > 0).count() as f64;
     let drawn = people().filter(|trace| trace.number.is_some()).count() as f64;
     figures.add("drawn_visitors", Some(drawn).filter(|drawn| *drawn > 0.0));
     let is_final = completed || people().all(|trace| trace.admitted.is_none());
-    figures.add("never_admitted", is_final.then_some(never));
+    figures.add("never_admitted", is_final.then_some(if is_barred { never_joined } else { never }));
     figures.add("still_waiting", (!completed).then_some(never));
+    figures.add("visitors_rejected", Some(people().filter(|trace| trace.was_limited).count() as f64));
 }
 
 fn add_waits(figures: &mut Figures, traces: &[VisitorTrace]) {

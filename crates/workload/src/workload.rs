@@ -13,7 +13,7 @@ use crate::visitor_kind::VisitorKind;
 
 /// The valid shopping times, for error messages.
 pub const SHOPPING_EXPECTED: &str =
-    "must be fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN, in seconds";
+    "must be fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN, in seconds; a mean is more than 0";
 
 /// Seconds that clients of a replay stay on the site: longer than runs last.
 const REPLAYERS_STAY: f64 = 172_800.0;
@@ -164,11 +164,12 @@ impl FromStr for Shopping {
             let number: f64 = text.trim_end_matches('s').parse().map_err(|_| expected())?;
             if (0.0..=86_400.0).contains(&number) { Ok(number) } else { Err(expected()) }
         };
+        let mean = |text: &str| seconds(text).and_then(|mean| if mean > 0.0 { Ok(mean) } else { Err(expected()) });
         let Some((kind, rest)) = text.split_once(':') else { return seconds(text).map(Self::Fixed) };
         match kind {
             "fixed" => seconds(rest).map(Self::Fixed),
-            "exponential" => seconds(rest).map(Self::Exponential),
-            "lognormal" => seconds(rest).map(|mean| Self::LogNormal(mean.max(0.001))),
+            "exponential" => mean(rest).map(Self::Exponential),
+            "lognormal" => mean(rest).map(Self::LogNormal),
             "uniform" => {
                 let (min, most) = rest.split_once("..").ok_or_else(expected)?;
                 let (min, most) = (seconds(min)?, seconds(most)?);

@@ -81,8 +81,8 @@ pub fn measure_concurrency(traces: &[VisitorTrace], quota: Option<u64>, end: Sim
 fn transitions_of(traces: &[VisitorTrace], end: SimTime) -> Vec<(SimTime, Transition)> {
     let mut transitions = Vec::with_capacity(traces.len() * 4);
     for trace in traces.iter().filter(|trace| trace.has_own_session()) {
-        let (Some(arrived), Some(admitted)) = (trace.arrived, trace.admitted) else { continue };
-        transitions.push((arrived, Transition::Come));
+        let (Some(since), Some(admitted)) = (trace.in_line_since(), trace.admitted) else { continue };
+        transitions.push((since, Transition::Come));
         transitions.push((admitted, Transition::In));
         let out = trace.active_until.unwrap_or(admitted).max(admitted).min(end);
         transitions.push((out.max(admitted.add_ms(1)), Transition::Left));
@@ -115,12 +115,13 @@ impl Concurrency {
         self.arrivals = count(&|trace| trace.arrived);
         self.admissions = count(&|trace| trace.admitted);
         // A visitor who gave up left at the last poll.
+        let joined = count(&VisitorTrace::in_line_since);
         let left_line = count(&|trace| {
             let gave_up = trace.last_waiting.filter(|_| trace.gave_up || trace.rejected);
-            trace.arrived.and(trace.admitted.or(gave_up))
+            trace.in_line_since().and(trace.admitted.or(gave_up))
         });
         let out = count(&|trace| trace.admitted.and(trace.active_until));
-        self.waiting = running(&self.arrivals, &left_line);
+        self.waiting = running(&joined, &left_line);
         self.active = running(&self.admissions, &out);
     }
 }

@@ -90,7 +90,7 @@ pub const FIGURES: [Figure; 62] = [
     info("bot_requests", "Requests of bots", "requests"),
     info("bot_requests_per_slot", "Requests of bots for each slot they got", "requests"),
     info("bot_cpu_seconds_per_slot", "CPU time of bots for each slot they got", "s"),
-    info("visitors_rejected", "Visitors whom a limit rejected", "visitors"),
+    info("visitors_rejected", "Visitors whom a limit or a full line rejected", "visitors"),
     info("visitors_challenged", "Visitors who were asked for a proof of work", "visitors"),
     info("visitor_wait_added_p50", "Median wait compared with a run without bots", "s"),
     info("visitor_wait_added_p90", "Wait, p90, compared with a run without bots", "s"),

@@ -94,7 +94,6 @@ pub fn add_hostile_figures(
     let cpu = run.observed.client_cpu_us.filter(|_| sent > 0.0);
     let cpu_seconds = cpu.map(|cpu| cpu as f64 / 1e6 * bot_requests / sent);
     figures.add("bot_cpu_seconds_per_slot", cpu_seconds.and_then(per_slot));
-    figures.add("visitors_rejected", Some(run.people().filter(|trace| trace.was_limited).count() as f64));
     figures.add("visitors_challenged", Some(run.people().filter(|trace| trace.was_challenged).count() as f64));
     figures.add("inversions_beyond_max_age", Some(inversions_beyond(run.traces, pre_ticket_max_age) as f64));
     if let Some(twin) = twin {
@@ -192,7 +191,7 @@ mod tests {
         let traces = [waiting, trace(VisitorKind::Farm, 2, 0, 40_000)];
         let none = Observation::default();
         let value = |name| value(&traces, &twin, [&none, &none], name);
-        assert_eq!((value("visitor_wait_added_p90"), value("visitors_rejected")), (Some(90.0), Some(1.0)));
+        assert_eq!(value("visitor_wait_added_p90"), Some(90.0));
         assert_eq!(value("visitors_challenged"), Some(1.0));
         assert_eq!(value("bot_cpu_seconds_per_slot"), None, "not measured");
     }

@@ -67,7 +67,7 @@ impl Report {
             Chart::new("Wait by arrival", "seconds", vec![wait("median", 1), wait("p90", 2)]),
             Chart::new(
                 "Requests",
-                "per second",
+                "per second, mean",
                 vec![line("requests", &series.requests), line("failed", &series.failures)],
             ),
             Chart::new(
@@ -111,7 +111,7 @@ impl Comparison {
         let charts = [
             Chart::new("Waiting visitors", "visitors", over_time(|report| &report.series.waiting)),
             Chart::new("Wait by arrival", "seconds, median", waits.collect()),
-            Chart::new("Requests", "per second", over_time(|report| &report.series.requests)),
+            Chart::new("Requests", "per second, mean", over_time(|report| &report.series.requests)),
         ];
         charts.iter().map(Chart::draw).collect()
     }

@@ -13,7 +13,7 @@ mod request_rate;
 mod sale;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use vestibule_core::line::LineRules;
 
@@ -55,20 +55,16 @@ pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
 #[must_use]
 pub fn simulate_until(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
     let end = SimTime::from_seconds(seconds.min(DURATION_MAX).into());
-    let mut result = Simulation::new(workload, rules, sale).run(end);
-    except_max_session(&mut result.traces, rules);
-    result
+    Simulation::new(workload, rules, sale).run(end)
 }
 
-/// Sessions that `max_session` ended are not evicted: the rules say so. A visitor notices the admission up to `claim_ttl` after
-/// it, and the end up to a keepalive interval after the last response.
-fn except_max_session(traces: &mut [VisitorTrace], rules: &LineRules) {
-    let Some(max_session) = rules.max_session else { return };
-    let shortest = max_session as f64 - rules.claim_ttl as f64 - KEEPALIVE_INTERVAL;
-    for trace in traces {
-        let active = trace.active_until.zip(trace.admitted).map(|(until, admitted)| until.since(admitted));
-        trace.evicted &= active.is_some_and(|active| active < shortest);
-    }
+/// Sessions that `max_session` ended are not evicted, and not active any more: the rules say so, and visitors notice the end up
+/// to a keepalive interval later.
+fn end_by_max_session(trace: &mut VisitorTrace, end: SimTime) {
+    let (Some(admitted), Some(until)) = (trace.admitted, trace.active_until) else { return };
+    trace.evicted &= until.add_seconds(KEEPALIVE_INTERVAL) < end;
+    trace.active_until = Some(until.min(end).max(admitted));
+    trace.slot_free_at = trace.slot_free_at.map(|free| free.min(end).max(admitted));
 }
 
 struct Simulation {
@@ -79,6 +75,9 @@ struct Simulation {
     /// When visitors who have stopped polling expire.
     expiries: BinaryHeap<Reverse<(SimTime, u32)>>,
     purge: SimTime,
+    /// When `max_session` ends the sessions of admitted visitors.
+    session_ends: HashMap<u32, SimTime>,
+    max_session: Option<u64>,
     now: SimTime,
 }
 
@@ -96,6 +95,8 @@ impl Simulation {
             request_rate: RequestRate::default(),
             expiries: BinaryHeap::new(),
             purge: SimTime(0),
+            session_ends: HashMap::new(),
+            max_session: rules.max_session,
             now: SimTime(0),
         }
     }
@@ -116,12 +117,11 @@ impl Simulation {
         self.record_robots(SimTime::NEVER);
         let completed = self.visitors.all_departed();
         self.request_rate.write(&mut self.request_stats);
-        SimulationResult {
-            traces: self.visitors.into_traces(),
-            request_stats: self.request_stats,
-            duration: self.now,
-            completed,
+        let mut traces = self.visitors.into_traces();
+        for (visitor, end) in self.session_ends {
+            end_by_max_session(&mut traces[visitor as usize], end);
         }
+        SimulationResult { traces, request_stats: self.request_stats, duration: self.now, completed }
     }
 
     /// Advances the time: sessions expire and the purge runs.
@@ -163,6 +163,9 @@ impl Simulation {
             let response = self.gate.handle(self.now, visitor, request.kind, sender);
             let before = self.visitors.get(visitor).trace().requests;
             next = self.visitors.step(visitor, self.now, Event::Response(&response, self.now));
+            if self.visitors.get(visitor).trace().admitted.is_some() {
+                self.record_session_end(visitor);
+            }
             let skipped = self.visitors.get(visitor).trace().requests - before - u32::from(next.is_some());
             if skipped > 0 {
                 self.request_rate.spread(self.now, self.visitors.get(visitor).next_timer(), f64::from(skipped));
@@ -174,9 +177,17 @@ impl Simulation {
         }
     }
 
+    /// Records when the session of a visitor who was just admitted ends at the latest.
+    fn record_session_end(&mut self, visitor: u32) {
+        if let Some(seconds) = self.max_session {
+            self.session_ends.entry(visitor).or_insert_with(|| self.now.add_seconds(seconds as f64));
+        }
+    }
+
     /// Visitors who were just admitted learn of it with their next poll, which is not skipped any more.
     fn notify_admitted(&mut self, current: Option<u32>) {
         while let Some((visitor, within_ms)) = self.gate.next_admitted(self.now) {
+            self.record_session_end(visitor);
             if current != Some(visitor) {
                 self.visitors.poll_sooner(visitor, self.now, within_ms);
                 self.cancel_skipped(visitor);
@@ -194,11 +205,11 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::settings::{EventOrder, Protection};
+    use vestibule_core::settings::{Access, EventOrder, Protection};
 
     use super::*;
     use crate::arrivals::Arrivals;
-    use crate::checks::check_order;
+    use crate::checks::{check_order, measure_concurrency};
     use crate::observe::Observation;
     use crate::summary::summarize;
     use crate::workload::{Behavior, Shopping};
@@ -241,7 +252,40 @@ mod tests {
         assert_eq!(result.traces.iter().filter(|trace| trace.admitted.is_some() && !trace.evicted).count(), 100);
         let stays = result.traces.iter().filter_map(|trace| Some(trace.active_until?.since(trace.admitted?)));
         let stays: Vec<_> = stays.collect();
-        assert!(stays.iter().any(|stay| *stay < 330.0), "max_session ended some: {stays:?}");
+        assert!(stays.iter().all(|stay| *stay <= 300.0), "max_session ended all: {stays:?}");
+    }
+
+    #[test]
+    fn visitors_who_leave_just_after_max_session_are_within_the_quota() {
+        for seconds in [20.0, 22.0, 60.0] {
+            let rules = LineRules { max_session: Some(20), ..LineRules::with_quota(10) };
+            let result = simulate_until(patient(200, Arrivals::Burst(10.0), seconds), &rules, None, DURATION_MAX);
+            let concurrency = measure_concurrency(&result.traces, Some(10), result.duration);
+            assert!(concurrency.peak_active <= 10, "{seconds}: {}", concurrency.peak_active);
+        }
+    }
+
+    #[test]
+    fn nobody_who_can_not_join_passes() {
+        let rules = LineRules { access: Some(Access::Invited), ..LineRules::with_quota(50) };
+        let workload = patient(100, Arrivals::Burst(10.0), 20.0);
+        let SimulationResult { traces, request_stats, duration, completed } =
+            simulate_until(workload, &rules, None, 3600);
+        let figures =
+            summarize(&traces, &request_stats, Some(50), duration, completed, &Observation::default()).figures;
+        assert_eq!((figures.value("visitors"), figures.value("never_admitted")), (Some(0.0), Some(100.0)));
+    }
+
+    #[test]
+    fn visitors_beyond_a_full_line_do_not_wait_in_it() {
+        let rules = LineRules { max_waiting: Some(100), ..LineRules::with_quota(50) };
+        let SimulationResult { traces, request_stats, duration, completed } =
+            simulate_until(patient(1000, Arrivals::Burst(10.0), 20.0), &rules, None, DURATION_MAX);
+        let summary = summarize(&traces, &request_stats, Some(50), duration, completed, &Observation::default());
+        let longest = summary.concurrency.waiting.iter().max().copied();
+        // Up to 50 were admitted and do not know it yet.
+        assert!(longest.is_some_and(|longest| (100..=150).contains(&longest)), "{longest:?}");
+        assert!(summary.figures.value("visitors_rejected").is_some_and(|rejected| rejected >= 800.0));
     }
 
     #[test]

@@ -41,7 +41,6 @@ const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"
      </body></html>\n";
 
 /// Whether the program has a dashboard to serve.
-#[must_use]
 pub fn has_dashboard() -> bool {
     Dist::get(INDEX).is_some()
 }

@@ -187,7 +187,6 @@ fn problem() -> Content {
 }
 
 /// The OpenAPI document as `openapi.json` in the repository.
-#[must_use]
 pub fn openapi_json() -> String {
     text(&operations().into_openapi())
 }

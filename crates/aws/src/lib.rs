@@ -132,7 +132,6 @@ impl AsyncSleep for FreezeSafeSleep {
 }
 
 /// An error and its causes, in one line.
-#[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

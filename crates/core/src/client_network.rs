@@ -26,7 +26,6 @@ impl ClientNetworks {
     /// The prefixes of an address. IPv4-mapped addresses are IPv4; 6to4 and Teredo addresses count by their own IPv6 prefix.
     /// `None` if the address says nothing about the client: a loopback, private, carrier-NAT, link-local, unique-local or
     /// unspecified address, which belongs to a proxy.
-    #[must_use]
     pub fn of(address: IpAddr) -> Option<Self> {
         let address = address.to_canonical();
         if !is_usable(address) {
@@ -49,7 +48,6 @@ impl NetworkPrefix {
     const V6: u8 = 6;
 
     /// The network of a client.
-    #[must_use]
     pub fn of(network: IpNet) -> Self {
         let mut bytes = [0; Self::SIZE];
         match network {
@@ -66,7 +64,6 @@ impl NetworkPrefix {
     }
 
     /// The network with this stored form; `None` if it is none.
-    #[must_use]
     pub fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
         let is_valid = match bytes[0] {
             Self::V4 => bytes[4..] == [0; 3],
@@ -76,13 +73,11 @@ impl NetworkPrefix {
     }
 
     /// The stored form.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
         &self.0
     }
 
     /// The network.
-    #[must_use]
     pub fn network(&self) -> IpNet {
         let [version, prefix @ ..] = &self.0;
         if *version == Self::V4 {

@@ -15,13 +15,11 @@ macro_rules! counters {
             pub const COUNT: usize = [$($text),+].len();
 
             /// Names and values, in the order used by stores.
-            #[must_use]
             pub const fn named(&self) -> [(&'static str, u64); Self::COUNT] {
                 [$(($text, self.$field)),+]
             }
 
             /// The counters with these values, in the order of [`Self::named`].
-            #[must_use]
             pub const fn from_values(values: [u64; Self::COUNT]) -> Self {
                 let [$($field),+] = values;
                 Self { $($field),+ }

@@ -49,7 +49,6 @@ pub struct JoinLoad {
 
 impl JoinLoad {
     /// Joins of an address or network as limits count them: those of a shared network count as a part.
-    #[must_use]
     pub fn counted(&self, joins: u64) -> f64 {
         let part = if self.class == Some(NetworkClass::Shared) { SHARED_PART } else { 1 };
         joins as f64 / part as f64
@@ -60,7 +59,6 @@ impl JoinLoad {
 ///
 /// # Panics
 /// If `from` is 0.
-#[must_use]
 pub fn difficulty(load: &JoinLoad, mode: ProofMode, from: u64, attack_mode: bool) -> u64 {
     assert!(from > 0, "from is 1 or more");
     let (address, network) = (load.counted(load.address), load.counted(load.network));

@@ -70,7 +70,6 @@ pub struct Draw {
 
 impl Draw {
     /// The draw with this secret.
-    #[must_use]
     pub fn new(secret: Hex32, terms: &DrawTerms<'_>) -> Self {
         let DrawTerms { queue, event, lobby_at, starts_at, beacon } = *terms;
         let start = starts_at.seconds().to_be_bytes();
@@ -81,32 +80,27 @@ impl Draw {
     }
 
     /// The commitment to the secret, which is public from the start of the lobby on.
-    #[must_use]
     pub fn commitment(&self) -> Hex32 {
         commitment_of(self.secret)
     }
 
     /// The secret, which is public once the draw has taken place.
-    #[must_use]
     pub const fn secret(&self) -> Hex32 {
         self.secret
     }
 
     /// The seed of the numbers, which is public once the draw has taken place.
-    #[must_use]
     pub const fn seed(&self) -> Hex32 {
         self.seed
     }
 
     /// The number of a session. Sessions are admitted in the order of their numbers.
-    #[must_use]
     pub fn number(&self, session: SessionId) -> DrawNumber {
         let Hex32(drawn) = hmac(&self.seed.0, &[session.as_bytes()]);
         DrawNumber(drawn.first_chunk().map_or(0, |first| u64::from_be_bytes(*first)))
     }
 
     /// The arrival of a drawn session, between the start of the lobby and the start of the sale.
-    #[must_use]
     pub fn arrival(&self, session: SessionId) -> Micros {
         let offset = u128::from(self.number(session).0) * u128::from(self.starts_at.since(self.lobby_at));
         Micros(self.lobby_at.0 + (offset >> u64::BITS) as u64)

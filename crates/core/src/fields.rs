@@ -23,14 +23,12 @@ use crate::Message;
 
 /// What an object field accepts.
 #[doc(hidden)]
-#[must_use]
 pub fn expected_object() -> Message {
     W::Object.into()
 }
 
 /// A reference to the schema of an object.
 #[doc(hidden)]
-#[must_use]
 pub fn schema_reference(name: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
@@ -235,7 +233,6 @@ macro_rules! word_field {
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
             /// The value as a word.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ $($(Self::$shown => $shown_word,)+)? }
             }
@@ -267,20 +264,17 @@ macro_rules! word_field {
 }
 
 /// The errors of several fields, in one line.
-#[must_use]
 pub fn joined(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// What a field accepts that accepts a few words or other values.
-#[must_use]
 pub fn one_of(values: impl Iterator<Item = impl Into<Json>>) -> Message {
     let written: Vec<String> = values.map(|value| value.into().to_string()).collect();
     W::OneOf.with("words", written.join(", "))
 }
 
 #[doc(hidden)]
-#[must_use]
 pub fn text_schema(more: &Json) -> Json {
     let mut schema = json!({ "type": "string" });
     if let (Some(map), Some(more)) = (schema.as_object_mut(), more.as_object()) {

@@ -40,7 +40,6 @@ macro_rules! text_id {
 
         impl $name {
             /// The ID as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -117,7 +116,6 @@ impl SessionId {
     pub const SIZE: usize = 14;
 
     /// A new random session id. No other code generates one.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that draws a random id")]
     pub fn random() -> Self {
         Uuid::new_v4().into()
@@ -131,13 +129,11 @@ impl SessionId {
     }
 
     /// The session with these bytes.
-    #[must_use]
     pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
         Self(bytes)
     }
 
     /// The bytes of the id, as stores keep them.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
         &self.0
     }

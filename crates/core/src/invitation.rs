@@ -40,13 +40,11 @@ pub struct NotAnInvitation;
 
 impl InvitationCode {
     /// The number of the batch.
-    #[must_use]
     pub const fn batch(&self) -> u16 {
         self.batch
     }
 
     /// The number of the code in its batch, from 1.
-    #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
@@ -108,21 +106,18 @@ impl BatchKey {
     }
 
     /// The code with this number.
-    #[must_use]
     pub fn code(&self, number: u32) -> InvitationCode {
         let Hex32(mac) = hmac(&self.key.0, &[CODE, &numbers(self.batch, number)]);
         InvitationCode { batch: self.batch, number, mac: mac.first_chunk().copied().unwrap_or_default() }
     }
 
     /// Whether this key made the code. Takes the same time for every wrong code of the batch.
-    #[must_use]
     pub fn made(&self, code: &InvitationCode) -> bool {
         let numbers = numbers(code.batch, code.number);
         code.batch == self.batch && verify_start(&self.key.0, &[CODE, &numbers], &code.mac)
     }
 
     /// The session of the code with this number in an epoch of the queue.
-    #[must_use]
     pub fn session(&self, epoch: u64, number: u32) -> SessionId {
         let parts = [b"vestibule invite session 1\0", &epoch.to_be_bytes()[..], &numbers(self.batch, number)];
         let Hex32(session) = hmac(&self.key.0, &parts);
@@ -146,20 +141,17 @@ pub struct Invitation {
 
 impl SaleKeys {
     /// The key of a batch; `None` if its sale key is not known here.
-    #[must_use]
     pub fn batch_key(&self, settings: &Settings, batch: &InvitationBatch) -> Option<BatchKey> {
         let key = self.key(batch.key.as_deref()?)?;
         Some(BatchKey::new(key, settings, batch.number()))
     }
 
     /// Whether the code was made for this queue with one of these keys, whatever the settings say about its batch.
-    #[must_use]
     pub fn made(&self, settings: &Settings, code: &InvitationCode) -> bool {
         self.keys().any(|key| BatchKey::new(key, settings, code.batch).made(code))
     }
 
     /// What a code is worth at `now`; `None` if it is not valid for this queue.
-    #[must_use]
     pub fn invitation(&self, settings: &Settings, code: &InvitationCode, now: Micros) -> Option<Invitation> {
         let batch = settings.invitations.iter().find(|batch| batch.number() == code.batch)?;
         let key = self.batch_key(settings, batch).filter(|key| key.made(code))?;
@@ -174,7 +166,6 @@ impl SaleKeys {
 
 impl Settings {
     /// Head start in microseconds of the sessions of a batch that join now; 0 if it is revoked or was removed.
-    #[must_use]
     pub fn head_start_of(&self, batch: u16) -> u64 {
         let batch = self.invitations.iter().find(|known| known.number() == batch && !known.revoked);
         batch.map_or(0, |batch| batch.head_start * MICROS_PER_SECOND)

@@ -15,20 +15,17 @@ pub const COUNTERS: [u64; 3] = [131_072, 524_288, 1_048_576];
 pub const CELL_MAX: u16 = u16::MAX;
 
 /// The number of the window at an instant.
-#[must_use]
 pub const fn join_window(now: Micros) -> u64 {
     now.0 / (JOIN_WINDOW * MICROS_PER_SECOND)
 }
 
 /// The part of the counters that belongs to a window. The other part is that of the previous one.
-#[must_use]
 pub(crate) const fn half_of(window: u64) -> usize {
     (window % JOIN_WINDOWS as u64) as usize
 }
 
 /// Which parts have to be cleared when counting continues in the window `next` after `last`: none in the same one, that of the
 /// next window, or all of them. A clock that stepped back to another window clears all of them as well.
-#[must_use]
 pub(crate) fn expired_halves(last: Option<u64>, next: u64) -> &'static [usize] {
     match last {
         Some(last) if last == next => &[],
@@ -53,7 +50,6 @@ pub(crate) struct JoinCounters {
 
 impl JoinCounters {
     /// Empty counters with so many cells per row, from `now` on.
-    #[must_use]
     pub(crate) fn new(counters: u64, now: Micros) -> Self {
         let counters = counters as usize;
         let cells = vec![0; JOIN_WINDOWS * COUNTER_ROWS * counters].into_boxed_slice();
@@ -61,7 +57,6 @@ impl JoinCounters {
     }
 
     /// The number of cells per row.
-    #[must_use]
     pub(crate) const fn counters(&self) -> u64 {
         self.counters as u64
     }
@@ -93,13 +88,11 @@ impl JoinCounters {
     }
 
     /// At least the joins of this prefix in the current window.
-    #[must_use]
     pub(crate) fn in_window(&self, cells: Cells) -> u64 {
         self.least(half_of(self.window), cells)
     }
 
     /// At least the joins of this prefix in both windows, while fewer than [`CELL_MAX`] joined in one.
-    #[must_use]
     pub(crate) fn estimate(&self, cells: Cells) -> u64 {
         (0..JOIN_WINDOWS).map(|half| self.least(half, cells)).sum()
     }

@@ -26,7 +26,6 @@ pub enum Param {
 
 impl Message {
     /// A message with this code and text; placeholders are written as `{most}`.
-    #[must_use]
     pub const fn new(code: &'static str, english: &'static str) -> Self {
         Self { code, english, params: Vec::new() }
     }
@@ -44,14 +43,12 @@ impl Message {
     }
 
     /// The code, which is stable.
-    #[must_use]
     pub const fn code(&self) -> &'static str {
         self.code
     }
 
     /// The parameters in their JSON form: a number, a string, or another message with its `code`
     /// and `params`.
-    #[must_use]
     pub fn params(&self) -> Map<String, Value> {
         let value = |param: &Param| match param {
             Param::Number(number) => json!(number),
@@ -143,7 +140,6 @@ macro_rules! wordings {
             $visibility const ALL: &'static [(&'static str, &'static str)] = &[$(($code, $english),)+];
 
             /// The message with its first placeholder set.
-            #[must_use]
             $visibility fn with(self, name: &'static str, param: impl Into<$crate::Param>) -> $crate::Message {
                 $crate::Message::from(self).with(name, param)
             }

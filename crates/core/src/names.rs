@@ -33,7 +33,6 @@ macro_rules! names {
             $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
 
             $(#[$doc])*
-            #[must_use]
             $vis const fn $function(self) -> &'static str {
                 match self {
                     $(Self::$value => $name,)+

@@ -12,7 +12,6 @@ pub const POLLS_PER_WAIT: u64 = 16;
 /// Seconds until the visitor should poll again: 2 near the head, more further back. The interval is
 /// jittered to spread the load, and is at most a third of the presence TTL (`full`), or two thirds
 /// of what is left of it.
-#[must_use]
 pub fn poll_after(rank: Option<u64>, wait: Option<u64>, full: u64, left: Option<u64>, now: Micros) -> u64 {
     let most = (full / 3).min(left.map_or(u64::MAX, |left| left * 2 / 3)).max(1);
     let wanted = match (rank, wait) {
@@ -29,7 +28,6 @@ pub fn poll_after(rank: Option<u64>, wait: Option<u64>, full: u64, left: Option<
 /// Seconds until a client that has not returned its ticket should do so: 2 to 4, jittered to spread
 /// the load. It is short because an unconfirmed position is held for `claim_ttl` only, and a phone
 /// may be put away at any moment.
-#[must_use]
 pub const fn confirm_after(now: Micros) -> u64 {
     POLL_NEAR + now.0 % 3
 }
@@ -39,14 +37,12 @@ const FULL_RETRY: u64 = 60;
 
 /// Rule 22: seconds until a newcomer who found the line full should try again: 60 less up to a quarter,
 /// jittered to spread the load.
-#[must_use]
 pub const fn full_after(now: Micros) -> u64 {
     FULL_RETRY - now.0 % (FULL_RETRY / 4 + 1)
 }
 
 /// Seconds until a newcomer whose join was rejected should try again: `retry_after` and up to half as many more, jittered to spread
 /// the load.
-#[must_use]
 pub const fn rejected_after(retry_after: u64, now: Micros) -> u64 {
     retry_after + now.0 % (retry_after / 2 + 1)
 }
@@ -61,7 +57,6 @@ const LOBBY_LAST: u64 = 10;
 /// by a quarter. Once more between half and three quarters of the last 25 seconds, so that a start that was postponed is noticed.
 /// The last time is after the start, spread over two thirds of `draw_seconds`, in which everyone joins the line.
 /// While an operator has set another mode, the start is unknown: the lower bound applies.
-#[must_use]
 pub fn lobby_after(starts_in: Option<f64>, draw_seconds: u64, now: Micros) -> u64 {
     let (least, _) = LOBBY_RETRY;
     let Some(starts_in) = starts_in else { return beacon_after(now) };
@@ -87,14 +82,12 @@ pub(crate) fn lobby_retry(left: u64) -> u64 {
 
 /// Rule 14.7: seconds until a visitor in the lobby should ask again while the value of the beacon is missing, or while the start
 /// is unknown: 15 to 20.
-#[must_use]
 pub const fn beacon_after(now: Micros) -> u64 {
     LOBBY_RETRY.0 - now.0 % (LOBBY_RETRY.0 / 4 + 1)
 }
 
 /// Rule 15: seconds until a visitor in line should ask again while the order is drawn: after its end, jittered by a third of
 /// `waiting_ttl`, but soon enough to stay present. The end is unknown while the value of a beacon is missing.
-#[must_use]
 pub fn draw_after(draw_ends_in: Option<f64>, waiting_ttl: u64, left: Option<u64>, now: Micros) -> u64 {
     let third = (waiting_ttl / 3).max(1);
     let after = match draw_ends_in {

@@ -110,7 +110,6 @@ pub struct Challenge {
 
 impl Challenge {
     /// Solves the challenge, as a client without other means does: counter after counter. `None` if no counter solves it.
-    #[must_use]
     pub fn solve(&self) -> Option<Solution> {
         self.solve_from(1)
     }
@@ -216,7 +215,6 @@ impl ChallengeSigner {
     /// Makes the challenge of these terms, at the cost of one derivation. The same terms have the same challenge for a minute.
     ///
     /// Returns `None` if the parameters can't be written as JSON, which does not happen.
-    #[must_use]
     pub fn challenge(&self, terms: &ChallengeTerms, now: Micros) -> Option<Challenge> {
         let key = self.keys.first()?;
         let minute = now.0 / MICROS_PER_SECOND / MINUTE;

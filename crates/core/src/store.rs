@@ -49,7 +49,6 @@ pub enum PutMode {
 
 impl PutMode {
     /// Over what a plan compared with: a revision, settings that cannot be read, or nothing if the queue is new.
-    #[must_use]
     pub const fn of(change: &QueueChange) -> Self {
         match change.replaces {
             _ if change.replaces_unreadable => Self::Unreadable,

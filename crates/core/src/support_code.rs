@@ -31,14 +31,12 @@ const MIX: u64 = 0x9E_3779_B97B;
 impl SessionId {
     /// The support code of this session: `0NPWV1-MDQB2X-KF3Y0T-5DWZQ`. It encodes the whole id, so
     /// it finds the session without a search, and like the id it proves nothing.
-    #[must_use]
     pub fn support_code(&self) -> String {
         write(self.as_bytes().iter().fold(0, |number, byte| number << 8 | u128::from(*byte)), LENGTH, GROUP)
     }
 
     /// The session id of a support code. Case, separators and look-alikes (`O` for 0, `I` and `L`
     /// for 1) are accepted.
-    #[must_use]
     pub fn from_support_code(code: &str) -> Option<Self> {
         let number = read(code, LENGTH)?;
         // The first digit holds only two bits of the id.
@@ -53,13 +51,11 @@ pub struct ShortCode(u64);
 
 impl ShortCode {
     /// The code of a session with this arrival.
-    #[must_use]
     pub const fn of(arrival: Micros) -> Self {
         Self(arrival.0.wrapping_mul(MIX) % SHORT_SPAN)
     }
 
     /// The two latest arrivals with this code that are not after `now`, latest first.
-    #[must_use]
     pub const fn arrivals(self, now: Micros) -> [Micros; 2] {
         let remainder = self.0.wrapping_mul(inverse(MIX)) % SHORT_SPAN;
         let since = now.0.wrapping_sub(remainder) % SHORT_SPAN;
@@ -86,7 +82,6 @@ const fn inverse(odd: u64) -> u64 {
 }
 
 /// The support code to show for a session: the short one if it waits, with this arrival.
-#[must_use]
 pub fn support_code(session: SessionId, arrival: Option<Micros>) -> String {
     arrival.map_or_else(|| session.support_code(), |arrival| ShortCode::of(arrival).to_string())
 }

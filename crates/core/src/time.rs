@@ -32,13 +32,11 @@ impl Micros {
     }
 
     /// Microseconds since `earlier`; 0 if `earlier` is later than this.
-    #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
     /// Whole seconds since 1970.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0 / MICROS_PER_SECOND
     }
@@ -56,25 +54,21 @@ pub struct InvalidTimestamp;
 
 impl Timestamp {
     /// An instant of the store's clock, without the fraction of its second.
-    #[must_use]
     pub const fn of(instant: Micros) -> Self {
         Self(instant.seconds().cast_signed())
     }
 
     /// Whole seconds since 1970.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0 as u64
     }
 
     /// The instant in microseconds.
-    #[must_use]
     pub const fn micros(self) -> Micros {
         Micros(self.seconds() * MICROS_PER_SECOND)
     }
 
     /// Seconds since `earlier`; 0 if `earlier` is later than this.
-    #[must_use]
     pub const fn seconds_after(self, earlier: Self) -> u64 {
         self.seconds().saturating_sub(earlier.seconds())
     }
@@ -127,7 +121,6 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock that starts at the system time.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
     pub fn new() -> Self {
         let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -153,7 +146,6 @@ pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
     /// A clock set to `now`.
-    #[must_use]
     pub const fn at(now: Micros) -> Self {
         Self(AtomicU64::new(now.0))
     }

@@ -83,7 +83,6 @@ pub struct EventStatus {
 impl EventStatus {
     /// The event of a queue at `now`, with the settings' name of the queue for an event without one. `None` if the
     /// queue does not follow its events, or no event takes place or follows. `waiting` says whether the line has sessions.
-    #[must_use]
     pub fn of(settings: &Settings, now: Micros, waiting: bool) -> Option<Self> {
         let CurrentPhase { phase, event } = settings.line.phase(now, waiting)?;
         let event = event?;
@@ -140,7 +139,6 @@ impl JoinStep {
     pub const REDEEM_AFTER: u64 = 1;
 
     /// The next step of a newcomer who got a pre-ticket.
-    #[must_use]
     pub const fn redeem() -> Self {
         Self::Redeem { retry_after: Self::REDEEM_AFTER }
     }
@@ -193,7 +191,6 @@ pub struct VisitorStatus {
 
 impl VisitorStatus {
     /// The status of a visitor of whom nothing more is known than this state.
-    #[must_use]
     pub const fn new(queue: QueueId, state: VisitorState, poll_after: u64) -> Self {
         Self {
             queue,
@@ -218,13 +215,11 @@ impl VisitorStatus {
     }
 
     /// Whether a newcomer comes back with a pre-ticket to join.
-    #[must_use]
     pub const fn redeems(&self) -> bool {
         matches!(self.join, Some(JoinStep::Redeem { .. }))
     }
 
     /// Whether a newcomer proves work to join.
-    #[must_use]
     pub const fn proves(&self) -> bool {
         matches!(self.join, Some(JoinStep::Prove { .. }))
     }

@@ -100,7 +100,6 @@ impl Forecast {
 ///
 /// `None` while no visitor is admitted (`paused` and `closed`), and while there is no basis for an
 /// estimate.
-#[must_use]
 pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitRange> {
     let rate = rules.admissions_per_minute.map_or(f64::INFINITY, |per_minute| per_minute as f64 / 60.0);
     if !rules.mode.admits() || rules.quota == 0 || rate <= 0.0 {
@@ -149,14 +148,12 @@ fn above_quota(quota: f64, active: f64) -> f64 {
 }
 
 /// The expected wait at `position`, in whole seconds. See [`expected_wait`].
-#[must_use]
 pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
     expected_wait(rules, flow, now, position).map(WaitRange::seconds)
 }
 
 /// The expected wait of a visitor who joins now. Zero if the same request would admit them; `None` if
 /// nobody can join, and during a recovery, as part of the line has not returned.
-#[must_use]
 pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
     let rules = &stats.rules.in_mode(stats.mode);
     let has_slot = stats.waiting == 0 && stats.active + stats.reserved < rules.quota;

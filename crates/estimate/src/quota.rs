@@ -16,7 +16,6 @@ pub struct QuotaForecast {
 }
 
 /// The forecast for this quota. While nobody is admitted, it presumes that the queue opens now.
-#[must_use]
 pub fn quota_forecast(stats: &Stats, quota: u64) -> QuotaForecast {
     let mode = if stats.mode.admits() { stats.mode } else { Mode::Open };
     let before = stats.rules.in_mode(mode);

@@ -44,7 +44,6 @@ impl WaitRange {
     }
 
     /// The wait in whole seconds, for display.
-    #[must_use]
     pub const fn seconds(self) -> WaitSeconds {
         WaitSeconds { p50: (self.p50_ms + 500) / 1000, p90: (self.p90_ms + 500) / 1000 }
     }

@@ -19,14 +19,12 @@ pub struct FreezeAwareInstant {
 
 impl FreezeAwareInstant {
     /// The current instant.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "only compared with itself, and no rule of a line depends on it")]
     pub fn now() -> Self {
         Self { monotonic: Instant::now(), wall: SystemTime::now() }
     }
 
     /// The instant this much earlier, if both clocks can represent it.
-    #[must_use]
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         let monotonic = self.monotonic.checked_sub(duration)?;
         Some(Self { monotonic, wall: self.wall.checked_sub(duration)? })
@@ -35,13 +33,11 @@ impl FreezeAwareInstant {
     /// The instant as it is known after a freeze of this length during which the monotonic clock stood still, if the wall clock can
     /// represent it.
     #[cfg(any(test, feature = "test-util"))]
-    #[must_use]
     pub fn before_freeze(&self, length: Duration) -> Option<Self> {
         Some(Self { wall: self.wall.checked_sub(length)?, ..*self })
     }
 
     /// The time since, by the clock that advanced more.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         let now = Self::now();
         let by_wall_clock = now.wall.duration_since(self.wall).unwrap_or_default();

@@ -19,7 +19,6 @@ struct Lines {
 
 impl LogRateLimiter {
     /// Allows a line at once, and the next one after this time.
-    #[must_use]
     pub fn every(interval: Duration) -> Self {
         Self { interval, lines: Mutex::default() }
     }

@@ -69,7 +69,6 @@ pub enum NetworkListsError {
 
 impl NetworkListsError {
     /// Whether a later attempt may succeed without a change of the lists.
-    #[must_use]
     pub const fn is_temporary(&self) -> bool {
         matches!(self, Self::Files(FileFolderError::Unavailable(_)))
     }
@@ -81,13 +80,11 @@ pub struct Networks(BTreeMap<String, JointPrefixSet<IpNet>>);
 
 impl Networks {
     /// Whether the list contains the address; `None` if there is no such list.
-    #[must_use]
     pub fn find(&self, list: &str, address: IpAddr) -> Option<bool> {
         self.0.get(list).map(|list| list.get_lpm(&IpNet::from(address)).is_some())
     }
 
     /// Whether the list contains the address. A list that does not exist contains none.
-    #[must_use]
     pub fn contains(&self, list: &str, address: IpAddr) -> bool {
         self.find(list, address).unwrap_or_default()
     }
@@ -98,7 +95,6 @@ impl Networks {
     }
 
     /// What the operators of a queue say about the network of an address: by the longest single prefix, or else by lists.
-    #[must_use]
     pub fn class_of(&self, address: IpAddr, protection: &Protection) -> Option<NetworkClass> {
         let in_list = || {
             let mut classes = protection.lists.by_class().into_iter();
@@ -142,7 +138,6 @@ impl NetworkLists {
     }
 
     /// The lists of these files. Nothing is read yet.
-    #[must_use]
     pub fn of(files: FileFolder) -> Self {
         Self(Some(Arc::new(Lists {
             files,
@@ -184,7 +179,6 @@ impl NetworkLists {
     }
 
     /// The current lists. Starts to read them again in the background if that is due.
-    #[must_use]
     pub fn current(&self) -> Arc<Networks> {
         let Some(lists) = &self.0 else { return Arc::default() };
         if lists.is_due() && !lists.is_checking.swap(true, Ordering::AcqRel) {

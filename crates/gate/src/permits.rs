@@ -30,13 +30,11 @@ enum Holder {
 
 impl Permits {
     /// As many as `open` allows, and `per_network` from one IPv4 address or IPv6 /64 network other than this machine.
-    #[must_use]
     pub fn new(open: Arc<OpenCount>, per_network: usize) -> Self {
         Self(Arc::new(Shared { open, per_network, of_holder: Mutex::default() }))
     }
 
     /// None, as in a function.
-    #[must_use]
     pub fn none() -> Self {
         Self::new(Arc::new(OpenCount::new(0)), 0)
     }

@@ -112,7 +112,6 @@ pub struct GateState {
 
 impl Gate {
     /// Creates a gate.
-    #[must_use]
     pub fn new(parts: GateParts) -> Self {
         Self(Arc::new(GateState {
             visits: parts.store.clone(),

@@ -50,7 +50,6 @@ struct Shared {
 
 impl Streams {
     /// No stream is open. `per_network` may be from one client network, see [`Permits::new`].
-    #[must_use]
     pub fn new(counts: Arc<ConnectionCounts>, per_network: usize) -> Self {
         Self(Arc::new(Shared {
             permits: Permits::new(counts.streams.clone(), per_network),
@@ -61,13 +60,11 @@ impl Streams {
     }
 
     /// A process without streams, such as a function.
-    #[must_use]
     pub fn off() -> Self {
         Self::new(Arc::new(ConnectionCounts::new(CountLimits::default())), 0)
     }
 
     /// The counts of these streams.
-    #[must_use]
     pub fn counts(&self) -> &ConnectionCounts {
         &self.0.counts
     }

@@ -30,7 +30,6 @@ pub struct AddressCheck(Arc<dyn Fn(IpAddr) -> bool + Send + Sync>);
 
 impl AddressCheck {
     /// A check by this function.
-    #[must_use]
     pub fn new(allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(allows))
     }
@@ -60,7 +59,6 @@ pub struct AddressRefused(IpAddr);
 
 impl AddressRefused {
     /// This error, if it caused another one.
-    #[must_use]
     pub fn cause_of(error: &(dyn Error + 'static)) -> Option<Self> {
         causes(error).find_map(|cause| cause.downcast_ref::<Self>().copied())
     }
@@ -91,7 +89,6 @@ struct ConnectTimeout(Duration);
 
 impl CheckedConnector {
     /// A connector that resolves names as the system does.
-    #[must_use]
     pub fn new(tls: ClientConfig, check: AddressCheck, options: ConnectOptions) -> Self {
         let system = |name| -> Pending<Vec<SocketAddr>> {
             let resolved = GaiResolver::new().call(name);

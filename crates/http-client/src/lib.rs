@@ -75,7 +75,6 @@ pub enum HttpError {
 
 impl HttpError {
     /// Whether nothing of the request can have been sent, because there was no connection.
-    #[must_use]
     pub fn is_without_connection(&self) -> bool {
         match self {
             Self::Connection(error) => error.is_connect(),

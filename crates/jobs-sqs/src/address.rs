@@ -21,7 +21,6 @@ pub struct SqsPrefix(String);
 
 impl SqsPrefix {
     /// The name of the SQS queue of FIFO job queues, or of standard ones.
-    #[must_use]
     pub fn queue_name(&self, is_fifo: bool) -> String {
         format!("{}-jobs{}", self.0, if is_fifo { ".fifo" } else { "" })
     }

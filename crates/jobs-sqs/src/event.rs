@@ -69,25 +69,21 @@ impl SqsMessages {
 
 impl SqsMessage {
     /// The ID that SQS gave the message.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The job queue of the job.
-    #[must_use]
     pub const fn job_queue(&self) -> &JobQueueId {
         &self.delivery.message.job_queue
     }
 
     /// Whether its job is in this job queue. A removed one of another tenant can have had the same ID.
-    #[must_use]
     pub fn is_of(&self, settings: &JobQueueSettings) -> bool {
         self.delivery.message.is_of(settings)
     }
 
     /// The group of the job; `None` in a standard job queue.
-    #[must_use]
     pub const fn group(&self) -> Option<&JobGroupId> {
         self.delivery.message.group.as_ref()
     }

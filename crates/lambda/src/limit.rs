@@ -38,7 +38,6 @@ pub enum ResponseError {
 
 impl ResponseLimit {
     /// The limit of head and body together, as JSON, in bytes.
-    #[must_use]
     pub const fn bytes(&self) -> usize {
         match self.caller {
             EventSource::LoadBalancer { .. } => LOAD_BALANCER_RESPONSE_MAX,
@@ -47,7 +46,6 @@ impl ResponseLimit {
     }
 
     /// The limit in MiB.
-    #[must_use]
     pub const fn mib(&self) -> u32 {
         (self.bytes() >> 20) as u32
     }

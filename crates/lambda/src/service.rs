@@ -57,7 +57,6 @@ pub struct Function(Router);
 
 impl Function {
     /// Wraps a router.
-    #[must_use]
     pub fn new(router: Router) -> Self {
         Self(router)
     }

@@ -166,7 +166,6 @@ impl Default for CallMetrics {
 
 impl CallMetrics {
     /// No call yet.
-    #[must_use]
     #[expect(
         clippy::expect_used,
         clippy::missing_panics_doc,

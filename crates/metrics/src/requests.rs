@@ -45,7 +45,6 @@ impl Default for RequestMetrics {
 
 impl RequestMetrics {
     /// All counts are 0.
-    #[must_use]
     #[expect(
         clippy::expect_used,
         clippy::missing_panics_doc,

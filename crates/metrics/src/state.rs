@@ -22,7 +22,6 @@ pub struct Metrics {
 
 impl Metrics {
     /// All queues of this store.
-    #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { scraper: Scraper::new(store), requests: None, connections: None, calls: None }
     }

@@ -31,7 +31,6 @@ pub enum ProxyError {
 
 impl ProxyError {
     /// The status of the response to the visitor.
-    #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
             Self::Unreachable | Self::BadResponse => StatusCode::BAD_GATEWAY,

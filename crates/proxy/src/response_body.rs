@@ -26,7 +26,6 @@ pub(super) enum ResponseTruncated {
 }
 
 /// The proxy error for a response that was truncated with this error.
-#[must_use]
 pub fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
     let silent =
         |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));

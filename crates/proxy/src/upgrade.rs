@@ -67,7 +67,6 @@ impl Upgrade {
 }
 
 /// Whether the request asks for an upgrade that may be forwarded.
-#[must_use]
 pub fn asks_for_upgrade(request: &Request<Body>) -> bool {
     allowed_protocols(request).is_some()
 }

@@ -50,14 +50,12 @@ impl PurgeRound {
     }
 
     /// Whether nothing was removed or admitted and nothing failed.
-    #[must_use]
     pub fn was_idle(&self) -> bool {
         self.by_queue.is_empty() && self.record.failed == 0 && !self.record.unfinished
     }
 
     /// The round as JSON: the totals and, as `by_queue`, the [`REPORTED_QUEUES_MAX`] queues with the most work; `omitted`
     /// is the number of further queues.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         let mut queues: Vec<_> = self.by_queue.iter().collect();
         queues.sort_by_key(|(_, queue_purge)| {

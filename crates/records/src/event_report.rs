@@ -196,7 +196,6 @@ pub struct Report {
 
 impl Report {
     /// The report of a queue since its state began.
-    #[must_use]
     pub fn since_state_began(stats: &Stats) -> Self {
         let Snapshot { at, state_since, totals, .. } = Snapshot::of(stats);
         Self { from: state_since, to: at, complete: true, lobby_tickets: None, totals }

@@ -36,7 +36,6 @@ impl Step {
     pub const ALL: [Self; 2] = [Self::Minute, Self::FiveMinutes];
 
     /// The length in seconds.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         match self {
             Self::Minute => 60,

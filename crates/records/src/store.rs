@@ -81,7 +81,6 @@ pub struct LoggedQueue {
 
 impl LoggedQueue {
     /// The queue with these settings.
-    #[must_use]
     pub fn of(settings: &Settings) -> Self {
         Self { tenant: settings.tenant.clone(), queue: settings.id.clone() }
     }
@@ -116,7 +115,6 @@ pub enum LogName {
 
 impl LogName {
     /// Maximum number of entries kept. Slightly more may exist for a while.
-    #[must_use]
     pub const fn max_entries(&self) -> usize {
         match self {
             Self::Audit => 100_000,
@@ -129,7 +127,6 @@ impl LogName {
     }
 
     /// Seconds after its last entry until the whole log is dropped; `None` if it is kept.
-    #[must_use]
     pub const fn ttl(&self) -> Option<u64> {
         match self {
             Self::Audit | Self::TenantAudit(_) | Self::AccountAudit => None,
@@ -235,7 +232,6 @@ pub struct EphemeralKey {
 
 impl EphemeralKey {
     /// The key with this kind and id.
-    #[must_use]
     pub fn new(kind: EphemeralKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
     }

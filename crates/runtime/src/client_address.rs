@@ -63,7 +63,6 @@ impl FromStr for ClientAddressSource {
 /// Reads the client address and `X-Forwarded-Proto` behind `trusted` proxies. Each of them appends the address of its peer, so
 /// the visitor's address is the `trusted`-th from the end, whatever the visitor sent in the header. Without trusted proxies it
 /// is the address of the peer.
-#[must_use]
 pub fn request_origin(
     headers: &HeaderMap,
     peer: Option<IpAddr>,
@@ -144,7 +143,6 @@ fn parse_address(text: &str) -> Option<IpAddr> {
 
 /// The network that counts as one client: an IPv4 address or an IPv6 /64 network. `None` for this machine, where a web
 /// server or load test has one address for many clients.
-#[must_use]
 pub fn client_network(address: IpAddr) -> Option<IpAddr> {
     let address = address.to_canonical();
     (!address.is_loopback()).then(|| match address {

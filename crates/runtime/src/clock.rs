@@ -34,7 +34,6 @@ impl StoreClock {
     }
 
     /// The store's time; the time of this machine until the store has answered.
-    #[must_use]
     pub fn now(&self) -> Micros {
         Micros(self.local().saturating_add_signed(self.offset.load(Ordering::Relaxed)))
     }
@@ -44,7 +43,6 @@ impl StoreClock {
     }
 
     /// Whether the store has answered this process.
-    #[must_use]
     pub fn has_synced(&self) -> bool {
         self.has_synced.load(Ordering::Relaxed)
     }

@@ -75,13 +75,11 @@ fn invalid_store(variable: &'static str) -> impl Fn(AddressError) -> ConfigError
 }
 
 /// Whether this address is that of the memory of the process.
-#[must_use]
 pub fn is_memory(address: &str) -> bool {
     address == MEMORY
 }
 
 /// Whether SQS carries the jobs at this address, so that only the function `worker` runs them.
-#[must_use]
 pub fn are_jobs_in_sqs(address: &str) -> bool {
     address.starts_with(SQS)
 }

@@ -33,7 +33,6 @@ pub struct ConnectionCounts {
 
 impl ConnectionCounts {
     /// Nothing is open.
-    #[must_use]
     pub fn new(limits: CountLimits) -> Self {
         let open = |limit| Arc::new(OpenCount::new(limit));
         Self {
@@ -56,19 +55,16 @@ pub struct OpenCount {
 
 impl OpenCount {
     /// None is open, and `limit` may be.
-    #[must_use]
     pub const fn new(limit: usize) -> Self {
         Self { limit, open: AtomicUsize::new(0) }
     }
 
     /// The most that may be open.
-    #[must_use]
     pub const fn limit(&self) -> usize {
         self.limit
     }
 
     /// How many are open.
-    #[must_use]
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
@@ -102,7 +98,6 @@ impl Count {
     }
 
     /// The number so far.
-    #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

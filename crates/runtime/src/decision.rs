@@ -62,7 +62,6 @@ pub struct Decision {
 
 impl Decision {
     /// A decision without a queue.
-    #[must_use]
     pub const fn without_queue(outcome: Outcome) -> Self {
         Self { outcome, tenant: None, queue: None, session: None, store_time: None }
     }

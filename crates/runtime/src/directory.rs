@@ -64,7 +64,6 @@ struct Reload {
 
 impl Directory {
     /// A directory that starts with these queues, such as those of a settings file, and finds others in the store.
-    #[must_use]
     pub fn new(store: Arc<dyn SettingsStore>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
         let unread = StoreError::Unavailable("the index of queues could not be read".to_owned());
         let directory = Self {
@@ -86,19 +85,16 @@ impl Directory {
 
     /// Whether all queues are known: the directory started with queues, or all queues of the index have been loaded. Otherwise a
     /// host without a queue may have one that could not be loaded.
-    #[must_use]
     pub fn index_loaded(&self) -> bool {
         self.read.load(Ordering::Relaxed)
     }
 
     /// The queue of this id.
-    #[must_use]
     pub fn queue(&self, id: &QueueId) -> Option<Arc<Queue>> {
         self.snapshot.load().queues.get(id).cloned()
     }
 
     /// All cached queues, by ID.
-    #[must_use]
     pub fn queues(&self) -> Vec<Arc<Queue>> {
         let mut queues: Vec<_> = self.snapshot.load().queues.values().cloned().collect();
         queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));

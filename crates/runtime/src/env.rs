@@ -23,14 +23,12 @@ pub struct EnvError {
 
 impl EnvError {
     /// An error of a variable.
-    #[must_use]
     pub fn new(name: &'static str, takes: impl Into<String>) -> Self {
         Self { name, takes: takes.into() }
     }
 }
 
 /// A variable's value; `None` if it is not set or empty.
-#[must_use]
 pub fn variable(name: &'static str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }

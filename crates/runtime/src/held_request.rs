@@ -42,7 +42,6 @@ struct Head {
 
 impl HeldRequest {
     /// The request as the payload of a job.
-    #[must_use]
     pub fn to_payload(&self) -> Payload {
         let Self { queue, account, origin, method, target, headers, body } = self;
         let head = Head {
@@ -61,7 +60,6 @@ impl HeldRequest {
     }
 
     /// The request of a job; `None` if the job is no held order.
-    #[must_use]
     pub fn from_payload(payload: &Payload) -> Option<Self> {
         if payload.content_type != HELD_REQUEST {
             return None;
@@ -89,7 +87,6 @@ impl HeldRequest {
 }
 
 /// Headers as bytes: a line `name: value` for each value.
-#[must_use]
 pub fn header_lines(headers: &HeaderMap) -> Vec<u8> {
     // A value has no line breaks.
     let line = |(name, value): (&HeaderName, &HeaderValue)| {
@@ -99,7 +96,6 @@ pub fn header_lines(headers: &HeaderMap) -> Vec<u8> {
 }
 
 /// The headers of [`header_lines`]. Lines that are none are left out.
-#[must_use]
 pub fn headers_of_lines(lines: &[u8]) -> HeaderMap {
     let header = |line: &[u8]| {
         let colon = line.iter().position(|byte| *byte == b':')?;

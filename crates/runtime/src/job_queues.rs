@@ -89,7 +89,6 @@ pub struct JobQueues {
 
 impl JobQueues {
     /// Job queues whose settings are in `records`, with their tenants in `store` and their jobs in `backend`.
-    #[must_use]
     pub fn new(records: Arc<dyn RecordStore>, store: Arc<dyn SettingsStore>, backend: Arc<dyn JobBackend>) -> Self {
         Self {
             records,
@@ -105,13 +104,11 @@ impl JobQueues {
     }
 
     /// The backend that holds the jobs.
-    #[must_use]
     pub fn backend(&self) -> &Arc<dyn JobBackend> {
         &self.backend
     }
 
     /// The store of the settings.
-    #[must_use]
     pub fn records(&self) -> &Arc<dyn RecordStore> {
         &self.records
     }
@@ -208,7 +205,6 @@ impl JobQueues {
     }
 
     /// Orders that this process could not store, by the job queue that a rule names, and of each known job queue of orders.
-    #[must_use]
     pub fn orders_not_held(&self) -> BTreeMap<JobQueueId, OrdersNotHeld> {
         let mut counts = self.orders_not_held.lock().clone();
         let snapshot = self.snapshot.load();
@@ -219,7 +215,6 @@ impl JobQueues {
     }
 
     /// What wakes the worker of this process when jobs of this job queue are enqueued.
-    #[must_use]
     pub fn wake(&self, id: &JobQueueId) -> Arc<Notify> {
         let mut wakes = self.wakes.lock();
         wakes.entry(id.clone()).or_default().clone()

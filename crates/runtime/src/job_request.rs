@@ -53,7 +53,6 @@ pub enum JobRequestError {
 
 impl JobRequestError {
     /// The status of the response.
-    #[must_use]
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::HeldOrdersOnly => StatusCode::CONFLICT,

@@ -18,7 +18,6 @@ pub struct Problem {
 
 impl Problem {
     /// A problem with this code. `detail` is a sentence for people.
-    #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self { status, code, detail: detail.into(), params: None, field: None }
     }

@@ -7,7 +7,6 @@ use sha2::Sha256;
 use vestibule_core::jobs::{JobQueueId, Lease, SigningSecret};
 
 /// Path and query of the address for this lease, signed with the secret of the job queue.
-#[must_use]
 pub fn progress_target(secret: &SigningSecret, job_queue: &JobQueueId, lease: Lease) -> Option<String> {
     let signature = BASE64_URL_SAFE_NO_PAD.encode(mac(secret, job_queue, lease)?.finalize().into_bytes());
     let Lease { job, receive_count } = lease;
@@ -15,7 +14,6 @@ pub fn progress_target(secret: &SigningSecret, job_queue: &JobQueueId, lease: Le
 }
 
 /// Whether a signature is that of the address for this lease.
-#[must_use]
 pub fn is_progress_signature(secret: &SigningSecret, job_queue: &JobQueueId, lease: Lease, signature: &str) -> bool {
     let given = BASE64_URL_SAFE_NO_PAD.decode(signature).ok();
     given.zip(mac(secret, job_queue, lease)).is_some_and(|(given, mac)| mac.verify_slice(&given).is_ok())

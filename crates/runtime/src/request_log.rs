@@ -38,7 +38,6 @@ enum Name {
 
 impl RequestId {
     /// An ID that the runtime of a function assigned. Characters that a log format could not contain are left out.
-    #[must_use]
     pub fn given(name: &str) -> Self {
         let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
         Self(Name::Given(name.chars().filter(plain).take(NAME_MAX).collect::<String>().into()))

@@ -12,7 +12,6 @@ const KEY_BYTES: usize = 16;
 const REMEMBERED: u64 = EPHEMERAL_TTL_MAX;
 
 /// Identifies a schedule. With other times it is another schedule, which has not run yet.
-#[must_use]
 pub fn schedule_key(job_queue: &JobQueueId, schedule: &JobSchedule) -> String {
     let JobSchedule { id, cron, time_zone, .. } = schedule;
     let digest = Sha256::digest(format!("{job_queue}\n{id}\n{cron}\n{time_zone}"));

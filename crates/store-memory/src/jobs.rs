@@ -20,7 +20,6 @@ pub struct MemoryJobs {
 
 impl MemoryJobs {
     /// An empty backend that uses this clock.
-    #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
         Self { clock: Box::new(clock), job_queues: Mutex::default() }
     }

@@ -29,7 +29,6 @@ struct Content {
 
 impl MemoryRecords {
     /// An empty store that uses this clock.
-    #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
         Self { clock: Box::new(clock), content: Mutex::default() }
     }

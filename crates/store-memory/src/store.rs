@@ -102,7 +102,6 @@ impl QueueSnapshot {
 
 impl MemoryStore {
     /// An empty store that uses this clock.
-    #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
         Self {
             clock: Box::new(clock),
@@ -114,7 +113,6 @@ impl MemoryStore {
     }
 
     /// The current content of the store. Queues are read one after another, each atomically.
-    #[must_use]
     pub fn snapshot(&self) -> MemorySnapshot {
         let entries: Vec<_> = {
             let queues = self.queues.read();

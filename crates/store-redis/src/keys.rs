@@ -17,7 +17,6 @@ impl<'a> Keys<'a> {
     pub const PURGE: &'static str = "vestibule:purge";
 
     /// The keys of this queue.
-    #[must_use]
     pub const fn of(queue: &'a QueueId) -> Self {
         Self(queue)
     }
@@ -27,51 +26,43 @@ impl<'a> Keys<'a> {
     }
 
     /// Sorted set: waiting session -> arrival.
-    #[must_use]
     pub fn line(self) -> String {
         self.named("line")
     }
 
     /// Sorted set: active session -> when it was admitted.
-    #[must_use]
     pub fn active(self) -> String {
         self.named("active")
     }
 
     /// Sorted set: present session -> expiry.
-    #[must_use]
     pub fn pool(self) -> String {
         self.named("pool")
     }
 
     /// Sorted set: ended session -> expiry of its tombstone.
-    #[must_use]
     pub fn ended(self) -> String {
         self.named("ended")
     }
 
     /// Hash: start and last use of the state, recovery, last arrival, rate bucket, pace, counters
     /// and waits.
-    #[must_use]
     pub fn state(self) -> String {
         self.named("state")
     }
 
     /// Hash: the rules used by scripts and the settings document that contains them, or a marker
     /// that the queue was removed.
-    #[must_use]
     pub fn settings(self) -> String {
         self.named("settings")
     }
 
     /// String: counters of joins by address and network.
-    #[must_use]
     pub fn joins(self) -> String {
         self.named("joins")
     }
 
     /// Sorted set: the largest networks of joins.
-    #[must_use]
     pub fn networks(self) -> String {
         self.named("networks")
     }

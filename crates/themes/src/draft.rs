@@ -49,13 +49,11 @@ impl Draft {
     }
 
     /// The files.
-    #[must_use]
     pub const fn files(&self) -> &ThemeFiles {
         &self.files
     }
 
     /// The page for this visitor status; the built-in one if the draft has no template for it.
-    #[must_use]
     pub async fn page(&self, view: &PageView<'_>) -> String {
         if view.visitor_status.state == VisitorState::Closed {
             let visitor_status = VisitorStatus { position: None, ..view.visitor_status.clone() };
@@ -67,7 +65,6 @@ impl Draft {
     }
 
     /// A file as gates serve it; `None` if it does not exist or is a template.
-    #[must_use]
     pub fn asset(&self, path: &str) -> Option<Asset> {
         Asset::new(path, self.files.get(path)?.clone())
     }

@@ -43,26 +43,22 @@ pub struct FileFolder(Arc<Storage>);
 
 impl FileFolder {
     /// The files at this address. A bucket is connected with the first read, as the AWS environment configures it.
-    #[must_use]
     pub fn at(address: ThemesAddress) -> Self {
         Self(Arc::new(Storage::at(address)))
     }
 
     /// The files in a bucket of this server.
     #[cfg(feature = "s3")]
-    #[must_use]
     pub fn on_server(server: AwsServer, address: crate::BucketAddress) -> Self {
         Self(Arc::new(Storage::on_server(server, address)))
     }
 
     /// Whether the files are in a bucket, which others than the operator of this process may write.
-    #[must_use]
     pub fn is_in_bucket(&self) -> bool {
         !self.0.is_near()
     }
 
     /// The place of a file, for messages.
-    #[must_use]
     pub fn place(&self, name: &str) -> String {
         self.0.place(name).display().to_string()
     }

@@ -81,7 +81,6 @@ impl From<PluralCategory> for Category {
 
 impl Language {
     /// The name of the language in the language itself.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -103,7 +102,6 @@ impl Language {
     }
 
     /// The direction of its script, for `dir` attributes.
-    #[must_use]
     pub const fn direction(self) -> &'static str {
         match self {
             Self::Arabic => "rtl",
@@ -112,7 +110,6 @@ impl Language {
     }
 
     /// The language with this code.
-    #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.code() == code)
     }
@@ -183,7 +180,6 @@ pub struct RequestLanguages<'a> {
 impl<'a> RequestLanguages<'a> {
     /// Selects the languages by the code that the visitor chose, if there is such a language, or else by an
     /// `Accept-Language` header. The highest weight wins, then the first. Invalid language ranges are ignored.
-    #[must_use]
     pub fn of(chosen: Option<&str>, accept_language: Option<&'a str>) -> Self {
         if let Some(page) = chosen.and_then(Language::from_code) {
             return Self { page, tags: vec![page.code()] };

@@ -22,31 +22,26 @@ static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The queue page's script, `/_vestibule/queue.js`. With [`queue_script_version`] in its URL it can be cached forever.
-#[must_use]
 pub fn queue_script() -> &'static Asset {
     &QUEUE
 }
 
 /// The hash of the queue page's script.
-#[must_use]
 pub fn queue_script_version() -> &'static str {
     &QUEUE_VERSION
 }
 
 /// The inline script of the queue page, which reloads it if [`queue_script`] does not run. The page's policy allows it by its hash.
-#[must_use]
 pub fn fallback_script() -> &'static str {
     &FALLBACK
 }
 
 /// The inline script of the page of a job that runs. The page's policy allows it by its hash.
-#[must_use]
 pub fn job_script() -> &'static str {
     &JOB
 }
 
 /// The script that a site embeds, `/_vestibule/keepalive.js`. Its URL never changes, so caches must revalidate it.
-#[must_use]
 pub fn keepalive_script() -> &'static Asset {
     &KEEPALIVE
 }

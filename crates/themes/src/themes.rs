@@ -34,7 +34,6 @@ pub struct Themes {
 
 impl Themes {
     /// The built-in theme only.
-    #[must_use]
     pub fn built_in() -> Self {
         Self::default()
     }
@@ -46,13 +45,11 @@ impl Themes {
     ///
     /// # Panics
     /// For a bucket, outside a Tokio runtime.
-    #[must_use]
     pub fn at(address: ThemesAddress, recheck: Option<Duration>) -> Self {
         Self::of(Storage::at(address), recheck)
     }
 
     /// The themes of a folder, as [`Self::at`].
-    #[must_use]
     pub fn folder(folder: impl Into<PathBuf>) -> Self {
         Self::at(ThemesAddress::Folder(folder.into()), None)
     }
@@ -62,7 +59,6 @@ impl Themes {
     /// # Panics
     /// Outside a Tokio runtime.
     #[cfg(feature = "s3")]
-    #[must_use]
     pub fn on_server(server: AwsServer, address: BucketAddress, recheck: Option<Duration>) -> Self {
         Self::of(Storage::on_server(server, address), recheck)
     }
@@ -106,7 +102,6 @@ impl Themes {
 
     /// An error page in the built-in style, where no queue is known. Without script. `can_retry` is whether a link to the page repeats
     /// its request.
-    #[must_use]
     pub fn plain_page(page: ErrorPage, language: Language, nonce: &str, can_retry: bool) -> String {
         render_built_in("error.html", &Context::plain(page, language, nonce, can_retry))
     }

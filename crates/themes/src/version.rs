@@ -67,7 +67,6 @@ impl VersionId {
     }
 
     /// The ID as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -110,14 +110,12 @@ pub struct ThemeVersions {
 
 impl ThemeVersions {
     /// The themes at this address. The AWS environment configures access to a bucket; no request is sent yet.
-    #[must_use]
     pub fn at(address: ThemesAddress) -> Self {
         Self { storage: Arc::new(Storage::at(address)) }
     }
 
     /// The themes of a bucket on this server.
     #[cfg(feature = "s3")]
-    #[must_use]
     pub fn on_server(server: AwsServer, address: BucketAddress) -> Self {
         Self { storage: Arc::new(Storage::on_server(server, address)) }
     }

@@ -46,7 +46,6 @@ pub struct PageView<'a> {
 
 impl<'a> PageView<'a> {
     /// The view of a queue without a name, color or logo, in English; it reloads every 20 seconds, and `hold_ttl` is 10 minutes.
-    #[must_use]
     pub const fn new(visitor_status: &'a VisitorStatus, nonce: &'a str, asset_base: &'a str) -> Self {
         Self {
             visitor_status,
@@ -177,7 +176,6 @@ impl JobNews {
     ];
 
     /// Whether the page will say something else soon.
-    #[must_use]
     pub const fn is_running(self) -> bool {
         matches!(self, Self::OrderQueued | Self::OrderRetrying | Self::JobQueued)
     }
@@ -232,19 +230,16 @@ impl ErrorPage {
     pub const RETRY_SECONDS: u64 = 10;
 
     /// Whether the page reloads automatically.
-    #[must_use]
     pub const fn retries(self) -> bool {
         matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable) || self.is_rejection()
     }
 
     /// Whether the page tells a newcomer that a limit rejected the join. It reloads when the visitor may try again.
-    #[must_use]
     pub const fn is_rejection(self) -> bool {
         matches!(self, Self::JoinBlocked | Self::JoinRate | Self::JoinLimit)
     }
 
     /// Its name in file names: `no_queue`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OriginDown => "origin_down",

@@ -32,7 +32,6 @@ pub enum WaitText {
 
 impl WaitText {
     /// Rounds an estimated wait. A `p90` below `p50` counts as `p50`.
-    #[must_use]
     pub const fn of(wait: WaitSeconds) -> Self {
         let p50 = wait.p50;
         let p90 = if wait.p90 < p50 { p50 } else { wait.p90 };
@@ -60,7 +59,6 @@ impl WaitText {
     }
 
     /// The covered range in seconds; its end if it has one.
-    #[must_use]
     pub const fn bounds(self) -> (u64, Option<u64>) {
         match self {
             Self::LessThanMinute => (0, Some(60)),

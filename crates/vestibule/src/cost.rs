@@ -170,7 +170,6 @@ pub struct CostBreakdown {
 
 impl CostBreakdown {
     /// The total without the web ACL and the request log.
-    #[must_use]
     pub fn sum(&self) -> f64 {
         self.lambda + self.load_balancer + self.data_out + self.valkey + self.between_zones + self.s3 + self.kept
     }
@@ -178,7 +177,6 @@ impl CostBreakdown {
 
 impl PriceSheet {
     /// The built-in price sheet.
-    #[must_use]
     #[expect(
         clippy::expect_used,
         clippy::missing_panics_doc,
@@ -191,7 +189,6 @@ impl PriceSheet {
 
     /// Dollars an hour for a container with as many streams as it holds: the container with these cores and gigabytes, and
     /// its connections at the load balancer.
-    #[must_use]
     pub fn stream_task_hour(&self, cores: f64, gigabytes: f64) -> [f64; 2] {
         let prices = &self.prices;
         let container = cores * prices.fargate_arm64_per_vcpu_hour + gigabytes * prices.fargate_arm64_per_gb_hour;
@@ -199,7 +196,6 @@ impl PriceSheet {
     }
 
     /// The smallest node type with twice the memory that the visitors need.
-    #[must_use]
     pub fn node_for(&self, visitors: f64, bytes_each: f64) -> String {
         let needed = visitors * bytes_each * 2.0 / (1024.0 * 1024.0 * 1024.0);
         let mut nodes: Vec<_> = self.nodes.iter().collect();
@@ -209,20 +205,17 @@ impl PriceSheet {
     }
 
     /// Lambda concurrency for a request rate: a unit per 10 requests per second, or per request in progress if that is more.
-    #[must_use]
     pub fn concurrency(&self, requests_per_second: f64) -> u64 {
         (requests_per_second / REQUESTS_PER_CONCURRENCY).max(self.requests_in_progress(requests_per_second)).ceil()
             as u64
     }
 
     /// Mean number of requests in progress.
-    #[must_use]
     pub fn requests_in_progress(&self, requests_per_second: f64) -> f64 {
         requests_per_second * self.load.billed_ms_per_request / 1000.0
     }
 
     /// The cost of a load.
-    #[must_use]
     pub fn cost(&self, deployed: &Deployed, load: &Load) -> CostBreakdown {
         let node = self.prices.valkey_per_node_hour.get(&load.node).copied().unwrap_or(f64::NAN);
         let prices = &self.prices;
@@ -242,7 +235,6 @@ impl PriceSheet {
     }
 
     /// Monthly cost of secrets, KMS key and alarms.
-    #[must_use]
     pub fn monthly_cost(&self, deployed: &Deployed) -> f64 {
         deployed.secrets * self.prices.secret_per_month
             + deployed.kms_keys * self.prices.kms_key_per_month

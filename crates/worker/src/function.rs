@@ -108,7 +108,6 @@ struct Invocation<'a> {
 impl Function {
     /// A worker for these job queues, whose backend is `jobs`. `passes` signs the passes of held orders, `public_url` is where
     /// handlers reach the gate to report progress. The queues of `store` are watched for webhooks.
-    #[must_use]
     pub fn new(
         job_queues: Arc<JobQueues>,
         jobs: Arc<SqsJobs>,

@@ -15,7 +15,6 @@ pub struct PublicUrl(String);
 
 impl PublicUrl {
     /// The address, without a slash at its end.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

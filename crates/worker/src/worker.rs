@@ -38,7 +38,6 @@ pub struct Worker {
 impl Worker {
     /// A worker with at most this many calls at a time. Beyond them, a job queue without a call may have one. `passes` signs the
     /// passes of held orders, and `public_url` is where handlers reach the gate to report progress.
-    #[must_use]
     pub fn new(
         job_queues: Arc<JobQueues>,
         concurrency: usize,

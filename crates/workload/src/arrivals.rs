@@ -106,7 +106,6 @@ fn row_of(row: &str) -> Option<(f64, f64)> {
 
 impl Arrivals {
     /// Draws an arrival.
-    #[must_use]
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         match self {
             // Half of the cubes are below one eighth.
@@ -118,7 +117,6 @@ impl Arrivals {
     }
 
     /// The last arrival.
-    #[must_use]
     pub fn end(&self) -> f64 {
         match self {
             Self::Burst(seconds) | Self::Steady(seconds) | Self::Ramp(seconds) => *seconds,

@@ -28,25 +28,21 @@ impl Histogram {
     }
 
     /// Number of recorded durations.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.0.len()
     }
 
     /// Whether nothing was recorded.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A quantile in milliseconds; `None` if nothing was recorded.
-    #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> Option<f64> {
         (!self.is_empty()).then(|| self.0.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
     /// The maximum in milliseconds; `None` if nothing was recorded.
-    #[must_use]
     pub fn max_ms(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.0.max() as f64 / 1000.0)
     }

@@ -56,7 +56,6 @@ pub enum EndReason {
 
 impl EndReason {
     /// The reason, for reports.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::Completed => "all visitors have left",

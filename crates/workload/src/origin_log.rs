@@ -34,7 +34,6 @@ pub struct OriginCounts {
 }
 
 /// Reads the log of a run.
-#[must_use]
 pub fn read_origin_log(log: &str, traces: &[VisitorTrace]) -> OriginCounts {
     let mut counts = OriginCounts::default();
     let mut seen: HashMap<u32, (i64, i64)> = HashMap::new();

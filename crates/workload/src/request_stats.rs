@@ -53,7 +53,6 @@ pub struct StreamStats {
 
 impl StreamStats {
     /// Whether any page opened a stream.
-    #[must_use]
     pub const fn were_used(&self) -> bool {
         self.opened > 0
     }
@@ -105,7 +104,6 @@ impl RequestStats {
     }
 
     /// Latency of all requests.
-    #[must_use]
     pub fn total_latency(&self) -> Histogram {
         let mut all = Histogram::default();
         for latency in &self.latency {
@@ -115,13 +113,11 @@ impl RequestStats {
     }
 
     /// The most frequent cause of failure.
-    #[must_use]
     pub fn main_cause(&self) -> Option<&str> {
         self.failures.iter().max_by_key(|(_, count)| **count).map(|(cause, _)| cause.as_str())
     }
 
     /// Number of failed requests.
-    #[must_use]
     pub fn failed_requests(&self) -> u64 {
         self.failures.values().sum()
     }

@@ -15,7 +15,6 @@ pub struct Rng(SmallRng);
 
 impl Rng {
     /// The generator of a visitor, by the seed of the workload and the visitor's number.
-    #[must_use]
     pub fn for_visitor(seed: u64, number: u32) -> Self {
         // A generator spreads the seeds, so that visitors of one workload never equal those of the next seed.
         let base: u64 = SmallRng::seed_from_u64(seed).random();

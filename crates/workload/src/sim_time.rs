@@ -12,7 +12,6 @@ impl SimTime {
     pub const NEVER: Self = Self(u32::MAX);
 
     /// The instant at this many seconds after the start.
-    #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds.max(0.0) * 1000.0).min(f64::from(u32::MAX)) as u32)
     }
@@ -30,19 +29,16 @@ impl SimTime {
     }
 
     /// Seconds since the start.
-    #[must_use]
     pub fn seconds(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
 
     /// Seconds since `earlier`; 0 if that is later.
-    #[must_use]
     pub fn since(self, earlier: Self) -> f64 {
         f64::from(self.0.saturating_sub(earlier.0)) / 1000.0
     }
 
     /// The index of the second.
-    #[must_use]
     pub const fn second(self) -> usize {
         (self.0 / 1000) as usize
     }

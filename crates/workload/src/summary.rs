@@ -24,7 +24,6 @@ pub struct RunSummary {
 
 /// Computes the figures. `completed` means that all visitors have left, so that those without an admission never get one. If
 /// nobody was admitted at all, the others count as never admitted in any case, and if nobody could join, so does everybody.
-#[must_use]
 pub fn summarize(
     traces: &[VisitorTrace],
     request_stats: &RequestStats,

@@ -24,13 +24,11 @@ pub enum VisitorKind {
 
 impl VisitorKind {
     /// Whether it is a person, and not a bot.
-    #[must_use]
     pub const fn is_person(self) -> bool {
         matches!(self, Self::Person | Self::Flooder)
     }
 
     /// Whether it has a session: it keeps the tickets it gets.
-    #[must_use]
     pub const fn has_session(self) -> bool {
         !matches!(self, Self::Bot | Self::Forger)
     }

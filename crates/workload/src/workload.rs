@@ -111,7 +111,6 @@ impl Default for Behavior {
 
 impl Behavior {
     /// All visitors wait, shop and leave.
-    #[must_use]
     pub fn patient(shopping: Shopping) -> Self {
         let none = Self { leave: 1.0, close: 0.0, sleep: 0.0, reload: 0.0, second_tab: 0.0, ..Self::default() };
         Self { shopping, ..none }
@@ -146,7 +145,6 @@ impl Shopping {
     }
 
     /// The mean.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
             Self::Fixed(mean) | Self::Exponential(mean) | Self::LogNormal(mean) => *mean,
@@ -220,7 +218,6 @@ pub(crate) struct Intent {
 
 impl Workload {
     /// Number of all virtual visitors: people, bots and hostile clients.
-    #[must_use]
     pub fn clients(&self) -> u32 {
         self.visitors + self.hostile.iter().map(Hostile::clients).sum::<u32>()
     }

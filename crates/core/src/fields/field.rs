@@ -42,7 +42,6 @@ pub trait Field {
         Json::Null
     }
     /// The value of an absent member; `None` if the member is required.
-    #[must_use]
     fn absent() -> Option<Self::Value> {
         None
     }
@@ -165,7 +164,6 @@ pub trait Object: Field<Value = Self> + Sized {
     }
 
     /// The JSON Schema for a usage.
-    #[must_use]
     fn object_schema(usage: Usage) -> Json {
         let mut schema = ObjectSchema { usage, required: Vec::new(), properties: Map::new() };
         Self::describe(&mut schema);
@@ -242,13 +240,11 @@ impl Reader {
     }
 
     /// Whether stored data is read.
-    #[must_use]
     pub fn is_stored(&self) -> bool {
         self.reading == Reading::Stored
     }
 
     /// Whether all values are text.
-    #[must_use]
     pub fn is_query(&self) -> bool {
         self.reading == Reading::Query
     }
@@ -335,25 +331,21 @@ pub struct ObjectReader<'a> {
 
 impl<'a> ObjectReader<'a> {
     /// Whether stored data is read.
-    #[must_use]
     pub fn is_stored(&self) -> bool {
         self.reader.is_stored()
     }
 
     /// Whether a member is given, validly or not.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.map.get(name).is_some_and(|value| !value.is_null())
     }
 
     /// Whether a part of this stored object was ignored.
-    #[must_use]
     pub fn has_ignored(&self) -> bool {
         self.reader.has_ignored || self.unknown().next().is_some()
     }
 
     /// Whether a member of this object is invalid so far.
-    #[must_use]
     pub fn has_errors(&self) -> bool {
         self.reader.error_count() > self.errors_before
     }

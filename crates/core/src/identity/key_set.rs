@@ -181,7 +181,6 @@ impl KeySet {
     }
 
     /// The set as a document.
-    #[must_use]
     pub fn to_document(&self) -> Value {
         json!({ "keys": self.0.iter().map(IdentityKey::to_jwk).collect::<Vec<_>>() })
     }

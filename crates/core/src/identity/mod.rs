@@ -34,7 +34,6 @@ pub struct Account {
 
 impl Account {
     /// The code that passes carry.
-    #[must_use]
     pub fn code(&self) -> AccountCode {
         let digest = Sha256::new().chain_update(&self.issuer).chain_update([0]).chain_update(&self.subject).finalize();
         let mut code = [0; CODE_LEN];

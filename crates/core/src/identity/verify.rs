@@ -110,7 +110,6 @@ impl<'a> IdentityToken<'a> {
     }
 
     /// The ID of the key that signed the token, if it says so.
-    #[must_use]
     pub fn key_id(&self) -> Option<&str> {
         self.header.kid.as_deref()
     }

@@ -30,14 +30,12 @@ impl fmt::Debug for Payload {
 
 impl Payload {
     /// Whether the media type says JSON: `application/json`, or one that ends with `+json`.
-    #[must_use]
     pub fn is_json(&self) -> bool {
         let media_type = self.content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         media_type == "application/json" || media_type.ends_with("+json")
     }
 
     /// Whether the content has more levels of arrays and objects than JSON of a payload may have, [`super::JSON_LEVELS_MAX`].
-    #[must_use]
     pub fn is_nested_too_deeply(&self) -> bool {
         let (mut levels, mut is_text, mut is_escaped) = (0_usize, false, false);
         self.bytes.iter().any(|byte| {
@@ -57,7 +55,6 @@ impl Payload {
     /// JSON with fractions or with integers beyond 64 bits is compared byte by byte: as doubles, different numbers could be
     /// equal, and a job that is no duplicate would be lost. So is JSON with an object that repeats a name, since handlers differ
     /// in which of the members they read, and JSON of more than 127 levels.
-    #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         let canonical = if self.is_json() { canonical_json(&self.bytes) } else { None };
         let content = canonical.as_deref().unwrap_or(&self.bytes);
@@ -135,7 +132,6 @@ pub struct JobParams(String);
 
 impl JobParams {
     /// These parameters; `None` if their text is longer than [`super::PARAMS_MAX`].
-    #[must_use]
     pub fn of(params: &Map<String, Value>) -> Option<Self> {
         let json = serde_json::to_string(params).ok()?;
         let mut text = String::with_capacity(json.len());
@@ -153,7 +149,6 @@ impl JobParams {
     }
 
     /// The JSON text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -183,7 +178,6 @@ enum DeduplicationContent {
 impl DeduplicationKey {
     /// The deduplication ID if there is one, otherwise the hash of the content, within a group. Jobs that visitors enqueue are
     /// compared within a session, so that nobody can make the job of another visitor a duplicate.
-    #[must_use]
     pub(super) fn of(
         group: JobGroupId,
         visitor: Option<SessionId>,
@@ -195,7 +189,6 @@ impl DeduplicationKey {
     }
 
     /// A hash of the key, for backends that store keys of one size.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         // A group ID contains no zero byte, and the byte after it tells the kinds apart.
         let (kind, content) = match &self.content {

@@ -69,7 +69,6 @@ pub struct JobGroupId {
 
 impl JobGroupId {
     /// The name that the producer has chosen.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.name
     }
@@ -81,7 +80,6 @@ impl JobGroupId {
     }
 
     /// The session of the visitor whose group it is.
-    #[must_use]
     pub const fn visitor(&self) -> Option<SessionId> {
         self.visitor
     }
@@ -125,7 +123,6 @@ impl fmt::Debug for JobGroupId {
 
 impl JobQueueId {
     /// Whether jobs of one group run in order (J1).
-    #[must_use]
     pub fn is_fifo(&self) -> bool {
         self.0.ends_with(FIFO)
     }
@@ -142,14 +139,12 @@ impl JobId {
     pub const LENGTH: usize = (8 * Self::SIZE).div_ceil(5);
 
     /// A new random ID.
-    #[must_use]
     pub fn random() -> Self {
         Self(*SessionId::random().as_bytes())
     }
 
     /// The ID of every job of a standard job queue with this deduplication ID; among the jobs of one session if visitors enqueue
     /// them.
-    #[must_use]
     pub fn of_deduplication(job_queue: &JobQueueId, visitor: Option<SessionId>, id: &DeduplicationId) -> Self {
         // Neither name contains these bytes.
         let visitor = visitor.map(|session| [&[1], &session.as_bytes()[..]].concat()).unwrap_or_default();
@@ -161,13 +156,11 @@ impl JobId {
     }
 
     /// The ID with these bytes.
-    #[must_use]
     pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
         Self(bytes)
     }
 
     /// The bytes of the ID.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
         &self.0
     }

@@ -19,13 +19,11 @@ crate::text_field! { MediaType: FieldWording::MediaType, { "maxLength": MEDIA_TY
 
 impl MediaType {
     /// `application/json`.
-    #[must_use]
     pub fn json() -> Self {
         Self("application/json".to_owned())
     }
 
     /// The media type of a `Content-Type`.
-    #[must_use]
     pub fn of_header(content_type: &str) -> Option<Self> {
         content_type.split(';').next().unwrap_or_default().trim().parse().ok()
     }

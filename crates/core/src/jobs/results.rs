@@ -26,13 +26,11 @@ pub struct ProgressMessage(String);
 
 impl ProgressMessage {
     /// The JSON text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// A stored message, which was checked when it was added.
-    #[must_use]
     pub const fn of_stored(text: String) -> Self {
         Self(text)
     }
@@ -115,7 +113,6 @@ impl JobResponse {
     }
 
     /// Size of headers and body in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         (self.headers.len() + self.body.len()) as u64
     }

@@ -69,20 +69,17 @@ fn check_schedule(schedule: &mut JobSchedule, object: &mut ObjectReader<'_>) {
 
 impl JobSchedule {
     /// The payload of its jobs.
-    #[must_use]
     pub fn payload(&self) -> Payload {
         Payload { content_type: self.content_type.to_string(), bytes: self.payload.clone().into_bytes() }
     }
 
     /// What identifies the job of a run (S1): of the occurrence at this time in seconds, or of one that somebody asked for. `None`
     /// if the text of the run is too long.
-    #[must_use]
     pub fn deduplication_id(&self, run: impl fmt::Display) -> Option<DeduplicationId> {
         format!("{}@{run}", self.id).parse().ok()
     }
 
     /// The first occurrence after an instant; `None` if there is none.
-    #[must_use]
     pub fn next_after(&self, after: Micros) -> Option<Micros> {
         let zone = self.time_zone.0;
         let after = DateTime::<Utc>::from_timestamp(after.seconds().cast_signed(), 0)?;
@@ -99,7 +96,6 @@ impl JobSchedule {
 
     /// The occurrence that is to run at `now` if the last one ran at `last`, or the schedule was first seen then: the latest one
     /// that is not too old (S2).
-    #[must_use]
     pub fn due(&self, last: Micros, now: Micros) -> Option<Micros> {
         let oldest = Micros(now.0.saturating_sub(MISSED_MAX * MICROS_PER_SECOND));
         let upcoming = |after: &Micros| self.next_after(*after).filter(|occurrence| *occurrence <= now);

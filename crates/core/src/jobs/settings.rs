@@ -206,7 +206,6 @@ fn check_schedules(settings: &JobQueueSettings, object: &mut ObjectReader<'_>) {
 
 impl JobQueueSettings {
     /// All settings as they are stored, with the signing secret.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let mut map = Map::new();
         self.write(&mut map);
@@ -214,7 +213,6 @@ impl JobQueueSettings {
     }
 
     /// The settings for plans and audit events: in place of the signing secret and of payloads (J19), their fingerprints.
-    #[must_use]
     pub fn to_shown_value(&self) -> Value {
         let mut shown = self.to_value();
         if let Some(secret) = &self.target.secret {
@@ -235,46 +233,39 @@ impl JobQueueSettings {
     }
 
     /// Whether the jobs are held orders, which are sent to the origin of their queue.
-    #[must_use]
     pub fn holds_orders(&self) -> bool {
         self.target.kind == JobTargetKind::Origin
     }
 
     /// Whether rules of this tenant's queues can hold orders in it (H1).
-    #[must_use]
     pub fn holds_orders_of(&self, tenant: &TenantId) -> bool {
         self.tenant == *tenant && self.holds_orders()
     }
 
     /// Whether it delivers this webhook event: one of its own tenant, of those that its webhook names.
-    #[must_use]
     pub fn delivers(&self, event: &WebhookEvent) -> bool {
         self.tenant == event.tenant && self.webhook.as_ref().is_some_and(|webhook| webhook.delivers(event))
     }
 
     /// H8: whether an order that the origin may have received is not sent again.
-    #[must_use]
     pub fn sends_once(&self) -> bool {
         self.holds_orders() && self.retry == JobRetry::Safe
     }
 
     /// J15: the most jobs, and the most bytes of them, with which a job is accepted. Jobs of visitors leave a tenth to the API,
     /// rounded up, unless the jobs are held orders, which only visitors have.
-    #[must_use]
     pub fn room(&self, by_visitor: bool) -> (u64, u64) {
         let left = |most: u64| if by_visitor && !self.holds_orders() { most.div_ceil(10).min(most - 1) } else { 0 };
         (self.max_jobs - left(self.max_jobs), self.max_bytes - left(self.max_bytes))
     }
 
     /// J9: seconds of the lease of a received job.
-    #[must_use]
     pub fn lease_seconds(&self) -> u64 {
         if self.target.kind == JobTargetKind::Pull { self.timeout } else { LEASE_SECONDS }
     }
 
     /// J7: seconds after acceptance during which an equal job is a duplicate. An order that waits is one order, however long it
     /// waits, also if `retention` or `timeout` is raised meanwhile; its end decides until when it has duplicates (H8).
-    #[must_use]
     pub fn duplicate_seconds(&self) -> u64 {
         let interval = self.deduplication_interval;
         if self.holds_orders() && interval > 0 { RETENTION_MAX + TIMEOUT_MAX } else { interval }
@@ -282,20 +273,17 @@ impl JobQueueSettings {
 
     /// J18: seconds after its end for which the result of a completed job is kept. That of an order is kept at least as long as an
     /// equal order is a duplicate, whose visitor gets that result (H8).
-    #[must_use]
     pub fn result_seconds(&self) -> u64 {
         if self.holds_orders() { self.result_ttl.max(self.deduplication_interval) } else { self.result_ttl }
     }
 
     /// Whether visitors can enqueue content of this type.
-    #[must_use]
     pub fn accepts(&self, content_type: &str) -> bool {
         MediaType::of_header(content_type).is_some_and(|media_type| self.accepts.contains(&media_type))
     }
 
     /// J10: microseconds from failed attempt `attempt`, counted from 1, to the next one. `spread` is uniform from 0 to 255 and
     /// moves it by up to 20 % either way.
-    #[must_use]
     pub fn backoff(&self, attempt: u64, spread: u8) -> u64 {
         let doubled = self
             .min_backoff

@@ -83,25 +83,21 @@ impl SigningSecret {
     pub const GENERATED: usize = 32;
 
     /// The secret of these random bytes.
-    #[must_use]
     pub fn generated(bytes: [u8; Self::GENERATED]) -> Self {
         Self(bytes.to_vec())
     }
 
     /// As handlers are given it: `whsec_` and the bytes in base64.
-    #[must_use]
     pub fn reveal(&self) -> String {
         format!("{SECRET_PREFIX}{}", BASE64_STANDARD.encode(&self.0))
     }
 
     /// Tells secrets apart in plans and audit events without revealing them.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.0)
     }
 
     /// The key of the HMAC.
-    #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.0
     }

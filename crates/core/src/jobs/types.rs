@@ -52,7 +52,6 @@ pub enum FormerJob {
 
 impl NewJob {
     /// A standard job that is due at once and belongs to nobody.
-    #[must_use]
     pub const fn new(id: JobId, payload: Payload) -> Self {
         Self {
             id,
@@ -70,7 +69,6 @@ impl NewJob {
 
     /// The job of a run of a schedule. The same run always has the same job, so any number of processes enqueue one (S1). `None`
     /// if the text of the run is too long.
-    #[must_use]
     pub fn of_schedule(job_queue: &JobQueueId, schedule: &JobSchedule, run: impl fmt::Display) -> Option<Self> {
         let deduplication_id = schedule.deduplication_id(run)?;
         let id = JobId::of_deduplication(job_queue, None, &deduplication_id);
@@ -81,7 +79,6 @@ impl NewJob {
 
     /// The job that delivers a webhook event. The same event always has the same job, so any number of processes enqueue one (W2).
     /// `None` if the texts that identify it are too long.
-    #[must_use]
     pub fn of_webhook_event(job_queue: &JobQueueId, event: &WebhookEvent) -> Option<Self> {
         let deduplication_id = event.deduplication_id()?;
         let id = JobId::of_deduplication(job_queue, None, &deduplication_id);
@@ -91,14 +88,12 @@ impl NewJob {
     }
 
     /// Size of what it carries in bytes, which `max_bytes` limits: payload, content type and parameters (J15).
-    #[must_use]
     pub fn size(&self) -> u64 {
         let params = self.params.as_ref().map_or(0, |params| params.as_str().len());
         (self.payload.bytes.len() + self.payload.content_type.len() + params) as u64
     }
 
     /// What identifies equal jobs; `None` for a standard job, of which only the ID counts (J7).
-    #[must_use]
     pub fn deduplication_key(&self) -> Option<DeduplicationKey> {
         let group = self.group.clone()?;
         let visitor = self.session.filter(|_| self.by_visitor);
@@ -106,7 +101,6 @@ impl NewJob {
     }
 
     /// What identifies equal jobs in this group that the visitor with this session enqueues.
-    #[must_use]
     pub fn key_in(&self, group: JobGroupId, session: SessionId) -> DeduplicationKey {
         DeduplicationKey::of(group, Some(session), self.deduplication_id.clone(), &self.payload)
     }
@@ -154,13 +148,11 @@ pub struct Extension {
 
 impl Extension {
     /// The extension of a worker, which lasts as long as a new lease.
-    #[must_use]
     pub const fn of(lease: Lease) -> Self {
         Self { lease, seconds: LEASE_SECONDS, is_sent: false }
     }
 
     /// The extension of a worker that sends a held order as soon as this is confirmed.
-    #[must_use]
     pub const fn sent(lease: Lease) -> Self {
         Self { is_sent: true, ..Self::of(lease) }
     }
@@ -268,7 +260,6 @@ impl Settlement {
     /// The event that this settlement causes, if the job is in this state then: it failed for good, or the outcome of the held order
     /// became unknown. A repeated settlement causes the same event. A job that delivers events causes none, so that failing
     /// webhooks don't feed themselves. The event contains neither payload nor response (J19).
-    #[must_use]
     pub fn webhook_event(&self, settings: &JobQueueSettings, state: JobState, at: Micros) -> Option<WebhookEvent> {
         let event_type = match state {
             JobState::Failed => WebhookEventType::JobDeadLettered,
@@ -349,7 +340,6 @@ pub enum Detail {
 
 impl Detail {
     /// Whether a view has headers and body of the response that completed the job.
-    #[must_use]
     pub const fn has_result(self) -> bool {
         matches!(self, Self::Result | Self::Contents)
     }

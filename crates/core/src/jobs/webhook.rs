@@ -113,7 +113,6 @@ crate::fields! {
 
 impl JobWebhook {
     /// Whether it delivers this event.
-    #[must_use]
     pub fn delivers(&self, event: &WebhookEvent) -> bool {
         let is_of_its_queues = match &event.subject {
             WebhookSubject::Queue(queue) => self.includes(queue),
@@ -123,7 +122,6 @@ impl JobWebhook {
     }
 
     /// Whether it delivers events for which the statistics of this queue are compared.
-    #[must_use]
     pub fn watches(&self, queue: &QueueId) -> bool {
         self.event_types.iter().any(|it| it.is_of_statistics()) && self.includes(queue)
     }
@@ -164,7 +162,6 @@ pub struct WebhookEvent {
 
 impl WebhookEvent {
     /// An event without details that happened at an instant, which is its occasion.
-    #[must_use]
     pub fn new(event_type: WebhookEventType, tenant: TenantId, subject: WebhookSubject, at: Micros) -> Self {
         Self { event_type, tenant, subject, at, occasion: at.0, details: Map::new() }
     }

@@ -31,13 +31,11 @@ impl Line {
     }
 
     /// Whether the queue is in attack mode.
-    #[must_use]
     pub fn attack_mode(&self, now: Micros) -> bool {
         now < self.attack_until
     }
 
     /// When attack mode ends; `None` if it is off.
-    #[must_use]
     pub fn attack_mode_until(&self, now: Micros) -> Option<Micros> {
         self.attack_mode(now).then_some(self.attack_until)
     }
@@ -51,7 +49,6 @@ impl Line {
 impl Protection {
     /// The measures in force: in attack mode limits are enforced, those by address and network are half of the settings, and
     /// each newcomer proves work.
-    #[must_use]
     pub fn in_force(&self, attack_mode: bool) -> LimitsInForce {
         let part = if attack_mode { ATTACK_LIMIT_PART } else { 1 };
         let limit = |limit: Option<u64>| limit.map(|limit| (limit / part).max(1));

@@ -101,7 +101,6 @@ impl Waits {
 
     /// Upper bounds of the buckets in seconds, each with the number of waits up to it; the last one, without a bound, with
     /// the number of all waits.
-    #[must_use]
     pub fn cumulative(&self) -> [(Option<u64>, u64); WAIT_BUCKETS.len() + 1] {
         let mut count = 0;
         std::array::from_fn(|index| {

@@ -20,7 +20,6 @@ impl WindowEvents {
     pub const COUNT: usize = 2 + LimitCounters::COUNT;
 
     /// The names of their counters, in the order of [`WindowEvents::from_values`].
-    #[must_use]
     pub fn names() -> [&'static str; Self::COUNT] {
         let limits = LimitCounters::default().named();
         std::array::from_fn(|index| match index {
@@ -40,7 +39,6 @@ impl WindowEvents {
     }
 
     /// The events with these values, in the order of [`WindowEvents::names`].
-    #[must_use]
     pub fn from_values(values: [u64; Self::COUNT]) -> Self {
         let [pre_tickets_issued, pre_tickets_redeemed, limits @ ..] = values;
         Self { pre_tickets_issued, pre_tickets_redeemed, limits: LimitCounters::from_values(limits) }
@@ -74,7 +72,6 @@ impl EventWindows {
     }
 
     /// The events in the current window and the one before, of `events` so far.
-    #[must_use]
     pub fn sum(mut self, now: Micros, events: WindowEvents) -> WindowEvents {
         self.advance(now, events);
         events.since(&self.previous)

@@ -20,7 +20,6 @@ pub const JOIN_SLOT: u64 = 10;
 pub type JoinHistogram = [u64; HISTOGRAM_CELLS];
 
 /// The cell of a histogram for a join that is the `count`-th one, from 1.
-#[must_use]
 pub const fn histogram_cell(count: u64) -> usize {
     let exponent = if count == 0 { 0 } else { count.ilog2() as usize };
     if exponent < HISTOGRAM_CELLS { exponent } else { HISTOGRAM_CELLS - 1 }
@@ -56,7 +55,6 @@ impl RecentCount {
     }
 
     /// Events per second in the last [`JOIN_SLOT`] seconds, as if those of the slot before were even.
-    #[must_use]
     pub fn per_second(&self, now: Micros) -> f64 {
         self.recent(now) / JOIN_SLOT as f64
     }
@@ -108,7 +106,6 @@ pub struct JoinDistribution {
 
 impl JoinDistribution {
     /// The distribution of a window and the one before.
-    #[must_use]
     pub const fn new(window: u64, halves: [WindowJoins; JOIN_WINDOWS]) -> Self {
         Self { window, halves, floor: 0 }
     }
@@ -164,7 +161,6 @@ impl JoinDistribution {
     }
 
     /// The histograms of both windows by address and by network, and the largest networks, largest first.
-    #[must_use]
     pub fn sum(mut self, now: Micros) -> (JoinHistogram, JoinHistogram, Vec<NetworkJoins>) {
         self.advance(now);
         let [mut one, other] = self.halves;

@@ -45,7 +45,6 @@ pub struct JoinState {
 
 impl ProtectionReport {
     /// The report at the time of the statistics.
-    #[must_use]
     pub fn of(stats: Stats, joins: JoinState) -> Self {
         let now = stats.now;
         let (by_address, by_network, networks) = joins.distribution.sum(now);
@@ -86,7 +85,6 @@ impl Line {
     }
 
     /// What is known about the joins of the current window and the one before. Does not change the state.
-    #[must_use]
     pub fn protection_report(&self, now: Micros) -> ProtectionReport {
         let (totals, recent, distribution) = self.limits.joins();
         let joins = JoinState { totals, recent, distribution, events: self.event_windows };

@@ -65,7 +65,6 @@ impl RejectionReason {
     pub const ALL: [Self; 4] = [Self::Blocked, Self::Full, Self::Rate, Self::Limit];
 
     /// The name used in JSON and metrics.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
@@ -134,7 +133,6 @@ counters! {
 
 impl LimitCounters {
     /// The joins that were rejected for this reason.
-    #[must_use]
     pub const fn rejected(&self, reason: RejectionReason) -> u64 {
         match reason {
             RejectionReason::Blocked => self.rejected_blocked,
@@ -146,7 +144,6 @@ impl LimitCounters {
     }
 
     /// All rejected joins.
-    #[must_use]
     pub fn all_rejected(&self) -> u64 {
         RejectionReason::ALL.into_iter().map(|reason| self.rejected(reason)).sum()
     }
@@ -204,7 +201,6 @@ impl JoinTotals {
     }
 
     /// The totals of the current window and the one before.
-    #[must_use]
     pub fn sum(mut self, now: Micros) -> WindowTotals {
         self.advance(now);
         let [one, other] = self.halves;
@@ -220,7 +216,6 @@ impl JoinTotals {
 impl WindowTotals {
     /// What the totals say about the addresses of clients. A network counts once, however often it joins, so that an attacker
     /// needs more networks than all others to reach `ExtraProxy`.
-    #[must_use]
     pub const fn client_address(&self) -> ClientAddressState {
         if self.joins < ADDRESS_LIMITS_FROM {
             ClientAddressState::Ok
@@ -234,7 +229,6 @@ impl WindowTotals {
     }
 
     /// Whether limits by address and network apply.
-    #[must_use]
     pub const fn limits_apply(&self) -> bool {
         self.joins >= ADDRESS_LIMITS_FROM && !matches!(self.client_address(), ClientAddressState::ExtraProxy)
     }

@@ -29,13 +29,11 @@ pub enum Mode {
 
 impl Mode {
     /// Whether waiting sessions are admitted.
-    #[must_use]
     pub const fn admits(self) -> bool {
         matches!(self, Self::Open | Self::Draining)
     }
 
     /// Whether newcomers can join the line.
-    #[must_use]
     pub const fn accepts_joins(self) -> bool {
         matches!(self, Self::Open | Self::Paused | Self::Draw)
     }

@@ -90,7 +90,6 @@ const ADMISSIONS_MIN: f64 = 10.0;
 impl Observed {
     /// Whether the line was observed for long enough to tell its pace. Before that, estimates rest on `active_ttl`, and the
     /// line may move many times faster.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.admissions >= ADMISSIONS_MIN || self.age >= PACE_WINDOW as f64
     }
@@ -144,7 +143,6 @@ impl Pace {
     }
 
     /// The observations until `now`; zero while the pace is unknown.
-    #[must_use]
     pub fn observed(&self, now: Micros) -> Observed {
         if !self.is_known() {
             return Observed::default();
@@ -174,7 +172,6 @@ impl LineRules {
     /// `quota` positions of the front, since all slots may become free at once, and while the pace is not known. Farther
     /// back, the wait shown follows a change of pace slowly: the turn counts as due when the line gets there at the pace
     /// observed, if that is earlier.
-    #[must_use]
     pub fn poll_ttl(&self, now: Micros, pace: &Observed, position: Option<u64>, due: Option<Micros>) -> u64 {
         let near = position.is_some_and(|position| position <= self.quota);
         if near || !pace.is_known() {

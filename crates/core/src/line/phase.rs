@@ -53,7 +53,6 @@ fn latest(rules: &LineRules, now: Micros) -> Option<&Event> {
 ///
 /// The current event is the first one that is neither suspended nor over. An event is over when the
 /// lobby of the next one opens, or `hold_ttl` after its end once the line is empty.
-#[must_use]
 pub fn phase(rules: &LineRules, now: Micros, waiting: bool) -> CurrentPhase<'_> {
     let is_over = |event: &Event| {
         // A beacon can be recorded so late that the draw ends after the event.
@@ -88,13 +87,11 @@ impl LineRules {
     }
 
     /// The phase, if the queue follows its events.
-    #[must_use]
     pub fn phase(&self, now: Micros, waiting: bool) -> Option<CurrentPhase<'_>> {
         (self.mode == Mode::Scheduled).then(|| phase(self, now, waiting))
     }
 
     /// The mode that the line follows now: the set mode, or for a scheduled queue that of its phase.
-    #[must_use]
     pub fn effective_mode(&self, now: Micros, waiting: bool) -> Mode {
         let between = self.between_events.unwrap_or_default();
         let Some(CurrentPhase { phase, event }) = self.phase(now, waiting) else { return self.mode };
@@ -119,7 +116,6 @@ impl LineRules {
     }
 
     /// Rule 20.1: the arrival of a newcomer with a head start, behind everyone drawn in the current event.
-    #[must_use]
     pub fn arrival_ahead(&self, now: Micros, arrival: Micros, head_start: u64) -> Micros {
         let drawn_until = self.draw(now).map(|(_, starts_at)| starts_at);
         drawn_until.map_or(arrival.ahead(head_start), |starts_at| arrival.ahead(head_start).max(starts_at))
@@ -148,14 +144,12 @@ impl LineRules {
 
 impl Event {
     /// Seconds until the start, negative afterwards.
-    #[must_use]
     pub fn starts_in(&self, now: Micros) -> f64 {
         seconds_until(self.starts_at.micros(), now)
     }
 
     /// Seconds until the draw is complete, negative afterwards; `None` for an event in order of arrival, and while the value of
     /// its beacon is missing.
-    #[must_use]
     pub fn draw_ends_in(&self, now: Micros) -> Option<f64> {
         self.draw_ends_at().map(|end| seconds_until(end, now))
     }

@@ -21,49 +21,41 @@ pub struct PreTicket {
 
 impl PreTicket {
     /// The epoch in which it was signed.
-    #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// The session that joins.
-    #[must_use]
     pub const fn session(&self) -> SessionId {
         self.session
     }
 
     /// When the first visit was, by the store's clock.
-    #[must_use]
     pub const fn first_visit(&self) -> Micros {
         self.first_visit
     }
 
     /// Whether the request that brought it came from the network of the first visit, or that is not known.
-    #[must_use]
     pub const fn is_of_same_network(&self) -> bool {
         self.same_network
     }
 
     /// Whether Vestibule turned the visitor away, so that the first visit counts for `hold_ttl`.
-    #[must_use]
     pub const fn is_preserved(&self) -> bool {
         self.preserved
     }
 
     /// The difficulty of the proof of work that was required last.
-    #[must_use]
     pub const fn difficulty(&self) -> Option<u32> {
         self.difficulty
     }
 
     /// The difficulty that is proven.
-    #[must_use]
     pub const fn proven(&self) -> Option<u32> {
         self.proven
     }
 
     /// The end of the first challenge: until then its bearer is solving it.
-    #[must_use]
     pub fn challenge_ends_at(&self) -> Option<Micros> {
         self.challenge_ends_at.map(|seconds| Micros(0).add_seconds(seconds))
     }
@@ -87,14 +79,12 @@ impl PreTicket {
     }
 
     /// The difficulty that is left to prove: what was required last less what is proven.
-    #[must_use]
     pub fn work_left(&self) -> u64 {
         self.difficulty.unwrap_or(0).saturating_sub(self.proven.unwrap_or(0)).into()
     }
 
     /// The same pre-ticket after a proof of `difficulty` more than `base` now. `None` if `base` is not proven: one proof adds to the
     /// proofs before it, and once only.
-    #[must_use]
     pub fn proving(self, base: u64, difficulty: u64, now: Micros) -> Option<Self> {
         let proven = self.proven.unwrap_or(0);
         let sum = u32::try_from(base.checked_add(difficulty)?).ok()?;

@@ -103,7 +103,6 @@ impl LineRules {
     /// `due` is when the visitor expects the turn, by the median wait last shown. The TTL is a quarter of
     /// the time until then, at least `waiting_ttl`, and at most half of `hold_ttl` if that is more. It is
     /// `waiting_ttl` if no wait was shown.
-    #[must_use]
     pub fn presence_ttl(&self, now: Micros, due: Option<Micros>) -> u64 {
         let quarter = due.map_or(0, |due| due.since(now) / (PRESENCE_SHARE * MICROS_PER_SECOND));
         quarter.clamp(self.waiting_ttl, self.longest_presence_ttl())

@@ -58,7 +58,6 @@ pub struct LineSnapshot {
 
 impl LineSnapshot {
     /// Restores the line.
-    #[must_use]
     pub fn into_line(self) -> Line {
         let mut line = Line::new(self.rules, self.state_since, false);
         line.provisional = self.provisional;
@@ -90,7 +89,6 @@ impl LineSnapshot {
 
 impl Line {
     /// The current state of the line, for storage on disk.
-    #[must_use]
     pub fn snapshot(&self) -> LineSnapshot {
         let (mut waiting, mut active) = (Vec::new(), Vec::new());
         for (session, presence) in &self.present {

@@ -88,7 +88,6 @@ pub(super) enum EndedBy {
 impl Line {
     /// An empty line whose state begins now. With `lost`, the store lost an earlier state, so the
     /// line starts in recovery.
-    #[must_use]
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
         Self {
             rules,
@@ -124,7 +123,6 @@ impl Line {
     }
 
     /// The rules in force.
-    #[must_use]
     pub const fn rules(&self) -> &LineRules {
         &self.rules
     }
@@ -331,13 +329,11 @@ impl Line {
     }
 
     /// Number of waiting sessions.
-    #[must_use]
     pub fn waiting(&self) -> u64 {
         self.order.len() as u64
     }
 
     /// Number of active sessions.
-    #[must_use]
     pub fn active(&self) -> u64 {
         (self.present.len() - self.order.len()) as u64
     }
@@ -490,7 +486,6 @@ impl Line {
     }
 
     /// The statistics of the queue. Does not change the state.
-    #[must_use]
     pub fn stats(&self, now: Micros) -> Stats {
         Stats {
             now,
@@ -518,7 +513,6 @@ impl Line {
     }
 
     /// Looks up a session. Does not change the state.
-    #[must_use]
     pub fn find(&self, now: Micros, session: SessionId) -> Option<LocatedSession> {
         let is_over = |admitted_at| self.is_over(now, session, admitted_at);
         if let Some(presence) = self.present.get(&session).filter(|it| !it.admitted_at().is_some_and(is_over)) {
@@ -538,7 +532,6 @@ impl Line {
     /// A page of up to `limit` (at most [`PAGE_MAX`]) sessions of a list. Does not change the state.
     /// Sessions in the list of active ones that have ended, and hold their slot for a last
     /// credential, are left out. O(log n + `limit`); the list of active sessions takes O(n log n).
-    #[must_use]
     pub fn page(&self, now: Micros, list: SessionList, start: PageStart, limit: usize) -> SessionPage {
         let first = (start.at, SessionId::from_bytes([0; SessionId::SIZE]));
         match list {

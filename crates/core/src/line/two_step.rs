@@ -25,7 +25,6 @@ pub struct PreTicketLoad {
 impl LineRules {
     /// Whether newcomers need a pre-ticket to join a line in this effective mode with these numbers of sessions: from
     /// `pre_ticket_from` percent of the quota on, and while a session waits or the state is in recovery. In attack mode always.
-    #[must_use]
     pub fn requires_pre_ticket(&self, load: &PreTicketLoad) -> bool {
         let PreTicketLoad { mode, waiting, active, recovering, attack_mode } = *load;
         let is_scarce = |from| waiting > 0 || recovering || active * 100 >= from * self.quota;
@@ -36,7 +35,6 @@ impl LineRules {
 
 impl VisitAnswer {
     /// Whether newcomers after this visit need a pre-ticket to join. `rules` are those of its revision.
-    #[must_use]
     pub fn requires_pre_ticket(&self, rules: &LineRules) -> bool {
         let Self { mode, waiting, active, recovering, attack_mode, .. } = *self;
         rules.requires_pre_ticket(&PreTicketLoad { mode, waiting, active, recovering, attack_mode })
@@ -45,7 +43,6 @@ impl VisitAnswer {
 
 impl Stats {
     /// Whether newcomers need a pre-ticket to join.
-    #[must_use]
     pub fn requires_pre_ticket(&self) -> bool {
         let Self { mode, waiting, active, recovering, .. } = *self;
         let attack_mode = self.attack_mode_until.is_some();

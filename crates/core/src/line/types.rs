@@ -39,31 +39,26 @@ pub struct Visit {
 
 impl Visit {
     /// The first visit of a newcomer.
-    #[must_use]
     pub fn joining(session: SessionId) -> Self {
         Self { join: Some(session), ..Self::default() }
     }
 
     /// The first visit of an invited newcomer, with a head start in microseconds.
-    #[must_use]
     pub fn invited(session: SessionId, head_start: u64) -> Self {
         Self { head_start: Some(head_start), ..Self::joining(session) }
     }
 
     /// The visit of a newcomer who comes back with a pre-ticket.
-    #[must_use]
     pub fn redeeming(pre_ticket: PreTicket) -> Self {
         Self { join: Some(pre_ticket.session()), redeem: Some(pre_ticket), ..Self::default() }
     }
 
     /// The visit of a newcomer whose account has this session.
-    #[must_use]
     pub fn of_account(account: SessionId) -> Self {
         Self { account: Some(account), ..Self::joining(account) }
     }
 
     /// A keepalive: restores or renews the session of this ticket and joins no one.
-    #[must_use]
     pub fn keeping(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::default() }
     }
@@ -74,7 +69,6 @@ impl Visit {
     }
 
     /// A read-only visit with this ticket.
-    #[must_use]
     pub fn reading(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), read_only: true, ..Self::default() }
     }
@@ -221,7 +215,6 @@ impl LobbyEntry {
     }
 
     /// The account of the visitor (rule 24).
-    #[must_use]
     pub const fn account(&self) -> Option<TicketAccount> {
         self.account
     }
@@ -233,25 +226,21 @@ impl LobbyEntry {
     }
 
     /// The batch of the code with which the session was invited.
-    #[must_use]
     pub const fn batch(&self) -> Option<u16> {
         self.batch
     }
 
     /// The session whose number will be drawn.
-    #[must_use]
     pub const fn session(&self) -> SessionId {
         self.session
     }
 
     /// The epoch of the queue.
-    #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// When the visitor came, by the store's clock.
-    #[must_use]
     pub const fn at(&self) -> Micros {
         self.at
     }
@@ -259,7 +248,6 @@ impl LobbyEntry {
 
 impl VisitAnswer {
     /// The entry of a visit that came to the lobby as a newcomer.
-    #[must_use]
     pub fn lobby_entry(&self, visit: &Visit) -> Option<LobbyEntry> {
         let is_from_lobby = |ticket: &Ticket| ticket.is_new_from_lobby() && ticket.epoch() == self.epoch;
         let is_newcomer = !visit.ticket.as_ref().is_some_and(is_from_lobby);
@@ -268,20 +256,17 @@ impl VisitAnswer {
     }
 
     /// The current flow of the line.
-    #[must_use]
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
 
     /// Whether visitors wait, or may do so although the state does not have them. After the end of an event, a queue that
     /// follows its events has one of these modes only while its line may have sessions.
-    #[must_use]
     pub fn may_wait(&self) -> bool {
         self.waiting > 0 || matches!(self.mode, Mode::Open | Mode::Draining)
     }
 
     /// The census, for the witness of a later visit.
-    #[must_use]
     pub const fn census(&self) -> Census {
         Census { at: self.now, active: self.active, reached: self.reached }
     }
@@ -289,13 +274,11 @@ impl VisitAnswer {
 
 impl Stats {
     /// Whether visitors wait, or may do so although the state does not have them: then the event is not over.
-    #[must_use]
     pub fn may_wait(&self) -> bool {
         self.waiting > 0 || self.phase == Some(Phase::Ending)
     }
 
     /// The current flow of the line.
-    #[must_use]
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }

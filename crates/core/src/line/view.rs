@@ -45,7 +45,6 @@ fn checkpoint_ranks(waiting: u64) -> Vec<u64> {
 
 impl Line {
     /// The line as everyone may see it. Does not change the state.
-    #[must_use]
     pub fn view(&self, now: Micros) -> LineView {
         let at = |rank: u64| {
             let &(arrival, _) = self.order.get_by_rank(rank as usize - 1)?;

@@ -58,7 +58,6 @@ impl JoinWork {
 }
 
 /// Seconds after the first visit from which a newcomer may join without a proof of this difficulty (rule W9).
-#[must_use]
 pub const fn delay_of(difficulty: u64) -> u64 {
     let delay = DELAY_PER_DIFFICULTY.saturating_mul(difficulty);
     if delay < DELAY_MAX { delay } else { DELAY_MAX }

@@ -16,7 +16,6 @@ macro_rules! url_kind {
 
         impl $name {
             /// Its origin.
-            #[must_use]
             pub const fn origin(&self) -> &$crate::settings::Origin {
                 self.0.origin()
             }

@@ -18,7 +18,6 @@ impl Tenant {
     /// The addresses that may be connected to for this origin. An exactly listed origin may be
     /// in a private network, and on this machine only if its IP address or `localhost` is listed. Every
     /// origin may have the addresses of networks that are listed with its scheme and port.
-    #[must_use]
     pub fn reach(&self, origin: &Origin) -> Reach {
         let Some(origins) = &self.origins else { return Reach::Any };
         let is_exact = origins.contains(&OriginPattern::Exact(origin.clone()));
@@ -34,7 +33,6 @@ impl Tenant {
     }
 
     /// Whether the list of origins, if there is one, has an entry for this origin.
-    #[must_use]
     pub fn allows_origin(&self, origin: &Origin) -> bool {
         self.origins.as_ref().is_none_or(|origins| origins.iter().any(|pattern| pattern.matches(origin)))
     }

@@ -31,7 +31,6 @@ crate::word_field!(Beacon { DrandQuicknet = "drand-quicknet" }, NEVER_IGNORED);
 
 impl Beacon {
     /// The hash of the chain, in hexadecimal digits.
-    #[must_use]
     pub const fn chain(self) -> &'static str {
         match self {
             Self::DrandQuicknet => QUICKNET_CHAIN,
@@ -39,21 +38,18 @@ impl Beacon {
     }
 
     /// The round that the draw of an event uses which starts at this time.
-    #[must_use]
     pub fn round_of(self, starts_at: Timestamp) -> u64 {
         let after_genesis = (starts_at.seconds() + ROUND_AFTER_START).saturating_sub(QUICKNET_GENESIS);
         after_genesis.div_ceil(QUICKNET_PERIOD) + 1
     }
 
     /// When a round is published.
-    #[must_use]
     pub const fn published_at(self, round: u64) -> Timestamp {
         let seconds = QUICKNET_GENESIS.saturating_add(QUICKNET_PERIOD.saturating_mul(round.saturating_sub(1)));
         Timestamp::of(Micros(0).add_seconds(seconds))
     }
 
     /// The address of a round at a relay.
-    #[must_use]
     pub fn address(self, relay: &str, round: u64) -> String {
         format!("{}/{}/public/{round}", relay.trim_end_matches('/'), self.chain())
     }
@@ -89,7 +85,6 @@ fn signature_bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The randomness of a round: SHA-256 of its signature. `None` if the text is not a signature in hexadecimal digits.
-#[must_use]
 pub fn beacon_randomness(signature: &str) -> Option<Hex32> {
     Some(Hex32(Sha256::digest(signature_bytes(signature)?).into()))
 }

@@ -37,7 +37,6 @@ pub fn routing_conflicts<'a>(
 }
 
 /// Whether a queue takes the requests that none of its rules match.
-#[must_use]
 pub fn queues_unmatched(queue: &Settings) -> bool {
     takes_unmatched(&queue.rules)
 }

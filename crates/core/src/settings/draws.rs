@@ -101,7 +101,6 @@ pub fn complete_draws(
 impl SaleKeys {
     /// The draw of an event of this queue. `None` for an event that is not drawn, while the value of its beacon is missing, and
     /// if its key is not known here.
-    #[must_use]
     pub fn draw(&self, queue: &QueueId, event: &Event) -> Option<Draw> {
         if event.lacks_beacon_value() {
             return None;
@@ -114,7 +113,6 @@ impl SaleKeys {
 
     /// The commitment to the draw of an event, which is known before the value of its beacon. `None` for an event that is not
     /// drawn, and if its key is not known here.
-    #[must_use]
     pub fn commitment(&self, queue: &QueueId, event: &Event) -> Option<Hex32> {
         self.secret(queue, event).map(commitment_of)
     }
@@ -128,7 +126,6 @@ impl SaleKeys {
 
     /// The number of a session in line, if a draw of the queue gave it this arrival. `None` for a session that joined in
     /// order of arrival.
-    #[must_use]
     pub fn number(&self, settings: &Settings, session: SessionId, arrival: Micros) -> Option<DrawNumber> {
         // An invited session of the lobby is ahead of its number by the head start of its batch.
         let head_starts = || settings.invitations.iter().map(|batch| batch.head_start * MICROS_PER_SECOND);

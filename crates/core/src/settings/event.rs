@@ -66,7 +66,6 @@ crate::word_field!(BetweenEvents { Bypass = "bypass", Closed = "closed" });
 
 impl BetweenEvents {
     /// The effective mode while no event takes place.
-    #[must_use]
     pub const fn mode(self) -> Mode {
         match self {
             Self::Bypass => Mode::Bypass,
@@ -163,7 +162,6 @@ fn check_beacon(event: &mut Event, object: &mut ObjectReader<'_>) {
 
 impl Event {
     /// When the lobby opens.
-    #[must_use]
     pub fn lobby_at(&self) -> Timestamp {
         self.lobby_at.unwrap_or_else(|| self.starts_at.minus_seconds(LOBBY_DEFAULT))
     }
@@ -175,7 +173,6 @@ impl Event {
 
     /// Seconds after the start in which nobody is admitted while visitors join the line in their drawn order; 0 for an event
     /// in order of arrival.
-    #[must_use]
     pub fn draw_seconds(&self) -> u64 {
         match self.order {
             EventOrder::Draw => {
@@ -188,21 +185,18 @@ impl Event {
 
     /// When the drawn order is complete and admissions begin; `None` for an event in order of arrival, and while the value of
     /// the beacon is missing.
-    #[must_use]
     pub fn draw_ends_at(&self) -> Option<Micros> {
         self.drawn_at().map(|drawn_at| drawn_at.add_seconds(self.draw_seconds()))
     }
 
     /// The end of the draw phase; `None` for an event in order of arrival. While the value of the beacon is missing, it is the
     /// end of the event.
-    #[must_use]
     pub fn draw_phase_ends_at(&self) -> Option<Micros> {
         (self.order == EventOrder::Draw).then(|| self.draw_ends_at().unwrap_or(self.ends_at.micros()))
     }
 
     /// When the seed of the draw becomes known; `None` for an event in order of arrival, and while the value of the beacon is
     /// missing.
-    #[must_use]
     pub fn drawn_at(&self) -> Option<Micros> {
         if self.order != EventOrder::Draw || self.lacks_beacon_value() {
             return None;
@@ -232,7 +226,6 @@ impl Events {
     }
 
     /// The events that are not suspended.
-    #[must_use]
     pub fn planned(&self) -> impl DoubleEndedIterator<Item = &Event> + Clone {
         self.iter().filter(|event| !event.suspended)
     }

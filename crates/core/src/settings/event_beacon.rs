@@ -6,7 +6,6 @@ use crate::time::{Micros, Timestamp};
 
 impl Event {
     /// The round of the beacon that the draw uses; `None` for an event without a beacon.
-    #[must_use]
     pub fn beacon_round(&self) -> Option<BeaconRound> {
         let beacon = self.beacon?;
         let round = beacon.round_of(self.starts_at);
@@ -14,20 +13,17 @@ impl Event {
     }
 
     /// Whether the draw has a beacon whose value was not recorded yet.
-    #[must_use]
     pub const fn lacks_beacon_value(&self) -> bool {
         self.beacon.is_some() && self.beacon_value.is_none()
     }
 
     /// Whether the draw waits for the value of its beacon at `now`: from the start to the end of the event.
-    #[must_use]
     pub fn awaits_beacon(&self, now: Micros) -> bool {
         self.lacks_beacon_value() && self.starts_at.micros() <= now && now < self.ends_at.micros()
     }
 
     /// Whether the value of the beacon was not recorded before the end of the event: the order is not drawn, and lobby tickets
     /// are void.
-    #[must_use]
     pub fn missed_beacon(&self, now: Micros) -> bool {
         self.lacks_beacon_value() && self.ends_at.micros() <= now
     }

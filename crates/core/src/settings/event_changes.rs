@@ -72,7 +72,6 @@ pub struct LobbyChange<'a> {
 
 /// The events that can have valid lobby tickets at `now` and that a change removes or suspends, or ends before their draw, or whose
 /// beacon it removes.
-#[must_use]
 pub fn affected_lobbies<'a>(before: &'a LineRules, after: Option<&LineRules>, now: Micros) -> Vec<LobbyChange<'a>> {
     let effect_on = |event: &Event| {
         let kept = after.and_then(|after| after.events.planned().find(|kept| kept.id == event.id));

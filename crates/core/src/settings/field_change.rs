@@ -15,7 +15,6 @@ pub struct FieldChange {
 }
 
 /// The fields in which two objects differ, except `revision`. Anything but an object has no fields.
-#[must_use]
 pub fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     let none = Map::new();
     let (before, after) = (before.as_object().unwrap_or(&none), after.as_object().unwrap_or(&none));

@@ -46,13 +46,11 @@ fn check_tests(condition: &mut HeaderCondition, object: &mut ObjectReader<'_>) {
 
 impl HeaderCondition {
     /// Whether the header has to come from a trusted proxy.
-    #[must_use]
     pub const fn needs_trust(&self) -> bool {
         self.below.is_some() || self.above.is_some() || self.present.is_some()
     }
 
     /// Whether the header of a request, if it has one, is as required.
-    #[must_use]
     pub fn matches(&self, value: Option<&str>) -> bool {
         if let Some(present) = self.present {
             return value.is_some() == present;

@@ -64,7 +64,6 @@ impl HostPattern {
     }
 
     /// Whether the pattern matches `host`, as normalized by [`normalize_host`].
-    #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         match self {
             Self::Exact(name) => name == host,
@@ -75,13 +74,11 @@ impl HostPattern {
 }
 
 /// Whether `host` is a subdomain of `domain`.
-#[must_use]
 pub fn is_subdomain_of(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).and_then(|front| front.strip_suffix('.')).is_some_and(|label| !label.is_empty())
 }
 
 /// Whether browsers take both hosts for the same site: they are equal, or subdomains of one domain below a public suffix.
-#[must_use]
 pub fn are_same_site(host: &str, other: &str) -> bool {
     let domain = |host| psl::domain_str(host).filter(|_| host.parse::<IpAddr>().is_err());
     host == other || domain(host).is_some_and(|shared| domain(other) == Some(shared))
@@ -104,7 +101,6 @@ pub(super) fn parse_hostname(text: &str) -> Option<String> {
 
 /// The host of a request's `Host` header or authority: lower case, without port and trailing dot.
 /// `None` if it is invalid.
-#[must_use]
 pub fn normalize_host(authority: &str) -> Option<String> {
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !host.ends_with(':') => host,

@@ -105,7 +105,6 @@ impl<'de> Deserialize<'de> for Identity {
 impl Identity {
     /// The address of the keys: that of the JWK set, or the one below which the keys of the load balancers are. `None` if the keys
     /// are in the settings.
-    #[must_use]
     pub fn key_address(&self) -> Option<String> {
         match (&self.jwks, self.kind) {
             (Some(url), _) => Some(url.to_string()),
@@ -196,7 +195,6 @@ fn may_serve_keys(url: &AbsoluteUrl, text: &str) -> bool {
 
 impl SignInUrl {
     /// The address for a visitor who returns to `address` afterwards.
-    #[must_use]
     pub fn returning_to(&self, address: &str) -> String {
         let encoded = percent_encoding::utf8_percent_encode(address, percent_encoding::NON_ALPHANUMERIC);
         self.0.to_string().replace(RETURN_GAP, &encoded.to_string())

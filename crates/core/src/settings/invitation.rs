@@ -68,20 +68,17 @@ fn check_batch(batch: &mut InvitationBatch, object: &mut ObjectReader<'_>) {
 
 impl InvitationBatch {
     /// The number of the batch, as its codes contain it.
-    #[must_use]
     pub fn number(&self) -> u16 {
         // The bounds of the field.
         u16::try_from(self.number).unwrap_or_default()
     }
 
     /// Name shown to operators.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_else(|| self.id.as_str())
     }
 
     /// Whether codes of the batch can be presented at `now`.
-    #[must_use]
     pub fn is_valid_at(&self, now: Micros) -> bool {
         let has_begun = self.from.is_none_or(|from| from.micros() <= now);
         !self.revoked && has_begun && self.until.is_none_or(|until| now < until.micros())

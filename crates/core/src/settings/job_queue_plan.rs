@@ -27,7 +27,6 @@ crate::fields! {
 
 impl RetiredSecret {
     /// The secret if it signs at this time, in seconds since 1970.
-    #[must_use]
     pub fn at(&self, now: u64) -> Option<&SigningSecret> {
         (now < self.until).then_some(&self.secret)
     }
@@ -60,7 +59,6 @@ impl StoredJobQueue {
     }
 
     /// The document that a process writes back after a loss, which knew this job queue.
-    #[must_use]
     pub fn to_restored_document(&self) -> Value {
         let mut document = document_of(&self.settings, self.retired_secret.as_ref());
         document[RESTORED_FROM] = self.known_revision().into();
@@ -68,7 +66,6 @@ impl StoredJobQueue {
     }
 
     /// The revision of these settings before the store lost them, if it did.
-    #[must_use]
     pub fn known_revision(&self) -> u64 {
         self.restored_from.unwrap_or(self.revision)
     }
@@ -89,7 +86,6 @@ pub struct JobQueueChange {
 
 impl JobQueueChange {
     /// The document that is stored.
-    #[must_use]
     pub fn to_document(&self) -> Value {
         document_of(&self.settings, self.retired_secret.as_ref())
     }
@@ -191,7 +187,6 @@ impl JobQueuePlan {
     }
 
     /// Whether nothing is changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.removed.is_empty()
     }

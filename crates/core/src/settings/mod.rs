@@ -245,7 +245,6 @@ fn check_held_orders(settings: &mut Settings, object: &mut ObjectReader<'_>) {
 
 impl LineRules {
     /// The default rules of an open queue with this quota, as those of a queue whose settings file sets nothing else.
-    #[must_use]
     #[expect(
         clippy::expect_used,
         clippy::missing_panics_doc,
@@ -259,14 +258,12 @@ impl LineRules {
 
 impl Settings {
     /// Whether a rule holds orders in this job queue.
-    #[must_use]
     pub fn holds_orders_in(&self, job_queue: &JobQueueSettings) -> bool {
         let mut named = self.rules.iter().filter_map(Rule::hold).map(|hold| hold.job_queue);
         self.tenant == job_queue.tenant && named.any(|id| *id == job_queue.id)
     }
 
     /// The settings as a document that [`Self::from_value`] parses.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         Self::to_json(self)
     }
@@ -280,7 +277,6 @@ impl Settings {
     }
 
     /// The settings as stored: [`Self::to_value`] and the unknown fields.
-    #[must_use]
     pub fn to_stored(&self) -> Value {
         let mut value = self.to_value();
         if let Some(map) = value.as_object_mut() {
@@ -302,7 +298,6 @@ impl Settings {
     }
 
     /// Whether both are equal except for revision and epoch.
-    #[must_use]
     pub fn eq_ignoring_revision(&self, other: &Self) -> bool {
         let bare = |settings: &Self| {
             let mut value = settings.to_value();

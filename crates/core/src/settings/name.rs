@@ -14,7 +14,6 @@ crate::text_kind! {
 }
 
 /// A name shown to visitors, if the text is one.
-#[must_use]
 pub fn parse_name(text: &str) -> Option<String> {
     let text = text.trim();
     let fits = !text.is_empty() && text.chars().count() <= NAME_MAX && !text.chars().any(char::is_control);

@@ -44,7 +44,6 @@ crate::fields! {
 
 impl NetworkListNames {
     /// The lists of each class, the class that applies first at the front.
-    #[must_use]
     pub fn by_class(&self) -> [(NetworkClass, &[String]); 4] {
         [
             (NetworkClass::Trusted, &self.trusted),
@@ -62,19 +61,16 @@ pub struct ClassifiedNetworks(BTreeMap<IpNet, NetworkClass>);
 
 impl ClassifiedNetworks {
     /// Whether no prefix is classified.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether any network has this class.
-    #[must_use]
     pub fn any_is(&self, class: NetworkClass) -> bool {
         self.0.values().any(|it| *it == class)
     }
 
     /// The class of the longest prefix that contains the address.
-    #[must_use]
     pub fn class_of(&self, address: IpAddr) -> Option<NetworkClass> {
         let containing = self.0.iter().filter(|(prefix, _)| prefix.contains(&address));
         containing.max_by_key(|(prefix, _)| prefix.prefix_len()).map(|(_, class)| *class)

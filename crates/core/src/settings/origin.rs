@@ -18,25 +18,21 @@ pub struct Origin {
 
 impl Origin {
     /// The host, in lower case.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Whether the scheme is https.
-    #[must_use]
     pub const fn is_https(&self) -> bool {
         self.https
     }
 
     /// The port, or the default port of the scheme.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(if self.https { 443 } else { 80 })
     }
 
     /// Host and port, without a default port.
-    #[must_use]
     pub fn authority(&self) -> String {
         self.port.map_or_else(|| self.host.clone(), |port| format!("{}:{port}", self.host))
     }

@@ -33,7 +33,6 @@ pub struct PathReadings {
 /// Computes all readings of `path`: as it is, decoded once or more often, also from `%uXXXX`, each with and without dot
 /// segments, `;` parameters, backslashes, trailing dots and spaces, and the text after a NUL, `?`
 /// or `#`, with these steps in any order.
-#[must_use]
 pub fn path_readings(path: &str) -> PathReadings {
     if path.len() > PATH_MAX {
         return PathReadings { paths: Vec::new(), is_complete: false };

@@ -49,13 +49,11 @@ pub struct UnreadableQueue {
 
 impl StoredSettings {
     /// A tenant.
-    #[must_use]
     pub fn tenant(&self, id: &TenantId) -> Option<&Tenant> {
         self.tenants.iter().find(|tenant| tenant.id == *id)
     }
 
     /// A queue.
-    #[must_use]
     pub fn queue(&self, id: &QueueId) -> Option<&Settings> {
         self.queues.iter().find(|queue| queue.id == *id)
     }
@@ -159,7 +157,6 @@ pub struct Plan {
 
 impl Plan {
     /// Compares a document with the stored settings.
-    #[must_use]
     pub fn of(stored: &StoredSettings, document: Document, options: &PlanOptions<'_>) -> Self {
         let mut plan = Self::default();
         let listed: HashSet<QueueId> = document.queues.iter().map(|queue| queue.id.clone()).collect();
@@ -284,7 +281,6 @@ impl Plan {
     }
 
     /// Whether nothing is changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty() && self.job_queues.is_empty()
     }
@@ -330,7 +326,6 @@ impl Plan {
     }
 
     /// The lobbies that the plan affects at `now`, with the settings of their queues before it.
-    #[must_use]
     pub fn affected_lobbies<'a>(
         &self,
         stored: &'a StoredSettings,

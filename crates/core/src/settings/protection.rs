@@ -113,7 +113,6 @@ fn check_protection(protection: &mut Protection, object: &mut ObjectReader<'_>) 
 
 impl Protection {
     /// No pre-tickets: every first visit joins.
-    #[must_use]
     pub fn without_pre_tickets() -> Self {
         Self { pre_ticket_from: None, ..Self::default() }
     }

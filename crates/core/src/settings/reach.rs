@@ -78,7 +78,6 @@ impl Reach {
     }
 
     /// Whether this address may be connected to.
-    #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let address = embedded(address);
         if METADATA.contains(&address) {
@@ -95,7 +94,6 @@ impl Reach {
 }
 
 /// Whether an address is that of this machine, as loopback or unspecified.
-#[must_use]
 pub fn is_own_address(address: IpAddr) -> bool {
     let address = embedded(address);
     address.is_loopback() || address.is_unspecified() || matches!(address, IpAddr::V4(four) if four.octets()[0] == 0)

@@ -87,7 +87,6 @@ pub enum Route {
 
 impl RuleAction {
     /// Where matching requests go; `None` for an action that classifies clients.
-    #[must_use]
     pub const fn route(self) -> Option<Route> {
         match self {
             Self::Queue | Self::Hold => Some(Route::Queue),
@@ -97,7 +96,6 @@ impl RuleAction {
     }
 
     /// The class of matching clients, as if a list contained their network.
-    #[must_use]
     pub const fn class(self) -> Option<NetworkClass> {
         match self {
             Self::Queue | Self::Bypass | Self::Hold => None,
@@ -232,7 +230,6 @@ impl Field for PathGlobs {
 
 impl PathGlobs {
     /// The globs as they were written.
-    #[must_use]
     pub fn sources(&self) -> &[String] {
         &self.sources
     }
@@ -346,7 +343,6 @@ pub struct RequestAttributes<'a> {
 
 impl Rule {
     /// Whether all conditions match a request with this reading of its path.
-    #[must_use]
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
         // A header that anyone can send, a list or an address that is not known: more requests go through the queue rather than fewer.
         let if_unknown = self.action.route() == Some(Route::Queue);
@@ -368,7 +364,6 @@ impl Rule {
     }
 
     /// The header of the rule if only a trusted proxy may send it, and anyone can.
-    #[must_use]
     pub fn untrusted_header(&self, trusted: &TrustedHeaders) -> Option<&str> {
         let header = self.header.as_ref()?;
         let needs_trust = self.action.class().is_some() || header.needs_trust();
@@ -376,7 +371,6 @@ impl Rule {
     }
 
     /// How matching orders are held; `None` with another action.
-    #[must_use]
     pub fn hold(&self) -> Option<Hold<'_>> {
         let job_queue = self.job_queue.as_ref().filter(|_| self.action == RuleAction::Hold)?;
         Some(Hold { job_queue, on_failure: self.on_failure.unwrap_or_default() })
@@ -415,7 +409,6 @@ pub struct Ruling {
 /// The decisions of the queues of a host, in order, for each reading of a request; at least one. The last one rejects a path that
 /// different queues take in different readings: the origin may use any of them, and a visitor of one queue is not a visitor of the
 /// other.
-#[must_use]
 pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
     let readings = path_readings(facts.path);
     let rule_on = |path: String| {
@@ -454,14 +447,12 @@ fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
 ///
 /// # Panics
 /// If `rulings` is empty.
-#[must_use]
 pub fn decisive(rulings: &[Ruling]) -> &Ruling {
     let first = |route: Route| rulings.iter().find(|ruling| ruling.route == route);
     first(Route::Reject).or_else(|| first(Route::Queue)).unwrap_or(&rulings[0])
 }
 
 /// The decision for a request: the [`decisive`] one of its [`rulings`].
-#[must_use]
 pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
     if queues.first().is_some_and(|rules| rules.is_empty()) {
         return Ruling { path: facts.path.to_owned(), route: Route::Queue, queue: Some(0) };
@@ -472,7 +463,6 @@ pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
 /// The decision of one queue's rules for a reading of the path: the first matching rule that says where requests go. If none
 /// matches, a queue without queue rules takes the request; a queue with queue rules does not (`None`), and the next queue of the
 /// host decides.
-#[must_use]
 pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<Route> {
     let mut routed = rules.iter().filter(|rule| rule.matches(facts, path));
     let found = routed.find_map(|rule| rule.action.route());
@@ -480,7 +470,6 @@ pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Op
 }
 
 /// How the rules of a queue hold a request that goes through it: as the rule says that decides about a reading of its path.
-#[must_use]
 pub fn hold_of<'a>(rules: &'a [Rule], facts: &RequestAttributes<'_>) -> Option<Hold<'a>> {
     if rules.iter().all(|rule| rule.action != RuleAction::Hold) {
         return None;
@@ -495,7 +484,6 @@ pub(super) fn takes_unmatched(rules: &[Rule]) -> bool {
 }
 
 /// The class that the rules of a queue give the client of a request: that of the first matching rule that classifies clients.
-#[must_use]
 pub fn class_of(rules: &[Rule], facts: &RequestAttributes<'_>) -> Option<NetworkClass> {
     let classifying = rules.iter().filter_map(|rule| Some((rule, rule.action.class()?)));
     classifying.into_iter().find(|(rule, _)| rule.matches(facts, facts.path)).map(|(_, class)| class)

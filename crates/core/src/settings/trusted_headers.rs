@@ -49,20 +49,17 @@ pub struct TrustedHeaders(Vec<String>);
 
 impl TrustedHeaders {
     /// Whether no header is trusted.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether the header is one of them. Names are case-insensitive.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|trusted| covers(trusted, name))
     }
 
     /// Whether the header is none of them, and an origin can take it for one: where headers become variables (CGI, WSGI, PHP), an
     /// underscore counts as a hyphen.
-    #[must_use]
     pub fn are_imitated_by(&self, name: &str) -> bool {
         let name_read = with_hyphens(name);
         !self.contains(name) && self.0.iter().any(|trusted| covers(&with_hyphens(trusted), &name_read))

@@ -14,7 +14,6 @@ pub struct TokenDigest([u8; DIGEST_LEN]);
 
 impl TokenDigest {
     /// The first bytes, which tickets carry.
-    #[must_use]
     pub fn fingerprint(&self) -> u32 {
         let [a, b, c, d, ..] = self.0;
         u32::from_be_bytes([a, b, c, d])
@@ -23,7 +22,6 @@ impl TokenDigest {
 
 impl TicketSigner {
     /// Whether there is a ticket key with this ID.
-    #[must_use]
     pub fn has_key(&self, kid: &str) -> bool {
         self.keys.iter().any(|key| key.accounts.kid == kid)
     }
@@ -36,7 +34,6 @@ impl TicketSigner {
 
     /// The sessions of an account in one epoch of a queue, one per valid key. New visits of the account get the first, which derives
     /// from the key with this ID, or from the key that signs. The others belong to visitors who joined while another key was that.
-    #[must_use]
     pub fn account_sessions(
         &self,
         queue: &QueueId,
@@ -52,7 +49,6 @@ impl TicketSigner {
     }
 
     /// Whether a token has this fingerprint under any valid key.
-    #[must_use]
     pub fn has_fingerprint(&self, token: &[u8], fingerprint: u32) -> bool {
         self.keys.iter().any(|key| digest(&key.accounts, token).is_some_and(|it| it.fingerprint() == fingerprint))
     }
@@ -60,7 +56,6 @@ impl TicketSigner {
     /// The digest of a token that names an account.
     ///
     /// Returns `None` without a key, which does not happen.
-    #[must_use]
     pub fn token_digest(&self, kid: Option<&str>, token: &[u8]) -> Option<TokenDigest> {
         digest(self.account_key(kid)?, token)
     }

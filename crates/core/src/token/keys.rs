@@ -76,7 +76,6 @@ impl FromStr for KeyList {
 }
 
 /// Whether this text can be the id of a key.
-#[must_use]
 pub fn is_key_id(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     (1..=KID_MAX).contains(&text.len()) && text.bytes().all(plain)
@@ -94,13 +93,11 @@ fn parse_key(entry: &str) -> Option<Key> {
 
 impl KeyList {
     /// A list with one new key of these random bytes.
-    #[must_use]
     pub fn of_bytes(kid: &str, bytes: [u8; 32]) -> Self {
         Self(vec![Key { kid: kid.to_owned(), secret: bytes.to_vec() }])
     }
 
     /// The list as text, including secrets: for the state folder only.
-    #[must_use]
     pub fn expose(&self) -> String {
         let entries: Vec<String> =
             self.0.iter().map(|key| format!("{}:{}", key.kid, URL_SAFE_NO_PAD.encode(&key.secret))).collect();

@@ -36,13 +36,11 @@ pub struct PrefixDigest {
 
 impl PrefixDigest {
     /// The digest with these numbers; its cells are their remainders.
-    #[must_use]
     pub const fn of_rows(rows: [u32; COUNTER_ROWS]) -> Self {
         Self { rows, number: 0 }
     }
 
     /// The numbers from which the cells follow.
-    #[must_use]
     pub const fn rows(&self) -> [u32; COUNTER_ROWS] {
         self.rows
     }
@@ -51,7 +49,6 @@ impl PrefixDigest {
     ///
     /// # Panics
     /// If `counters` is 0.
-    #[must_use]
     pub fn cells(&self, counters: u64) -> [u32; COUNTER_ROWS] {
         self.rows.map(|row| (u64::from(row) % counters) as u32)
     }

@@ -68,7 +68,6 @@ impl PassSigner {
     /// Creates a pass for this session, and its account if it has one, valid for `ttl` seconds from `now` by the store's clock.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign(
         &self,
         queue: &QueueId,
@@ -83,7 +82,6 @@ impl PassSigner {
     /// Creates a pass for the request of a held order, valid for [`PASS_TTL`] (H7).
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign_for_job(
         &self,
         queue: &QueueId,
@@ -100,7 +98,6 @@ impl PassSigner {
     }
 
     /// The public keys as a JSON Web Key Set (RFC 7517, RFC 8037).
-    #[must_use]
     pub fn jwks(&self) -> Value {
         let key = |key: &PassKey| {
             json!({

@@ -65,14 +65,12 @@ pub struct FirstVisit {
 
 impl FirstVisit {
     /// One whose arrival is not preserved, and which requires no proof of work.
-    #[must_use]
     pub const fn new(epoch: u64, session: SessionId, at: Micros) -> Self {
         Self { epoch, session, at, preserved: false, difficulty: None }
     }
 }
 
 /// Whether a token, which is not verified, says that it is a pre-ticket: for programs that act as visitors.
-#[must_use]
 pub fn is_pre_ticket(token: &str) -> bool {
     #[derive(Deserialize)]
     struct Header {
@@ -87,7 +85,6 @@ impl TicketSigner {
     /// Signs the pre-ticket of a first visit from a network, such as `203.0.113.0/24`; `None` if its address is not usable.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit, network: Option<&str>) -> Option<String> {
         let key = self.keys.first()?;
         let claims = Claims {
@@ -108,7 +105,6 @@ impl TicketSigner {
     /// Signs a verified pre-ticket again. `network` is that of the request that brought it.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign_pre_ticket(&self, queue: &QueueId, pre_ticket: &PreTicket, network: Option<&str>) -> Option<String> {
         let key = self.keys.first()?;
         // Another key may have signed it, which gave the network another number.

@@ -122,50 +122,42 @@ pub struct LobbyTicket {
 
 impl LobbyTicket {
     /// The epoch in which it was signed.
-    #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// The session whose number is drawn.
-    #[must_use]
     pub const fn session(&self) -> SessionId {
         self.session
     }
 
     /// When the visitor came to the lobby, by the store's clock.
-    #[must_use]
     pub const fn came_at(&self) -> Micros {
         self.came_at
     }
 
     /// The event.
-    #[must_use]
     pub const fn event(&self) -> &EventId {
         &self.event
     }
 
     /// The batch of the code with which the visitor was invited.
-    #[must_use]
     pub const fn batch(&self) -> Option<u16> {
         self.batch
     }
 
     /// The account of its bearer (rule 24).
-    #[must_use]
     pub const fn account(&self) -> Option<TicketAccount> {
         self.account
     }
 
     /// The ticket of the session in line after the draw, signed at the draw (rule 15.6): the line restores the session at
     /// its drawn arrival.
-    #[must_use]
     pub fn drawn(&self, draw: &Draw, drawn_at: Micros) -> Ticket {
         self.drawn_ahead(draw, drawn_at, 0)
     }
 
     /// The same with a head start in microseconds, which is subtracted from the drawn arrival (rule 19).
-    #[must_use]
     pub fn drawn_ahead(&self, draw: &Draw, drawn_at: Micros, head_start: u64) -> Ticket {
         Ticket {
             epoch: self.epoch,
@@ -277,7 +269,6 @@ impl TicketSigner {
     }
 
     /// Makes and verifies challenges with keys that derive from the ticket keys.
-    #[must_use]
     pub const fn challenges(&self) -> &ChallengeSigner {
         &self.challenges
     }
@@ -285,7 +276,6 @@ impl TicketSigner {
     /// Signs a session state returned by a store. `position` is the position shown to the visitor.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign(
         &self,
         queue: &QueueId,
@@ -301,7 +291,6 @@ impl TicketSigner {
     /// Signs a lobby ticket for a newcomer whom the store counted in the lobby of this event.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign_lobby(&self, queue: &QueueId, event: &EventId, entry: &LobbyEntry) -> Option<String> {
         let (q, d) = (queue.clone(), event.clone());
         let claims = LobbyClaims {
@@ -320,7 +309,6 @@ impl TicketSigner {
     /// Signs a session state returned by a store, with everything shown to the visitor.
     ///
     /// Returns `None` if the claims can't be serialized, which does not happen.
-    #[must_use]
     pub fn sign_with_estimate(
         &self,
         queue: &QueueId,
@@ -355,7 +343,6 @@ impl TicketSigner {
 
     /// The digest of a client's address or network, such as `203.0.113.0/24`, with the key that signs. `None` without a key,
     /// which does not happen.
-    #[must_use]
     pub fn prefix_digest(&self, kind: PrefixKind, queue: &QueueId, epoch: u64, prefix: &str) -> Option<PrefixDigest> {
         Some(self.keys.first()?.networks.digest(kind, queue, epoch, prefix))
     }

@@ -65,7 +65,6 @@ impl JobQueues {
     }
 
     /// Number of webhook events that this process has dropped, of each known job queue that delivers events.
-    #[must_use]
     pub fn dropped_events(&self) -> BTreeMap<JobQueueId, u64> {
         let dropped = self.dropped_events.lock();
         let snapshot = self.snapshot.load();

@@ -15,7 +15,6 @@ pub struct JobKeys<'a> {
 
 impl<'a> JobKeys<'a> {
     /// The keys of this job queue.
-    #[must_use]
     pub const fn of(settings: &'a JobQueueSettings) -> Self {
         Self { tenant: &settings.tenant, job_queue: &settings.id }
     }
@@ -36,7 +35,6 @@ impl<'a> JobKeys<'a> {
     /// - `state`: hash, last sequence number, size of all payloads and of what is kept, rate bucket, pause, counters.
     /// - `progress`: hash, job ID and number modulo the number that is kept -> time and message.
     /// - `delivered`: sorted set, job whose response was delivered and is not removed yet -> that time.
-    #[must_use]
     pub fn all(self) -> [Key; 11] {
         let names = [
             "ready",

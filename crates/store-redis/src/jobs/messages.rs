@@ -70,13 +70,11 @@ impl JobRegistry {
     }
 
     /// The jobs.
-    #[must_use]
     pub const fn jobs(&self) -> &RedisJobs {
         &self.jobs
     }
 
     /// The jobs, for a process that only reads them.
-    #[must_use]
     pub fn into_jobs(self) -> RedisJobs {
         self.jobs
     }

@@ -43,7 +43,6 @@ fn is_bucket(name: &str) -> bool {
 
 impl BucketAddress {
     /// The bucket's name.
-    #[must_use]
     pub fn bucket(&self) -> &str {
         &self.bucket
     }

@@ -38,7 +38,6 @@ enum Transition {
 }
 
 /// Measures the concurrency up to `end`.
-#[must_use]
 pub fn measure_concurrency(traces: &[VisitorTrace], quota: Option<u64>, end: SimTime) -> Concurrency {
     let mut transitions = transitions_of(traces, end);
     transitions.sort_unstable();
@@ -96,7 +95,6 @@ fn transitions_of(traces: &[VisitorTrace], end: SimTime) -> Vec<(SimTime, Transi
 
 impl Concurrency {
     /// The maximum number of visitors in line or active.
-    #[must_use]
     pub fn peak_present(&self) -> u64 {
         let present = self.waiting.iter().zip(&self.active).map(|(waiting, active)| waiting + active);
         u64::from(present.max().unwrap_or(0))

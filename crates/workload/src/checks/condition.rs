@@ -16,7 +16,6 @@ pub struct FailCondition {
 
 impl FailCondition {
     /// Whether a value fails the check.
-    #[must_use]
     pub fn fails(&self, value: f64) -> bool {
         if self.above { value > self.number } else { value < self.number }
     }

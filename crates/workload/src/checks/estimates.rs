@@ -23,7 +23,6 @@ pub struct EstimateAccuracy {
 }
 
 /// Measures the accuracy of the estimates that `of` selects; `None` without one.
-#[must_use]
 pub fn estimate_accuracy(
     traces: &[VisitorTrace],
     of: impl Fn(&VisitorTrace) -> Option<ShownEstimate>,

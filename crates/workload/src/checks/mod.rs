@@ -168,13 +168,11 @@ impl Figures {
     }
 
     /// A figure.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
     /// Checks all figures. The given conditions of a figure replace its default limit.
-    #[must_use]
     pub fn check_all(&self, conditions: &[FailCondition]) -> Vec<Check> {
         FIGURES.iter().filter_map(|figure| self.check(figure, conditions)).collect()
     }

@@ -28,7 +28,6 @@ pub struct OrderCheck {
 
 impl OrderCheck {
     /// The normalized Kendall tau distance between arrivals and admissions: 0 is the same order, 1 the reverse.
-    #[must_use]
     pub fn tau(&self) -> Option<f64> {
         let pairs = self.compared as f64 * (self.compared as f64 - 1.0) / 2.0;
         (pairs > 0.0).then(|| self.inversions as f64 / pairs)
@@ -93,7 +92,6 @@ fn compared(
 /// Number of visitors who were admitted after a client, bots included, that certainly arrived later. The first visit counts as
 /// the arrival for `max_age` seconds (`pre_ticket_max_age`), so a client that hoards its pre-ticket for longer arrives when it
 /// redeems it.
-#[must_use]
 pub fn inversions_beyond(traces: &[VisitorTrace], max_age: u64) -> u64 {
     let arrival = |trace: &VisitorTrace| {
         let (first, joined) = ((trace.arrived?, trace.first_received?), (trace.join_sent?, trace.joined?));
@@ -111,7 +109,6 @@ pub fn inversions_beyond(traces: &[VisitorTrace], max_age: u64) -> u64 {
 }
 
 /// Compares all visitors.
-#[must_use]
 pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
     let (mut olders, mut youngers) = compared(traces, VisitorTrace::is_person, |trace| trace.arrived.zip(trace.joined));
     let compared = traces.iter().filter(|trace| trace.stayed_present()).count() as u64;

@@ -226,7 +226,6 @@ pub(crate) struct HostilePlan {
 
 impl Hostile {
     /// Number of clients.
-    #[must_use]
     pub fn clients(&self) -> u32 {
         // Clients without a session send a request a second each.
         self.amount.ceil() as u32

@@ -11,7 +11,6 @@ pub(crate) struct CookieJar(Option<Box<[u8]>>);
 
 impl CookieJar {
     /// The `Cookie` header; `None` without cookies.
-    #[must_use]
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         HeaderValue::from_bytes(self.0.as_ref()?).ok()
     }
@@ -35,7 +34,6 @@ impl CookieJar {
     }
 
     /// Whether there is a cookie whose name has this prefix.
-    #[must_use]
     pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
         self.pairs().any(|pair| pair.starts_with(prefix.as_bytes()))
     }
@@ -46,7 +44,6 @@ impl CookieJar {
     }
 
     /// The jar after a response; `None` if it is unchanged.
-    #[must_use]
     pub(crate) fn updated(&self, set: &[HeaderValue]) -> Option<Self> {
         if set.is_empty() {
             return None;

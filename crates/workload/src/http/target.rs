@@ -103,7 +103,6 @@ impl Target {
     }
 
     /// The URL as given.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }

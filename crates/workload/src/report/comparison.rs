@@ -30,7 +30,6 @@ pub struct Comparison(Vec<Report>);
 
 impl Comparison {
     /// Compares these plans.
-    #[must_use]
     pub const fn new(reports: Vec<Report>) -> Self {
         Self(reports)
     }
@@ -40,7 +39,6 @@ impl Comparison {
     }
 
     /// Whether all checks of all plans passed.
-    #[must_use]
     pub fn passed(&self) -> bool {
         self.0.iter().all(Report::passed)
     }
@@ -83,7 +81,6 @@ impl Comparison {
     }
 
     /// The comparison as lines for a terminal.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (index, head) in self.heads().enumerate() {
@@ -100,7 +97,6 @@ impl Comparison {
     }
 
     /// All reports as JSON.
-    #[must_use]
     #[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "numbers, texts and lists are always JSON")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(&serde_json::json!({ "plans": self.0 })).expect("reports are JSON")

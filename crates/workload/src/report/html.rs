@@ -32,7 +32,6 @@ fn render(template: &str, context: Value) -> String {
 
 impl Report {
     /// The report as an HTML page.
-    #[must_use]
     pub fn to_html(&self) -> String {
         let title = match self.run.kind {
             "plan" => format!("Plan for {} visitors", self.run.visitors),
@@ -89,7 +88,6 @@ impl Report {
 
 impl Comparison {
     /// The comparison as an HTML page.
-    #[must_use]
     pub fn to_html(&self) -> String {
         let run = self.reports().first().map(|report| &report.run);
         let context = context! {

@@ -135,7 +135,6 @@ pub struct CostItem {
 
 impl RunDescription {
     /// Describes a run of a workload.
-    #[must_use]
     pub fn new(
         kind: &'static str,
         target: String,
@@ -163,7 +162,6 @@ impl RunDescription {
 
 impl Report {
     /// The report of a run.
-    #[must_use]
     pub fn new(
         run: RunDescription,
         summary: &RunSummary,
@@ -189,13 +187,11 @@ impl Report {
     }
 
     /// Whether all checks passed and all required figures were measured.
-    #[must_use]
     pub fn passed(&self) -> bool {
         !self.checks.iter().any(|check| check.fails_run)
     }
 
     /// The check of a figure.
-    #[must_use]
     pub fn check(&self, name: &str) -> Option<&Check> {
         self.checks.iter().find(|check| check.name == name)
     }
@@ -212,14 +208,12 @@ impl Report {
     }
 
     /// The report as JSON.
-    #[must_use]
     #[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "numbers, texts and lists are always JSON")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a report is JSON")
     }
 
     /// The checks as lines for a terminal.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let line = |check: &Check| {
             let mark = match check.status {
@@ -236,7 +230,6 @@ impl Report {
     }
 
     /// Seconds from the start until nobody waits any more; `None` if somebody does at the end.
-    #[must_use]
     pub fn line_empty_after(&self) -> Option<f64> {
         let waiting = &self.series.waiting;
         let bins = waiting.iter().rposition(|count| *count > 0.0).map_or(0, |last| last + 1);
@@ -244,7 +237,6 @@ impl Report {
     }
 
     /// The result in one line.
-    #[must_use]
     pub fn summary(&self) -> String {
         let value = |name: &str| self.check(name).and_then(|check| check.value);
         let with = |status: CheckStatus| -> Vec<&str> {
@@ -307,7 +299,6 @@ impl Report {
 }
 
 /// A figure with its unit, for display: `4 h 32 min`, `99 %`, `1.2 MB`.
-#[must_use]
 pub fn measured(value: f64, unit: &str) -> String {
     let split = |value: f64, large: f64, names: [&str; 2]| {
         let (whole, part) = ((value / large).floor(), (value % large / (large / 60.0)).floor());
@@ -327,7 +318,6 @@ pub fn measured(value: f64, unit: &str) -> String {
 }
 
 /// A number with its significant digits, for display.
-#[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if (value.fract() == 0.0 && size < 1e15) || size >= 100.0 {

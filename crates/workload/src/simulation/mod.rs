@@ -45,14 +45,12 @@ pub struct SimulationResult {
 }
 
 /// Simulates a workload with these rules until all visitors have left.
-#[must_use]
 pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
     simulate_until(workload, rules, None, DURATION_MAX)
 }
 
 /// Simulates a workload for at most so many seconds, at most [`DURATION_MAX`]. With an event, visitors of its lobby come before
 /// its start, and the others of the workload from its start on.
-#[must_use]
 pub fn simulate_until(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
     let end = SimTime::from_seconds(seconds.min(DURATION_MAX).into());
     Simulation::new(workload, rules, sale).run(end)

@@ -31,7 +31,6 @@ vestibule_core::names! {
 
 impl RequestKind {
     /// The index in [`Self::ALL`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }

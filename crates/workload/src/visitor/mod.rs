@@ -119,7 +119,6 @@ pub(crate) struct Timers {
 
 impl Visitor {
     /// The visitor of this number, before the arrival.
-    #[must_use]
     pub fn new(workload: &Workload, number: u32) -> Self {
         Self::with_rng(workload, number, Rng::for_visitor(workload.seed, number))
     }
@@ -177,7 +176,6 @@ impl Visitor {
     }
 
     /// When the next timer is due.
-    #[must_use]
     pub fn next_timer(&self) -> SimTime {
         let timers = &self.timers;
         let all =
@@ -186,31 +184,26 @@ impl Visitor {
     }
 
     /// The trace so far.
-    #[must_use]
     pub const fn trace(&self) -> &VisitorTrace {
         &self.trace
     }
 
     /// The trace.
-    #[must_use]
     pub fn into_trace(self) -> VisitorTrace {
         self.trace
     }
 
     /// Whether the visitor has left for good.
-    #[must_use]
     pub fn has_departed(&self) -> bool {
         self.phase == Phase::Departed
     }
 
     /// The kind of visitor.
-    #[must_use]
     pub const fn kind(&self) -> VisitorKind {
         self.intent.kind
     }
 
     /// Whether the queue page is open.
-    #[must_use]
     pub fn is_in_line(&self) -> bool {
         self.phase == Phase::InLine
     }

@@ -18,7 +18,6 @@ const EXPIRES_IN: u64 = 60;
 
 impl Visitor {
     /// Whether the page has a stream, open or about to be opened again.
-    #[must_use]
     pub const fn is_listening(&self) -> bool {
         self.stream.is_listening
     }

@@ -116,25 +116,21 @@ impl VisitorTrace {
     }
 
     /// Whether this is a person, who sends cookies, and not a bot.
-    #[must_use]
     pub const fn is_person(&self) -> bool {
         self.kind.is_person()
     }
 
     /// Whether this is a person or bot with a session of its own. Clients of a replay have the session of another.
-    #[must_use]
     pub const fn has_own_session(&self) -> bool {
         self.kind.has_session() && !matches!(self.kind, VisitorKind::Replayer)
     }
 
     /// Whether the visitor was present from the arrival on, so that nobody who arrived later may be admitted first.
-    #[must_use]
     pub fn stayed_present(&self) -> bool {
         self.is_person() && self.joined.is_some() && !self.was_absent && !self.gave_up
     }
 
     /// Seconds from the arrival to the admission.
-    #[must_use]
     pub fn wait(&self) -> Option<f64> {
         Some(self.admitted?.since(self.arrived?))
     }

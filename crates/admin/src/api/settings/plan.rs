@@ -97,7 +97,6 @@ impl From<&Plan> for ImportPlan {
 
 impl ImportPlan {
     /// Whether nothing is changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tenants.is_empty()
             && self.queues.is_empty()
@@ -107,7 +106,6 @@ impl ImportPlan {
     }
 
     /// Whether both make the same changes. The epochs of new queues and the salts of draws do not count.
-    #[must_use]
     pub fn has_same_changes(&self, other: &Self) -> bool {
         self.subject() == other.subject()
     }

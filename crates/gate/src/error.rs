@@ -7,129 +7,92 @@ use vestibule_core::jobs::{ENQUEUES_WINDOW, JobId};
 use vestibule_runtime::{JobRequestError, Problem};
 use vestibule_themes::ErrorPage;
 
-/// An error as a client sees it.
+/// An error as a client sees it. The text of a variant says what happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GateError {
-    /// No queue has this host.
     #[error("No queue is configured for this host.")]
     UnknownHost,
-    /// No queue of this host has this ID.
     #[error("No queue with this ID on this host. Pass it as queue={{id}}.")]
     UnknownQueue,
-    /// The host of the request is missing or invalid.
     #[error("Missing or invalid Host header.")]
     InvalidHost,
     /// The path has readings that different queues take, or too many readings, and rules decide by the path.
     #[error("The path of this URL is ambiguous: too long, or open to different interpretations. Use a simpler path.")]
     AmbiguousPath,
-    /// The query is invalid.
     #[error("Invalid query. Give each parameter once, with a valid value.")]
     InvalidQuery,
     /// Two headers of a forward-auth request contradict each other.
     #[error("{0} disagree. Set both in the proxy or remove one.")]
     ConflictingHeaders(&'static str),
-    /// No such endpoint.
     #[error("No such endpoint.")]
     NotFound,
-    /// The endpoint takes other methods.
     #[error("This endpoint does not support this method.")]
     MethodNotAllowed,
-    /// The address of the dashboard is not configured.
     #[error("This gate does not know the address of the dashboard. Set VESTIBULE_ADMIN_URL (--admin-url).")]
     NoAdminUrl,
     /// A page of another site sent the request.
     #[error("Requests from this origin are not allowed.")]
     OriginNotAllowed,
-    /// The store is unavailable.
     #[error("The store is unavailable. Try again.")]
     StoreUnavailable,
-    /// The store has been unavailable since the process started.
     #[error("Queues are not loaded yet because the store is unavailable. Try again.")]
     QueuesNotLoaded,
-    /// A part of the request is invalid.
     #[error("Invalid {0} in the request.")]
     InvalidRequest(&'static str),
-    /// The request needs a pre-ticket.
     #[error(
         "This request needs a pre-ticket. Send it again with the pre-ticket of this response, or of a visitor status."
     )]
     PreTicketRequired,
-    /// The pre-ticket already proves what was required.
     #[error("Nothing is left to prove. Request the visitor status with this pre-ticket.")]
     NothingToProve,
-    /// A proof of work is not accepted.
     #[error("The proof of work is not valid: {0}.")]
     InvalidProof(String),
-    /// An address sent too many proofs that are not accepted.
     #[error("Too many proofs of work from this address were not valid. Try again in {0} seconds.")]
     TooManyInvalidProofs(u64),
-    /// The body has another content type.
     #[error("The body must be JSON. Send it with Content-Type: application/json.")]
     NotJson,
-    /// The body is too large.
     #[error("The body exceeds {limit_bytes} bytes.")]
-    BodyTooLarge {
-        /// The limit in bytes.
-        limit_bytes: usize,
-    },
-    /// The origin leads back to the gate.
+    BodyTooLarge { limit_bytes: usize },
     #[error("The origin of this host leads back to the gate. Set it to an address of the site itself.")]
     OriginLoop,
     /// The origin cannot be reached, or its response is not HTTP.
     #[error("The site is not responding. Whether it has processed the request is unknown.")]
     OriginDown,
-    /// The origin did not respond in time.
     #[error("The site did not respond in time. Whether it has processed the request is unknown.")]
     OriginSlow,
-    /// The body of the request stalled, or is not complete.
     #[error("The request could not be forwarded: its body did not arrive in time, is too large, or is not valid.")]
     NotForwarded(StatusCode),
-    /// Too many tunnels are open.
     #[error("Too many upgraded connections are open, in all or from this address. Try again later.")]
     TooManyTunnels,
     /// The response of the origin exceeds the limit of a function.
     #[error("The origin's response exceeds {limit_mib} MB.")]
-    ResponseTooLarge {
-        /// The limit in MiB.
-        limit_mib: u32,
-    },
-    /// No job queue has this ID, or it takes no jobs from visitors.
+    ResponseTooLarge { limit_mib: u32 },
     #[error("No job queue with this ID takes jobs from visitors of this host. Check the ID and the setting producers.")]
     UnknownJobQueue,
-    /// The visitor may not follow a job with this ID, or there is none.
     #[error("No job with this ID that this visitor enqueued. Results are kept for result_ttl.")]
     UnknownJob,
-    /// The visitor has no ticket.
     #[error("Only visitors with a ticket can do this. Open a page of this host first, and send its cookie.")]
     TicketRequired,
-    /// The visitor is not admitted.
     #[error("Only admitted visitors can enqueue jobs here. Wait until it is your turn.")]
     NotActive,
-    /// A job cannot be enqueued as it is.
     #[error("The job was not queued: {0}.")]
     InvalidJob(JobRequestError),
-    /// A progress message is not JSON.
     #[error("The progress was not recorded: the body must be JSON: {0}.")]
     InvalidProgress(String),
-    /// The job queue takes no such content from visitors.
     #[error("This job queue does not accept this Content-Type. Send one of its setting accepts.")]
     UnsupportedContentType,
-    /// The session has enqueued too many jobs.
     #[error("This visitor has enqueued too many jobs. Try again in a minute.")]
     TooManyJobs,
-    /// The body is not the form that its content type says.
     #[error("The form is incomplete, or its boundary is wrong.")]
     InvalidForm,
     /// A function cannot upgrade connections.
     #[error("This deployment has no WebSockets. Use server-sent events: the same request without Upgrade.")]
     NoWebSockets,
-    /// The job queue is full.
     #[error("The job queue is full. Nothing was stored; try again later.")]
     JobQueueFull,
     /// The backend of the jobs can't be reached.
     #[error("Nothing was queued. Try again later.")]
     NotQueued,
-    /// The backend did not confirm a job.
     #[error("The job {0} may or may not be queued. Send the request again with the same Idempotency-Key.")]
     EnqueueUnconfirmed(JobId),
     /// The address at which progress is reported was not signed with the secret of the job queue.
@@ -138,18 +101,14 @@ pub(crate) enum GateError {
     /// The lease under which progress is reported has ended.
     #[error("The call of this address has ended, so its progress is not recorded any more.")]
     LeaseEnded,
-    /// Too many clients follow this job, or too many streams are open.
     #[error(
         "Too many clients follow this job, or too many streams are open. Ask for the job without /events after poll_after seconds."
     )]
     TooManyFollowers,
-    /// An order was certainly not placed.
     #[error("The order was not placed. It can be submitted again.")]
     OrderNotPlaced,
-    /// Nobody knows whether an order was placed.
     #[error("The order may or may not have been placed. Do not submit it again; ask the shop about the job {0}.")]
     OrderOutcomeUnknown(JobId),
-    /// An order equals an earlier one, whose response is not kept any more.
     #[error("This order has already been submitted, and the response to it is not kept any more.")]
     OrderAlreadySubmitted,
     /// A function cannot upgrade connections.

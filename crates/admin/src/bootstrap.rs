@@ -1,5 +1,7 @@
 //! Operators that are created outside the API: the first superuser, and those of the command line.
 
+#![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,9 +113,6 @@ pub enum NewOperatorError {
 }
 
 /// Creates the first superuser, unless there is a superuser already. Returns whether one was created.
-///
-/// # Errors
-/// The store's.
 pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result<bool, StoreError> {
     if has_superuser(records).await? {
         return Ok(false);
@@ -127,17 +126,11 @@ pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result
 }
 
 /// Whether there is a superuser.
-///
-/// # Errors
-/// The store's.
 pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError> {
     Operator::has_superuser(records).await
 }
 
 /// Creates an operator. `false` if the name is taken.
-///
-/// # Errors
-/// The store's.
 pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
     match new.store(records).await {
         Ok(()) => {

@@ -6,6 +6,8 @@
 //! one in which nothing was recorded are told apart. The process that writes a minute also records
 //! what the reports of events are made of.
 
+#![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, stream};
@@ -241,9 +243,6 @@ pub struct History<'a> {
 
 impl<'a> History<'a> {
     /// Reads which steps were recorded.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn since(records: &'a dyn RecordStore, step: Step, from: Micros) -> Result<Self, StoreError> {
         let from = from.seconds();
         let recorded = read(records, &step.recorded(), from, |text| text.parse().ok(), |at| *at).await?;
@@ -252,9 +251,6 @@ impl<'a> History<'a> {
 
     /// The samples of a queue, oldest first, from its first point on. A step without visitors has an empty sample, and a step in
     /// which nothing was recorded has none.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn samples(&self, queue: &LoggedQueue) -> Result<Vec<(u64, Option<Sample>)>, StoreError> {
         // One point more than requested, as the base for the increments of the first sample.
         let points = read(self.records, &self.step.stream(queue), self.from, Point::parse, |point| point.at).await?;
@@ -307,9 +303,6 @@ async fn read<T>(
 
 /// Arrivals and admissions per minute, from the earliest point of the last [`RATES_SPAN`] seconds
 /// to `stats`; `None` without such a point.
-///
-/// # Errors
-/// Returns the store's error.
 pub async fn rates(records: &dyn RecordStore, queue: &LoggedQueue, stats: &Stats) -> Result<Option<Rates>, StoreError> {
     let entries = records.entries(&LogName::Minutes(queue.clone()), None, 2).await?;
     // A point is written some time after its minute begins; the entry id has the exact time.

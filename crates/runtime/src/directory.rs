@@ -1,5 +1,7 @@
 //! The queue cache: a copy of the settings in this process, so that a request finds its queue without a store call.
 
+#![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -235,9 +237,6 @@ impl Directory {
     }
 
     /// Reloads a queue whose revision in the store differs from the cached one. Concurrent calls share one reload.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn reload(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
         let reload = self.reloads.lock().entry(id.clone()).or_default().clone();
         let finished = reload.finished.load(Ordering::Relaxed);
@@ -267,9 +266,6 @@ impl Directory {
     }
 
     /// Restores a queue that the store lost, with its epoch. Returns `false` if the queue was removed.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn restore_lost_queue(&self, queue: &Queue) -> Result<bool, StoreError> {
         let id = &queue.settings.id;
         match self.store.put_settings(&queue.settings, PutMode::Restore).await? {

@@ -1,5 +1,7 @@
 //! The job queues of a deployment: their settings, cached in this process, and the backend that holds their jobs.
 
+#![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
+
 mod changes;
 mod events;
 
@@ -114,9 +116,6 @@ impl JobQueues {
     }
 
     /// Reads the settings of all job queues, by ID. Settings that can't be read are logged and left out.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn stored(&self) -> Result<Vec<StoredJobQueue>, StoreError> {
         let mut stored = StoredSettings::default();
         self.read_into(&mut stored).await?;
@@ -124,9 +123,6 @@ impl JobQueues {
     }
 
     /// Reads the settings of all job queues, by ID, and which of them cannot be read.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn read_into(&self, stored: &mut StoredSettings) -> Result<(), StoreError> {
         for (id, document) in self.records.list_documents(DocumentKind::JobQueues).await? {
             match (parsed(&id, &document.text, document.revision), id.parse()) {
@@ -154,17 +150,11 @@ impl JobQueues {
     }
 
     /// Whether a job queue with this ID was removed, and none was created since.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn was_removed(&self, id: &JobQueueId) -> Result<bool, StoreError> {
         Ok(self.records.get_ephemeral(&removal_of(id)).await?.is_some())
     }
 
     /// A job queue as it is stored now; `None` if there is none with this ID.
-    ///
-    /// # Errors
-    /// Returns the store's error.
     pub async fn read(&self, id: &JobQueueId) -> Result<Option<Arc<CachedJobQueue>>, StoreError> {
         self.read_if_older(Duration::ZERO).await?;
         Ok(self.snapshot.load().job_queues.get(id).cloned())

@@ -1,5 +1,7 @@
 //! When the schedules of job queues ran last, as the store remembers it (S1, S2).
 
+#![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
+
 use sha2::{Digest as _, Sha256};
 use vestibule_core::jobs::{JobQueueId, JobSchedule};
 use vestibule_core::{Micros, StoreError, hex};
@@ -23,18 +25,12 @@ fn stored(key: &str) -> EphemeralKey {
 }
 
 /// The instant until which the occurrences of the schedule with this key are settled; `None` if it is new, or the store has lost it.
-///
-/// # Errors
-/// Returns the store's error.
 pub async fn last_run(records: &dyn RecordStore, key: &str) -> Result<Option<Micros>, StoreError> {
     let text = records.get_ephemeral(&stored(key)).await?;
     Ok(text.and_then(|text| Some(Micros(0).add_seconds(text.parse().ok()?))))
 }
 
 /// Stores the instant until which the occurrences of the schedule with this key are settled.
-///
-/// # Errors
-/// Returns the store's error.
 pub async fn set_last_run(records: &dyn RecordStore, key: &str, at: Micros) -> Result<(), StoreError> {
     records.set_ephemeral(&stored(key), &at.seconds().to_string(), REMEMBERED).await
 }

@@ -32,9 +32,6 @@ impl LastAppliedSettings {
     }
 
     /// Reads them. Entries that cannot be read are left out, so that the file replaces them.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn read(&self) -> Result<Document, StoreError> {
         let queues = self.records.list_documents(DocumentKind::FileQueues).await?;
         let tenants = self.records.list_documents(DocumentKind::FileTenants).await?;
@@ -51,9 +48,6 @@ impl LastAppliedSettings {
 
     /// Those of queues and tenants as JSON, for a snapshot of a store that ends with the process. Job queues are in no snapshot, so the
     /// file creates them again.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn saved(&self) -> Result<Value, StoreError> {
         let mut saved = Map::new();
         for kind in SAVED {
@@ -65,9 +59,6 @@ impl LastAppliedSettings {
     }
 
     /// Restores what [`Self::saved`] returned.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn restore(&self, saved: &Value) -> Result<(), StoreError> {
         for kind in SAVED {
             for (id, text) in saved[kind.as_str()].as_object().into_iter().flatten() {
@@ -109,18 +100,12 @@ impl LastAppliedSettings {
     }
 
     /// The store's clock.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn now(&self) -> Result<Micros, StoreError> {
         self.records.now().await
     }
 
     /// Saves the settings of an applied file, except those that the plan left out because events are locked: the next
     /// reload tries them again.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn save(&self, file: &Document, plan: &Plan) -> Result<(), StoreError> {
         let is_locked = |id: &QueueId| plan.kept_because(KeptReason::EventLocked).any(|kept| kept == id);
         for queue in file.queues.iter().filter(|queue| !is_locked(&queue.id)) {
@@ -136,17 +121,11 @@ impl LastAppliedSettings {
     }
 
     /// Forgets a queue that was removed because the file no longer has it. If the file adds it again, it is created again.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn forget(&self, queue: &QueueId) -> Result<(), StoreError> {
         self.records.remove_document(DocumentKind::FileQueues, queue.as_str()).await.map(drop)
     }
 
     /// Forgets job queues that were removed because the file no longer has them.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn forget_job_queues(&self, removed: &[JobQueueId]) -> Result<(), StoreError> {
         for id in removed {
             self.records.remove_document(DocumentKind::FileJobQueues, id.as_str()).await?;

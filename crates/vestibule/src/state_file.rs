@@ -155,9 +155,6 @@ impl KnownQueues {
     }
 
     /// Starts recovery of the queues that existed in the last run and are missing in the store.
-    ///
-    /// # Errors
-    /// The store's.
     pub(crate) async fn restore(&self, store: &dyn SettingsStore, queues: &[Settings]) -> Result<(), StoreError> {
         let Ok(known) = fs::read_to_string(&self.file) else { return Ok(()) };
         for settings in queues.iter().filter(|queue| known.lines().any(|id| id == queue.id.as_str())) {

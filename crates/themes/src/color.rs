@@ -84,7 +84,7 @@ impl Color {
 }
 
 /// The colors of a page, all as `#rrggbb`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Palette {
     /// The brand color.
     pub(crate) brand: String,

@@ -12,13 +12,13 @@ use crate::texts::{JobPageTexts, PageText, TextSet, Texts, fill, texts, without_
 use crate::view::{ErrorPage, JobNews, JobPage, PageView};
 use crate::{Color, Language, WaitText};
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Queue {
     id: String,
     name: String,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Brand {
     name: String,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Job {
 }
 
 /// All variables. A variable without a value is none, which renders as nothing.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "templates read them one by one")]
 pub(crate) struct Context {
     lang: &'static str,
@@ -258,49 +258,11 @@ impl Context {
             language_options: Value::from_safe_string(language_options(language)),
             nonce: nonce.to_owned(),
             state: "unbranded",
-            title: String::new(),
             heading: heading.to_owned(),
-            lead: String::new(),
-            queue: Queue { id: String::new(), name: String::new() },
-            brand: Brand { name: String::new() },
-            event: None,
-            countdown: None,
-            countdown_label: "",
-            number: None,
-            logo: None,
             color: Palette::of(color),
-            position: None,
-            position_number: None,
-            waiting: None,
-            behind: None,
-            wait: None,
-            in_lobby: false,
-            is_drawn: false,
-            hold_notice: String::new(),
-            reload_notice: "",
-            order_notice: "",
-            line_url: String::new(),
-            asks_for_code: false,
-            code_wrong: false,
-            code_fields: Vec::new(),
-            position_kept: None,
-            session_kept: None,
-            sign_in_url: String::new(),
-            job: None,
-            reason: None,
-            message: None,
-            message_language: None,
-            offline_notice: "",
-            no_script_notice: String::new(),
-            needs_cookies: false,
-            enter_url: String::new(),
-            enter_label: String::new(),
-            support_code: None,
-            refresh_seconds: 0,
-            can_retry: false,
-            asset_base: String::new(),
             texts: texts.clone(),
             script_tags: Value::from_safe_string(String::new()),
+            ..Self::default()
         }
     }
 }

@@ -196,12 +196,7 @@ impl JobBackend for RedisJobs {
         jobs: &[JobId],
         detail: Detail,
     ) -> BackendResult<Vec<Option<JobView>>> {
-        let detail_word = match detail {
-            Detail::Status => "status",
-            Detail::Result => "result",
-            Detail::Contents => "contents",
-        };
-        let arguments = [text(detail_word)].into_iter().chain(jobs.iter().map(|job| id(*job)));
+        let arguments = [text(detail.as_str())].into_iter().chain(jobs.iter().map(|job| id(*job)));
         let mut reply = self.run(settings, &functions().get_jobs, arguments, Retry::Safe).await?;
         jobs.iter().map(|job| reply.job_view(*job, detail).map_err(error)).collect()
     }

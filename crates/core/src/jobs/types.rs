@@ -313,7 +313,7 @@ pub enum JobState {
 }
 
 /// One attempt that ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Attempt {
     /// The receive count of its lease.
     pub receive_count: u64,
@@ -339,6 +339,15 @@ pub enum Detail {
 }
 
 impl Detail {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Result => "result",
+            Self::Contents => "contents",
+        }
+    }
+
     /// Whether a view has headers and body of the response that completed the job.
     pub const fn has_result(self) -> bool {
         matches!(self, Self::Result | Self::Contents)

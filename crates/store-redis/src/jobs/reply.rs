@@ -38,7 +38,7 @@ struct Record {
     /// Absent once the job is completed.
     content_type: Option<String>,
     #[serde(default)]
-    attempts: Vec<PackedAttempt>,
+    attempts: Vec<Attempt>,
     /// Number of the last progress message.
     #[serde(default)]
     progress: u64,
@@ -80,22 +80,6 @@ struct PackedResult {
     /// Size of headers and body; absent once they are removed.
     #[serde(default)]
     size: u64,
-}
-
-#[derive(Deserialize)]
-struct PackedAttempt {
-    receive_count: u64,
-    started_at: Micros,
-    ended_at: Micros,
-    reason: Option<FailureReason>,
-    status: Option<u16>,
-}
-
-impl From<PackedAttempt> for Attempt {
-    fn from(attempt: PackedAttempt) -> Self {
-        let PackedAttempt { receive_count, started_at, ended_at, reason, status } = attempt;
-        Self { receive_count, started_at, ended_at, reason, status }
-    }
 }
 
 fn job_id(bytes: &[u8]) -> Result<JobId, StoreError> {
@@ -223,7 +207,7 @@ impl Reply {
             progress,
             session: record.session(),
             group: record.group,
-            attempts: record.attempts.into_iter().map(Attempt::from).collect(),
+            attempts: record.attempts,
             user_id: record.user_id,
             params: record.params,
             payload: record

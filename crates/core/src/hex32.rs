@@ -25,11 +25,7 @@ impl fmt::Display for Hex32 {
     }
 }
 
-impl fmt::Debug for Hex32 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::id::debug_as_display!(Hex32);
 
 impl FromStr for Hex32 {
     type Err = NotHex32;

@@ -31,6 +31,18 @@ fn is_id(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
+/// Writes values for developers as for others.
+macro_rules! debug_as_display {
+    ($name:ty) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+pub(crate) use debug_as_display;
+
 /// Defines an ID: a checked text that is cheap to clone.
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $is_valid:path, $error:ident) => {
@@ -59,11 +71,7 @@ macro_rules! text_id {
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        crate::id::debug_as_display!($name);
     };
 }
 pub(crate) use text_id;
@@ -178,11 +186,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-impl fmt::Debug for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_display!(SessionId);
 
 #[cfg(test)]
 mod tests {

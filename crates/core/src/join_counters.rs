@@ -61,12 +61,6 @@ impl JoinCounters {
         self.counters as u64
     }
 
-    /// The number of cells in all windows and rows.
-    #[cfg(test)]
-    pub(crate) const fn cell_count(&self) -> usize {
-        self.cells.len()
-    }
-
     /// Continues in the window of `now`: clears what is too old.
     pub(crate) fn advance(&mut self, now: Micros) {
         let next = join_window(now);

@@ -78,7 +78,7 @@ impl<'a> Sale<'a> {
                 let ticket = &self.lobby[rng.random_range(0..self.lobby.len())];
                 let drawn_at = self.event.drawn_at().filter(|drawn_at| *drawn_at <= now);
                 if let Some((draw, drawn_at)) = self.draw.as_ref().zip(drawn_at) {
-                    self.line.visit(now, &Visit::keeping(ticket.drawn(draw, drawn_at)));
+                    self.line.visit(now, &Visit::keeping(ticket.drawn(draw, drawn_at, 0)));
                 }
             }
             4 => {

@@ -38,7 +38,7 @@ pub(crate) fn value_of(gate: &Gate, settings: &Settings, ticket: &LobbyTicket, n
     }
     if let Some(draw) = gate.sale_keys.draw(&settings.id, event) {
         let head_start = ticket.batch().map_or(0, |batch| settings.head_start_of(batch));
-        return LobbyTicketValue::Drawn(Box::new(ticket.drawn_ahead(&draw, drawn_at, head_start)));
+        return LobbyTicketValue::Drawn(Box::new(ticket.drawn(&draw, drawn_at, head_start)));
     }
     // Another gate knows the key; a ticket is never lost because this one does not.
     if let Some(suppressed) = gate.unknown_sale_keys.allow() {

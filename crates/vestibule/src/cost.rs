@@ -50,8 +50,6 @@ pub struct Node {
 struct Prices {
     lambda_per_million_requests: f64,
     lambda_arm64_per_gb_second: f64,
-    fargate_arm64_per_vcpu_hour: f64,
-    fargate_arm64_per_gb_hour: f64,
     load_balancer_per_hour: f64,
     load_balancer_per_lcu_hour: f64,
     data_out_per_gb: f64,
@@ -185,14 +183,6 @@ impl PriceSheet {
     pub fn built_in() -> Self {
         let text = include_str!("../../../docs/aws/prices.json");
         serde_json::from_str(text).expect("a valid price sheet")
-    }
-
-    /// Dollars an hour for a container with as many streams as it holds: the container with these cores and gigabytes, and
-    /// its connections at the load balancer.
-    pub fn stream_task_hour(&self, cores: f64, gigabytes: f64) -> [f64; 2] {
-        let prices = &self.prices;
-        let container = cores * prices.fargate_arm64_per_vcpu_hour + gigabytes * prices.fargate_arm64_per_gb_hour;
-        [container, self.load.streams_of_a_task / UNIT_CONNECTIONS * prices.load_balancer_per_lcu_hour]
     }
 
     /// The smallest node type with twice the memory that the visitors need.

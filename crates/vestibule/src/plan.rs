@@ -12,7 +12,7 @@ use vestibule_core::line::{LineRules, Mode, STEP_MAX};
 use vestibule_core::settings::{Access, Event, EventOrder, LimitMode, Origin, Protection};
 use vestibule_core::{Clock as _, SystemClock};
 use vestibule_workload::report::{Comparison, Report, RunDescription};
-use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate_until};
+use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate};
 use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
 
 use crate::arguments::whole;
@@ -180,7 +180,7 @@ fn sale(options: &PlanOptions, rules: &LineRules, workload: &Workload) -> anyhow
 }
 
 fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules, sale: Option<&Sale>) -> Report {
-    let simulated = |workload| simulate_until(workload, rules, sale, options.duration);
+    let simulated = |workload| simulate(workload, rules, sale, options.duration);
     let mut result = simulated(workload.clone());
     let twin = (!workload.hostile.is_empty()).then(|| simulated(workload.without_hostile()));
     cost::add_assumed_traffic(&mut result.request_stats, &result.traces);

@@ -9,7 +9,7 @@ use vestibule_core::line::{ATTACK_LIMIT_PART, LineRules};
 use vestibule_core::settings::{LimitMode, OnExceed, ProofOfWork, Protection};
 use vestibule_core::{ATTACK_FACTOR, ProofMode};
 use vestibule_workload::checks::Figures;
-use vestibule_workload::simulation::{SimulationResult, simulate_until};
+use vestibule_workload::simulation::{SimulationResult, simulate};
 use vestibule_workload::{
     Arrivals, Behavior, Hostile, MeasuredRun, Observation, Shopping, Workload, add_hostile_figures, summarize,
 };
@@ -114,7 +114,7 @@ impl Scenario {
         let arrivals = Arrivals::Steady(self.arrive);
         let workload = Workload { visitors: self.visitors, arrivals, behavior, seed: SEED, repeat: None, hostile };
         let rules = LineRules { protection: measures.protection(), ..LineRules::with_quota(self.quota) };
-        let result = simulate_until(workload, &rules, None, self.seconds);
+        let result = simulate(workload, &rules, None, self.seconds);
         let observed = Observation::default();
         let SimulationResult { traces, request_stats, duration, .. } = &result;
         let mut figures = summarize(traces, request_stats, Some(self.quota), *duration, false, &observed).figures;

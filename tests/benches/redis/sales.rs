@@ -84,7 +84,7 @@ impl<'a> DrawnLine<'a> {
     /// Presents lobby tickets after the draw. Returns the tickets in line.
     async fn convert(&self, lobby: &[LobbyTicket]) -> Vec<Ticket> {
         let visits = stream::iter(lobby).map(|ticket| async {
-            let visit = Visit::keeping(ticket.drawn(&self.draw, self.drawn_at));
+            let visit = Visit::keeping(ticket.drawn(&self.draw, self.drawn_at, 0));
             let answer = self.fixture.store.visit(self.queue(), visit).await.unwrap();
             assert_eq!(answer.kind, VisitKind::Restored);
             self.fixture.ticket_of(self.queue(), &answer)

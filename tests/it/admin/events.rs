@@ -272,7 +272,7 @@ async fn drawn_sessions_show_their_number(backoffice: Backoffice) {
     let lobby = enter_lobby(&backoffice).await;
     backoffice.advance_seconds(110);
     let (draw, session) = (draw_of(&backoffice).await, lobby.session());
-    let ticket = lobby.drawn(&draw, Micros(0).add_seconds(backoffice.now() - 10));
+    let ticket = lobby.drawn(&draw, Micros(0).add_seconds(backoffice.now() - 10), 0);
     let visit = Visit { ticket: Some(ticket), ..Visit::joining(session) };
     backoffice.store.visit(&"tour".parse().unwrap(), visit).await.unwrap();
     let late = backoffice.join("tour", 1).await[0];

@@ -43,7 +43,7 @@ async fn draw_of(fixture: &LineFixture<'_>) -> Draw {
 /// The visit of a gate with a converted lobby ticket.
 async fn visit_drawn(fixture: &LineFixture<'_>, ticket: &LobbyTicket) -> (VisitAnswer, Option<TestVisitor>) {
     let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
-    let answer = fixture.ask(Some(ticket.drawn(&draw_of(fixture).await, drawn_at)), Some(SessionId::random())).await;
+    let answer = fixture.ask(Some(ticket.drawn(&draw_of(fixture).await, drawn_at, 0)), Some(SessionId::random())).await;
     let ticket = fixture.stores.ticket(&fixture.queue, &answer);
     (answer, ticket.map(|ticket| TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }))
 }
@@ -249,7 +249,7 @@ pub(super) async fn rule_14_account_that_came_again_is_drawn(stores: &StoreFixtu
     let drawn = draw_of(&fixture).await.arrival(account);
     assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Restored, drawn));
     let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
-    let void = before.drawn(&draw_of(&fixture).await, drawn_at);
+    let void = before.drawn(&draw_of(&fixture).await, drawn_at, 0);
     assert_eq!(fixture.store().leave(&fixture.queue, void).await.unwrap(), Removed::Absent);
 }
 

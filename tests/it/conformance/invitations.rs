@@ -137,7 +137,7 @@ pub(super) async fn rule_20_the_lobby_is_for_the_invited_too(stores: &StoreFixtu
     fixture.advance_seconds(600);
     let event = fixture.settings().await.line.events[0].clone();
     let draw = SaleKeys::new(&GateUnderTest::sale_keys()).unwrap().draw(&fixture.queue, &event).unwrap();
-    let drawn = ticket.drawn_ahead(&draw, event.drawn_at().unwrap(), 120 * MICROS_PER_SECOND);
+    let drawn = ticket.drawn(&draw, event.drawn_at().unwrap(), 120 * MICROS_PER_SECOND);
     let restored = fixture.ask(Some(drawn), None).await;
     assert_eq!(restored.kind, VisitKind::Restored);
     let ahead = draw.arrival(ticket.session()).since(restored.place.unwrap().arrival);

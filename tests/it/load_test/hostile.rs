@@ -10,7 +10,7 @@ use vestibule_core::settings::Settings;
 use vestibule_store_memory::MemoryStore;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Redis};
 use vestibule_workload::checks::Figures;
-use vestibule_workload::simulation::simulate_until;
+use vestibule_workload::simulation::simulate;
 use vestibule_workload::visitor::VisitorTrace;
 use vestibule_workload::{
     Arrivals, Behavior, Hostile, LoadTest, MeasuredRun, Observation, Observer, RunResult, Shopping, Target,
@@ -117,7 +117,7 @@ async fn farm_takes_what_a_plan_predicts() {
 
         let document = document_of("tour", HOST, "http://127.0.0.1", &settings);
         let rules: LineRules = Settings::from_value(&document["queues"][0]).unwrap().line;
-        let simulated = simulate_until(workload, &rules, None, 14);
+        let simulated = simulate(workload, &rules, None, 14);
         let (traces, duration) = (&simulated.traces, simulated.duration);
         let mut predicted = Figures::default();
         let observed = Observation::default();

@@ -4,14 +4,14 @@ use serde_json::Value;
 use vestibule::cost::CAVEAT;
 use vestibule_core::line::LineRules;
 use vestibule_workload::report::{Report, RunDescription};
-use vestibule_workload::simulation::simulate;
+use vestibule_workload::simulation::{DURATION_MAX, simulate};
 use vestibule_workload::{Arrivals, Behavior, Observation, Shopping, Workload, summarize};
 
 use super::program::{RunningGate, run};
 use super::{assert_held, rehearse, value};
 
 fn result(workload: &Workload, quota: u64) -> Report {
-    let result = simulate(workload.clone(), &LineRules::with_quota(quota));
+    let result = simulate(workload.clone(), &LineRules::with_quota(quota), None, DURATION_MAX);
     assert!(result.completed);
     let summary =
         summarize(&result.traces, &result.request_stats, Some(quota), result.duration, true, &Observation::default());
@@ -101,7 +101,7 @@ fn larger_quota_has_a_shorter_wait() {
         hostile: Vec::new(),
     };
     let wait = |quota| {
-        let result = simulate(workload.clone(), &LineRules::with_quota(quota));
+        let result = simulate(workload.clone(), &LineRules::with_quota(quota), None, DURATION_MAX);
         let summary = summarize(
             &result.traces,
             &result.request_stats,
@@ -133,7 +133,7 @@ fn steps_of_a_rate_admit_groups_in_a_plan() {
     let groups = |every| {
         let rate =
             LineRules { admissions_per_minute: Some(120), admissions_every: every, ..LineRules::with_quota(600) };
-        let result = simulate(workload.clone(), &rate);
+        let result = simulate(workload.clone(), &rate, None, DURATION_MAX);
         assert!(result.completed);
         let summary =
             summarize(&result.traces, &result.request_stats, Some(600), result.duration, true, &Observation::default());

@@ -167,7 +167,7 @@ impl Visitors {
         let (event_id, lobby_at, starts_at) = (event.id.as_str(), event.lobby_at(), event.starts_at);
         let terms = DrawTerms { queue: "", event: event_id, lobby_at, starts_at, beacon: None };
         let head_start = head_start_of(ticket.session()).unwrap_or_default();
-        Some(ticket.drawn_ahead(&Draw::new(Hex32([7; 32]), &terms), drawn_at, head_start))
+        Some(ticket.drawn(&Draw::new(Hex32([7; 32]), &terms), drawn_at, head_start))
     }
 
     /// The most recent ticket.

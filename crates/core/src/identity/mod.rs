@@ -67,11 +67,7 @@ impl fmt::Display for AccountCode {
     }
 }
 
-impl fmt::Debug for AccountCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::id::debug_as_display!(AccountCode);
 
 #[cfg(test)]
 mod tests;

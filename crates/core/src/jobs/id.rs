@@ -184,11 +184,7 @@ impl fmt::Display for JobId {
     }
 }
 
-impl fmt::Debug for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::id::debug_as_display!(JobId);
 
 #[cfg(test)]
 mod tests {

@@ -400,7 +400,7 @@ mod tests {
             limits.count(now, &client, &protection, estimates.as_ref());
         }
         let counters = limits.counters.as_ref().unwrap();
-        assert_eq!(counters.cell_count(), 4 * protection.counters as usize, "two windows of two rows");
+        assert_eq!(counters.counters(), protection.counters, "no more cells");
         let joins = &limits.distribution.halves[half_of(limits.distribution.window)];
         assert!(joins.networks.len() <= LARGEST_NETWORKS_MAX, "{}", joins.networks.len());
         let largest = joins.networks.values().filter(|joins| **joins >= 10_000).count();

@@ -153,12 +153,9 @@ impl LobbyTicket {
 
     /// The ticket of the session in line after the draw, signed at the draw (rule 15.6): the line restores the session at
     /// its drawn arrival.
-    pub fn drawn(&self, draw: &Draw, drawn_at: Micros) -> Ticket {
-        self.drawn_ahead(draw, drawn_at, 0)
-    }
-
-    /// The same with a head start in microseconds, which is subtracted from the drawn arrival (rule 19).
-    pub fn drawn_ahead(&self, draw: &Draw, drawn_at: Micros, head_start: u64) -> Ticket {
+    ///
+    /// `head_start` of its batch in microseconds is subtracted from the drawn arrival (rule 19).
+    pub fn drawn(&self, draw: &Draw, drawn_at: Micros, head_start: u64) -> Ticket {
         Ticket {
             epoch: self.epoch,
             session: self.session,

@@ -4,7 +4,7 @@ use vestibule_core::line::LineRules;
 use vestibule_core::settings::{LimitMode, OnExceed, ProofOfWork, Protection};
 use vestibule_core::{JoinStep, ProofMode};
 
-use super::{DURATION_MAX, Simulation, SimulationResult, simulate_until};
+use super::{DURATION_MAX, Simulation, SimulationResult, simulate};
 use crate::arrivals::Arrivals;
 use crate::checks::{Figures, inversions_beyond};
 use crate::hostile::{ClientAddresses, MeasuredRun, add_hostile_figures};
@@ -57,7 +57,7 @@ impl Site {
 
     fn run_by(&self, hostile: &str, rules: &LineRules) -> SimulationResult {
         let workload = Workload { hostile: vec![hostile.parse().unwrap()], ..self.workload() };
-        simulate_until(workload, rules, None, self.seconds)
+        simulate(workload, rules, None, self.seconds)
     }
 
     fn figures(&self, hostile: &str, protection: Protection) -> Figures {

@@ -44,14 +44,9 @@ pub struct SimulationResult {
     pub completed: bool,
 }
 
-/// Simulates a workload with these rules until all visitors have left.
-pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
-    simulate_until(workload, rules, None, DURATION_MAX)
-}
-
-/// Simulates a workload for at most so many seconds, at most [`DURATION_MAX`]. With an event, visitors of its lobby come before
+/// Simulates a workload until all visitors have left, for at most so many seconds, at most [`DURATION_MAX`]. With an event, visitors of its lobby come before
 /// its start, and the others of the workload from its start on.
-pub fn simulate_until(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
+pub fn simulate(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
     let end = SimTime::from_seconds(seconds.min(DURATION_MAX).into());
     Simulation::new(workload, rules, sale).run(end)
 }
@@ -225,7 +220,7 @@ mod tests {
         };
         for order in [EventOrder::Draw, EventOrder::Arrival] {
             let sale = Sale { lobby: 600, order, draw_seconds: 30 };
-            let result = simulate_until(workload.clone(), &LineRules::with_quota(20), Some(&sale), DURATION_MAX);
+            let result = simulate(workload.clone(), &LineRules::with_quota(20), Some(&sale), DURATION_MAX);
             assert!(result.completed);
             let drawn = result.traces.iter().filter(|trace| trace.number.is_some()).count();
             assert_eq!(drawn, if order == EventOrder::Draw { 600 } else { 0 });
@@ -246,7 +241,7 @@ mod tests {
     #[test]
     fn sessions_that_max_session_ends_are_not_evicted() {
         let rules = LineRules { max_session: Some(300), ..LineRules::with_quota(20) };
-        let result = simulate(patient(100, Arrivals::Burst(10.0), 400.0), &rules);
+        let result = simulate(patient(100, Arrivals::Burst(10.0), 400.0), &rules, None, DURATION_MAX);
         assert_eq!(result.traces.iter().filter(|trace| trace.admitted.is_some() && !trace.evicted).count(), 100);
         let stays = result.traces.iter().filter_map(|trace| Some(trace.active_until?.since(trace.admitted?)));
         let stays: Vec<_> = stays.collect();
@@ -291,7 +286,7 @@ mod tests {
         let figures = |quota| {
             let workload = patient(100, Arrivals::Burst(10.0), 60.0);
             let SimulationResult { traces, request_stats, duration, completed } =
-                simulate_until(workload, &LineRules::with_quota(quota), None, 130);
+                simulate(workload, &LineRules::with_quota(quota), None, 130);
             let observed = Observation::default();
             let figures = summarize(&traces, &request_stats, Some(quota), duration, completed, &observed).figures;
             (figures.value("still_waiting"), figures.value("never_admitted"))

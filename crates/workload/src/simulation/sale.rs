@@ -66,7 +66,7 @@ impl VirtualSale {
 
     /// What a lobby ticket becomes at the start: the ticket of its session at the drawn arrival.
     pub(super) fn drawn(&self, ticket: &LobbyTicket) -> Option<Ticket> {
-        Some(ticket.drawn(self.draw.as_ref()?, self.event.drawn_at()?))
+        Some(ticket.drawn(self.draw.as_ref()?, self.event.drawn_at()?, 0))
     }
 
     /// The number of a session in millionths.

@@ -67,7 +67,7 @@ impl JobRefusal {
             Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
             Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),
             Self::NotReplayable => (StatusCode::CONFLICT, Code::NotReplayable.into()),
-            Self::Request(error) => (error.status(), message_of(error)),
+            Self::Request(error) => (error.response().0, message_of(error)),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, Code::JobQueueFull.into()),
             Self::NotQueued(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::NotQueued.into()),
             Self::Unconfirmed(job, _) => {

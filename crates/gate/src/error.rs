@@ -119,23 +119,6 @@ pub(crate) enum GateError {
 /// Seconds until a client should try again while the store is unavailable.
 const RETRY_AFTER: u64 = 5;
 
-/// Status, code and field of a job that cannot be enqueued as it is.
-const fn invalid_job(error: &JobRequestError) -> (StatusCode, &'static str, Option<&'static str>) {
-    let (code, field) = match error {
-        JobRequestError::HeldOrdersOnly => ("held_orders_only", None),
-        JobRequestError::GroupRequired => ("group_required", None),
-        JobRequestError::GroupNotSupported => ("group_not_supported", None),
-        JobRequestError::DelayNotSupported => ("delay_not_supported", None),
-        JobRequestError::InvalidKey(name) => ("invalid_id", Some(*name)),
-        JobRequestError::InvalidUserId => ("invalid_id", Some("user_id")),
-        JobRequestError::ContentTypeTooLong => ("invalid_id", Some("content-type")),
-        JobRequestError::InvalidJson(_) => ("invalid_json", None),
-        JobRequestError::EmptyPayload => ("empty_payload", None),
-        JobRequestError::PayloadTooLarge => ("payload_too_large", None),
-    };
-    (error.status(), code, field)
-}
-
 impl GateError {
     /// Whether the same request may succeed soon.
     const fn is_temporary(&self) -> bool {
@@ -183,7 +166,7 @@ impl GateError {
             Self::UnknownJob => (StatusCode::NOT_FOUND, "unknown_job", None),
             Self::TicketRequired => (StatusCode::UNAUTHORIZED, "ticket_required", None),
             Self::NotActive => (StatusCode::FORBIDDEN, "not_active", None),
-            Self::InvalidJob(error) => invalid_job(error),
+            Self::InvalidJob(error) => error.response(),
             Self::InvalidProgress(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
             Self::UnsupportedContentType => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_type", Some("content-type"))

@@ -52,19 +52,19 @@ pub enum JobRequestError {
 }
 
 impl JobRequestError {
-    /// The status of the response.
-    pub const fn status(&self) -> StatusCode {
+    /// Status and code of the response, and what of the request is invalid.
+    pub const fn response(&self) -> (StatusCode, &'static str, Option<&'static str>) {
         match self {
-            Self::HeldOrdersOnly => StatusCode::CONFLICT,
-            Self::EmptyPayload => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::GroupRequired
-            | Self::GroupNotSupported
-            | Self::DelayNotSupported
-            | Self::InvalidKey(_)
-            | Self::InvalidUserId
-            | Self::ContentTypeTooLong
-            | Self::InvalidJson(_) => StatusCode::BAD_REQUEST,
+            Self::HeldOrdersOnly => (StatusCode::CONFLICT, "held_orders_only", None),
+            Self::GroupRequired => (StatusCode::BAD_REQUEST, "group_required", None),
+            Self::GroupNotSupported => (StatusCode::BAD_REQUEST, "group_not_supported", None),
+            Self::DelayNotSupported => (StatusCode::BAD_REQUEST, "delay_not_supported", None),
+            Self::InvalidKey(name) => (StatusCode::BAD_REQUEST, "invalid_id", Some(*name)),
+            Self::InvalidUserId => (StatusCode::BAD_REQUEST, "invalid_id", Some("user_id")),
+            Self::ContentTypeTooLong => (StatusCode::BAD_REQUEST, "invalid_id", Some("content-type")),
+            Self::InvalidJson(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
+            Self::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, "empty_payload", None),
+            Self::PayloadTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", None),
         }
     }
 }

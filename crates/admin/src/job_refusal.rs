@@ -13,24 +13,12 @@ use crate::codes::Code;
 pub(crate) enum JobRefusal {
     UnknownJobQueue,
     UnknownJob,
-    UnknownSchedule,
-    /// It delivers no webhook events.
-    NoWebhook,
-    /// Its target is not `http`.
-    NoSigningSecret,
-    /// Its target is not `pull`.
-    PullNotSupported,
     /// It has jobs or dead letters.
     JobQueueNotEmpty,
     /// Rules of this queue hold orders in it.
     JobQueueInUse(QueueId),
     JobLeased,
-    /// The lease is not the current one.
-    LeaseEnded,
     JobFinished,
-    UnknownDeadLetter,
-    /// The jobs are held orders.
-    NotReplayable,
     /// A job that cannot be enqueued as it is.
     Request(JobRequestError),
     JobQueueFull,
@@ -56,17 +44,10 @@ impl JobRefusal {
         match self {
             Self::UnknownJobQueue => (StatusCode::NOT_FOUND, Code::UnknownJobQueue.into()),
             Self::UnknownJob => (StatusCode::NOT_FOUND, Code::UnknownJob.into()),
-            Self::NoSigningSecret => (StatusCode::CONFLICT, Code::NoSigningSecret.into()),
-            Self::NoWebhook => (StatusCode::CONFLICT, Code::NoWebhook.into()),
-            Self::UnknownSchedule => (StatusCode::NOT_FOUND, Code::UnknownSchedule.into()),
             Self::JobQueueNotEmpty => (StatusCode::CONFLICT, Code::JobQueueNotEmpty.into()),
             Self::JobQueueInUse(queue) => (StatusCode::CONFLICT, Code::JobQueueInUse.with("queue", queue.as_str())),
-            Self::PullNotSupported => (StatusCode::CONFLICT, Code::PullNotSupported.into()),
-            Self::LeaseEnded => (StatusCode::CONFLICT, Code::LeaseEnded.into()),
             Self::JobLeased => (StatusCode::CONFLICT, Code::JobLeased.into()),
             Self::JobFinished => (StatusCode::CONFLICT, Code::JobFinished.into()),
-            Self::UnknownDeadLetter => (StatusCode::NOT_FOUND, Code::UnknownDeadLetter.into()),
-            Self::NotReplayable => (StatusCode::CONFLICT, Code::NotReplayable.into()),
             Self::Request(error) => (error.response().0, message_of(error)),
             Self::JobQueueFull => (StatusCode::SERVICE_UNAVAILABLE, Code::JobQueueFull.into()),
             Self::NotQueued(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::NotQueued.into()),

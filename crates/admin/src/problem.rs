@@ -27,20 +27,14 @@ const STORE_RETRY: u64 = 1;
 /// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Problem {
+    /// A problem without more than this status and code.
+    Plain(StatusCode, Code),
     NotSignedIn,
     CredentialInvalid,
-    WrongPassword,
     /// The password must be confirmed.
     PasswordRequired,
     /// The operator must sign in again at the identity provider, as they have no password.
     SignInAgain,
-    /// The password was correct; the operator has TOTP.
-    CodeRequired,
-    WrongCode,
-    /// This sign-in may only set up TOTP.
-    TotpSetupRequired,
-    TotpExists,
-    NoTotpSetup,
     /// Seconds until the next attempt is accepted.
     RateLimited(u64),
     /// An operator reached the limit of changes in a day, of which these seconds are left.
@@ -50,7 +44,6 @@ pub(crate) enum Problem {
     },
     /// What the request requires.
     PermissionDenied(Code),
-    NoRequestHeader,
     /// The kind of the missing object.
     NotFound(Code),
     RouteNotFound,
@@ -62,14 +55,10 @@ pub(crate) enum Problem {
     ValidationFailed(Vec<FieldError>),
     /// Fields of an event that its phase has fixed.
     EventLocked(Vec<FieldError>),
-    /// The lobby of an event has not opened, or the event is suspended.
-    NoReport,
     /// The sale key of a batch of invitations, which is not known here.
     InvitationKeyMissing(String),
     /// The event has no beacon, or is suspended.
     NoBeacon,
-    /// The value of the beacon was recorded before.
-    BeaconRecorded,
     /// The round that the event names, and the time in which it can be recorded.
     BeaconRound {
         round: u64,
@@ -97,11 +86,8 @@ pub(crate) enum Problem {
     RevisionConflict(Box<RevisionConflict>),
     /// The current revision of a theme or a job queue.
     OtherRevision(u64),
-    RevisionRequired,
     ConfirmationRequired(Box<Confirmation>),
-    StreamingUnavailable,
     TooManyStreams,
-    ThemeStorageNotConfigured,
     ThemeInvalid(Vec<FieldError>),
     ThemeStorageUnavailable(String),
     Store(StoreError),
@@ -242,22 +228,16 @@ impl Problem {
     /// The status and the message; its code is that of the problem.
     fn response(&self) -> (StatusCode, Message) {
         match self {
+            Self::Plain(status, code) => (*status, (*code).into()),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, Code::NotSignedIn.into()),
             Self::CredentialInvalid => (StatusCode::UNAUTHORIZED, Code::CredentialInvalid.into()),
-            Self::WrongPassword => (StatusCode::UNAUTHORIZED, Code::WrongPassword.into()),
             Self::PasswordRequired => (StatusCode::FORBIDDEN, Code::PasswordRequired.into()),
             Self::SignInAgain => (StatusCode::FORBIDDEN, Code::SignInAgain.into()),
-            Self::CodeRequired => (StatusCode::UNAUTHORIZED, Code::CodeRequired.into()),
-            Self::WrongCode => (StatusCode::UNAUTHORIZED, Code::WrongCode.into()),
-            Self::TotpSetupRequired => (StatusCode::FORBIDDEN, Code::TotpSetupRequired.into()),
-            Self::TotpExists => (StatusCode::CONFLICT, Code::TotpExists.into()),
-            Self::NoTotpSetup => (StatusCode::CONFLICT, Code::NoTotpSetup.into()),
             Self::RateLimited(seconds) => (StatusCode::TOO_MANY_REQUESTS, Code::RateLimited.with("seconds", *seconds)),
             Self::TooManyChanges { most, .. } => {
                 (StatusCode::TOO_MANY_REQUESTS, Code::TooManyChanges.with("most", *most))
             }
             Self::PermissionDenied(who) => (StatusCode::FORBIDDEN, Code::PermissionDenied.with("who", *who)),
-            Self::NoRequestHeader => (StatusCode::FORBIDDEN, Code::NoRequestHeader.into()),
             Self::NotFound(what) => (StatusCode::NOT_FOUND, Code::NotFound.with("what", *what)),
             Self::RouteNotFound => (StatusCode::NOT_FOUND, Code::RouteNotFound.into()),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, Code::MethodNotAllowed.into()),
@@ -268,12 +248,10 @@ impl Problem {
             }
             Self::ValidationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ValidationFailed.into()),
             Self::EventLocked(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::EventLocked.into()),
-            Self::NoReport => (StatusCode::CONFLICT, Code::NoReport.into()),
             Self::InvitationKeyMissing(key) => {
                 (StatusCode::CONFLICT, Code::InvitationKeyMissing.with("key", key.as_str()))
             }
             Self::NoBeacon => (StatusCode::CONFLICT, Code::NoBeacon.into()),
-            Self::BeaconRecorded => (StatusCode::CONFLICT, Code::BeaconRecorded.into()),
             Self::BeaconRound { round, at, ends_at } => {
                 let named = Code::BeaconRound.with("round", *round).with("at", at.to_string());
                 (StatusCode::UNPROCESSABLE_ENTITY, named.with("ends_at", ends_at.to_string()))
@@ -295,14 +273,11 @@ impl Problem {
             Self::RevisionConflict(found) => {
                 (StatusCode::PRECONDITION_FAILED, Code::RevisionConflict.with("revision", found.revision))
             }
-            Self::RevisionRequired => (StatusCode::PRECONDITION_REQUIRED, Code::RevisionRequired.into()),
             Self::ConfirmationRequired(wanted) => (
                 StatusCode::PRECONDITION_REQUIRED,
                 Code::ConfirmationRequired.with("consequence", wanted.message.0.clone()),
             ),
-            Self::StreamingUnavailable => (StatusCode::NOT_FOUND, Code::StreamingUnavailable.into()),
             Self::TooManyStreams => (StatusCode::SERVICE_UNAVAILABLE, Code::TooManyStreams.into()),
-            Self::ThemeStorageNotConfigured => (StatusCode::CONFLICT, Code::ThemeStorageNotConfigured.into()),
             Self::ThemeInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ThemeInvalid.into()),
             Self::ThemeStorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::ThemeStorageUnavailable.into()),
             Self::Store(StoreError::Corrupt(_)) => (StatusCode::INTERNAL_SERVER_ERROR, Code::DataUnreadable.into()),

@@ -1,7 +1,7 @@
 //! The principal of a request: an operator, identified by a token or by the cookie of a sign-in, with permissions.
 
 use http::request::Parts;
-use http::{HeaderMap, Method, Uri, header};
+use http::{HeaderMap, Method, StatusCode, Uri, header};
 use vestibule_core::{Micros, TenantId};
 use vestibule_records::RecordStore;
 
@@ -185,7 +185,7 @@ async fn by_cookie(
 ) -> Result<Principal, Problem> {
     let Some(sign_in) = SignIn::find(records, &parts.headers, https).await? else { return Err(Problem::NotSignedIn) };
     if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
-        return Err(Problem::NoRequestHeader);
+        return Err(Problem::Plain(StatusCode::FORBIDDEN, Code::NoRequestHeader));
     }
     let now: Micros = records.now().await?;
     let found = Operator::load(records, &sign_in.operator).await?;
@@ -198,7 +198,7 @@ async fn by_cookie(
     }
     let totp = operator.totp_status(sign_in.method, require_totp);
     if totp == TotpStatus::Required && !is_one_of(&TOTP_PATHS, parts.uri.path()) {
-        return Err(Problem::TotpSetupRequired);
+        return Err(Problem::Plain(StatusCode::FORBIDDEN, Code::TotpSetupRequired));
     }
     if !sign_in.clone().refresh(records, now).await? {
         return Err(Problem::NotSignedIn);

@@ -8,6 +8,7 @@ use axum::extract::{FromRequestParts as _, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
+use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
@@ -23,6 +24,7 @@ use vestibule_records::history::{History, Sample, Step};
 use crate::access::Principal;
 use crate::api::queues::service::find_visible;
 use crate::body::{Query, Segments};
+use crate::codes::Code;
 use crate::csv::{TableFormat, csv_file};
 use crate::describe::describe;
 use crate::former_tenants::FormerTenants;
@@ -218,7 +220,7 @@ pub(crate) async fn stream_stats(
     parts: Parts,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     if !admin.streams {
-        return Err(Problem::StreamingUnavailable);
+        return Err(Problem::Plain(StatusCode::NOT_FOUND, Code::StreamingUnavailable));
     }
     let subscriber = admin.stats_stream.subscribe(&principal.operator)?;
     let end = Instant::now() + STREAM_TTL;

@@ -13,6 +13,7 @@ mod sample;
 mod upload;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use http::StatusCode;
 use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{TenantId, ThemeId};
 use vestibule_themes::{ThemeError, ThemeVersions, VersionError};
@@ -168,7 +169,7 @@ pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str
 
 /// The versions of themes.
 pub(crate) fn theme_versions(admin: &Admin) -> Result<&ThemeVersions, Problem> {
-    admin.themes.as_ref().ok_or(Problem::ThemeStorageNotConfigured)
+    admin.themes.as_ref().ok_or(Problem::Plain(StatusCode::CONFLICT, Code::ThemeStorageNotConfigured))
 }
 
 impl From<VersionError> for Problem {

@@ -100,19 +100,19 @@ pub(crate) async fn sign_in(
     let Some((mut operator, revision)) = found.filter(|_| right) else {
         warn!(operator = %name, request = client.request(), "a sign-in failed");
         audit_failure(&admin, &client, is_known.then_some(&name)).await;
-        return Err(Problem::WrongPassword);
+        return Err(Problem::Plain(StatusCode::UNAUTHORIZED, Code::WrongPassword));
     };
     let mut accepted = None;
     if let Some(totp) = &mut operator.totp {
         let Some(code) = code else {
             throttle.withdraw(records).await?;
-            return Err(Problem::CodeRequired);
+            return Err(Problem::Plain(StatusCode::UNAUTHORIZED, Code::CodeRequired));
         };
         accepted = totp.accept(&code, now)?;
         if accepted.is_none() {
             warn!(operator = %name, request = client.request(), "a sign-in failed: the code was wrong");
             audit_failure(&admin, &client, Some(&name)).await;
-            return Err(Problem::WrongCode);
+            return Err(Problem::Plain(StatusCode::UNAUTHORIZED, Code::WrongCode));
         }
         // Of two concurrent sign-ins with the same code, one finds that the record has changed.
         operator.store(records, &name, revision).await?;

@@ -116,7 +116,7 @@ pub(crate) async fn confirm_totp_setup(
     let (mut operator, revision) = without_totp(&admin, &principal).await?;
     let (records, now) = (&*admin.records, admin.now().await?);
     let key = setup(&principal.operator);
-    let secret = records.get_ephemeral(&key).await?.ok_or(Problem::NoTotpSetup)?;
+    let secret = records.get_ephemeral(&key).await?.ok_or(Problem::Plain(StatusCode::CONFLICT, Code::NoTotpSetup))?;
     let throttle = SignInThrottle::of(&principal.operator, client.address());
     throttle.attempt(records, now).await?;
     if !admin.passwords.matches(&password, operator.password.clone()).await? {
@@ -170,7 +170,7 @@ async fn without_totp(admin: &Admin, principal: &Principal) -> Result<(Operator,
         return Err(Problem::PermissionDenied(Code::OperatorWithPassword));
     }
     if operator.totp.is_some() {
-        return Err(Problem::TotpExists);
+        return Err(Problem::Plain(StatusCode::CONFLICT, Code::TotpExists));
     }
     Ok((operator, revision))
 }

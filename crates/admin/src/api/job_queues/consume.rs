@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -21,15 +22,15 @@ use vestibule_core::jobs::{
     BackendResult, Extension, Failure, FailureReason, JOB_BATCH, JobBackendError, JobId, JobState, JobTargetKind,
     Lease, LeasedJob, Outcome, RESPONSE_KEPT, Received, Settled, Settlement,
 };
-use vestibule_core::{Clock as _, SystemClock};
+use vestibule_core::{Clock as _, Message, SystemClock};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use super::service::find_editable;
 use super::views::shown;
 use crate::access::Principal;
 use crate::body::{Segments, UnreadBody};
+use crate::codes::Code;
 use crate::describe::describe;
-use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -149,7 +150,7 @@ async fn find_pulled<'a>(
 ) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
     let found = find_editable(admin, principal, id).await?;
     if found.1.settings.target.kind != JobTargetKind::Pull || !found.0.backend().supports_pull() {
-        return Err(Problem::Job(JobRefusal::PullNotSupported));
+        return Err(Problem::Plain(StatusCode::CONFLICT, Code::PullNotSupported));
     }
     Ok(found)
 }
@@ -424,7 +425,7 @@ fn results(
         if let Some(state) = state {
             return LeaseResult::Done { receipt_handle: handle, state };
         }
-        let (_, message) = JobRefusal::LeaseEnded.response();
+        let message = Message::from(Code::LeaseEnded);
         LeaseResult::Refused { receipt_handle: handle, code: message.code(), detail: message.to_string() }
     };
     Json(LeaseResults { results: handles.map(result).collect() })

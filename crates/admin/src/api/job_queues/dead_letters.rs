@@ -24,7 +24,6 @@ use crate::body::{Body, Query, Segments, wrong};
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::describe::describe;
-use crate::job_refusal::JobRefusal;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -122,7 +121,7 @@ pub(crate) async fn get_dead_letter(
 }
 
 fn unknown() -> Problem {
-    Problem::Job(JobRefusal::UnknownDeadLetter)
+    Problem::Plain(StatusCode::NOT_FOUND, Code::UnknownDeadLetter)
 }
 
 fn parsed(job: &str) -> Result<JobId, Problem> {
@@ -291,7 +290,7 @@ pub(crate) async fn replay_dead_letters(
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
     if settings.target.kind == JobTargetKind::Origin {
-        return Err(Problem::Job(JobRefusal::NotReplayable));
+        return Err(Problem::Plain(StatusCode::CONFLICT, Code::NotReplayable));
     }
     let jobs = selection.jobs()?;
     let mut done = Replayed { replayed: 0, complete: true };

@@ -217,7 +217,7 @@ pub(crate) struct JobQueueSecret {
 impl JobQueueSecret {
     fn of(cached: &CachedJobQueue, now: Micros) -> Result<Self, Problem> {
         let secret = cached.settings.target.secret.as_ref().map(SigningSecret::reveal);
-        let secret = secret.ok_or(Problem::Job(JobRefusal::NoSigningSecret))?;
+        let secret = secret.ok_or(Problem::Plain(StatusCode::CONFLICT, Code::NoSigningSecret))?;
         let retired = cached.retired_secret.as_ref().map(|retired| retired.until);
         Ok(Self { secret, previous_until: retired.filter(|until| *until > now.seconds()) })
     }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,7 +16,7 @@ use super::service::{audit, find_editable, find_visible};
 use super::views::EnqueuedJob;
 use crate::access::Principal;
 use crate::body::Segments;
-use crate::job_refusal::JobRefusal;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -90,7 +91,7 @@ pub(crate) async fn run_schedule(
     let settings = &cached.settings;
     let found = settings.schedules.iter().find(|it| it.id.as_str() == schedule);
     let job = found.and_then(|schedule| NewJob::of_schedule(&settings.id, schedule, JobId::random()));
-    let job = job.ok_or(Problem::Job(JobRefusal::UnknownSchedule))?;
+    let job = job.ok_or(Problem::Plain(StatusCode::NOT_FOUND, Code::UnknownSchedule))?;
     let event = audit(&principal, "job_queue.run_schedule", settings).with("schedule", schedule);
     enqueued_by_hand(&admin, job_queues, settings, job, event).await
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::jobs::{NewJob, WebhookEvent, WebhookEventType, WebhookSubject};
@@ -11,7 +12,7 @@ use super::service::{audit, find_editable};
 use super::views::EnqueuedJob;
 use crate::access::Principal;
 use crate::body::Segments;
-use crate::job_refusal::JobRefusal;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -40,7 +41,7 @@ pub(crate) async fn test_webhook(
     let (tenant, subject) = (settings.tenant.clone(), WebhookSubject::JobQueue(settings.id.clone()));
     let test = WebhookEvent::new(WebhookEventType::Test, tenant, subject, admin.now().await?);
     let job = NewJob::of_webhook_event(&settings.id, &test).filter(|_| settings.webhook.is_some());
-    let job = job.ok_or(Problem::Job(JobRefusal::NoWebhook))?;
+    let job = job.ok_or(Problem::Plain(StatusCode::CONFLICT, Code::NoWebhook))?;
     let event = audit(&principal, "job_queue.test_webhook", settings);
     enqueued_by_hand(&admin, job_queues, settings, job, event).await
 }

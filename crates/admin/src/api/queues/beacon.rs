@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use http::StatusCode;
 use vestibule_core::fields::Bounded;
 use vestibule_core::settings::{BEACON_ROUND_MAX, BeaconRefusal, FieldWording, Settings, Signature, differences};
 use vestibule_core::{FieldError, fields};
@@ -66,7 +67,9 @@ fn problem_of(error: RecordBeaconError, settings: &Settings, event: &str) -> Pro
         RecordBeaconError::Contended => Problem::ConcurrentChange,
         RecordBeaconError::Read(error) | RecordBeaconError::Write(error) => error.into(),
         RecordBeaconError::Refused(BeaconRefusal::NoBeacon) => Problem::NoBeacon,
-        RecordBeaconError::Refused(BeaconRefusal::Recorded) => Problem::BeaconRecorded,
+        RecordBeaconError::Refused(BeaconRefusal::Recorded) => {
+            Problem::Plain(StatusCode::CONFLICT, Code::BeaconRecorded)
+        }
         RecordBeaconError::Refused(BeaconRefusal::Signature) => {
             let fault = FieldWording::Invalid.with("what", FieldWording::Signature);
             Problem::ValidationFailed(vec![FieldError::new("signature", fault)])

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::{Timestamp, fields};
@@ -12,6 +13,7 @@ use crate::access::Principal;
 use crate::api::queues::events::find_event;
 use crate::api::queues::service::find_visible;
 use crate::body::{Query, Segments};
+use crate::codes::Code;
 use crate::csv::{TableFormat, csv_file};
 use crate::describe::describe;
 use crate::problem::Problem;
@@ -142,7 +144,9 @@ pub(crate) async fn get_event_report(
     let settings = find_visible(&admin, &principal, &queue).await?;
     let event = find_event(&settings, &event)?;
     let stats = admin.store.stats(&settings.id).await?;
-    let report = Report::of_event(&*admin.records, &settings, event, &stats).await?.ok_or(Problem::NoReport)?;
+    let report = Report::of_event(&*admin.records, &settings, event, &stats)
+        .await?
+        .ok_or(Problem::Plain(StatusCode::CONFLICT, Code::NoReport))?;
     Ok(QueueReport::new(settings.id.as_str(), Some(event.id.as_str()), &report).in_format(query.format))
 }
 

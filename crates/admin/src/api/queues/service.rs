@@ -1,6 +1,6 @@
 //! Finds, checks and writes queues for all operations on them.
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::debug;
 use vestibule_core::settings::{
@@ -59,7 +59,9 @@ impl IfMatch {
 
     /// Parses `If-Match`, which is required.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
-        let value = headers.get(header::IF_MATCH).ok_or(Problem::RevisionRequired)?;
+        let value = headers
+            .get(header::IF_MATCH)
+            .ok_or(Problem::Plain(StatusCode::PRECONDITION_REQUIRED, Code::RevisionRequired))?;
         let text = value.to_str().unwrap_or_default().trim();
         let number = text.strip_prefix("W/").unwrap_or(text).trim_matches('"').parse();
         match number {

@@ -25,7 +25,7 @@ use vestibule_core::jobs::{
 use vestibule_core::{Clock as _, Message, SystemClock};
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
-use super::service::find_editable;
+use super::service::{Found, find_editable};
 use super::views::shown;
 use crate::access::Principal;
 use crate::body::{Segments, UnreadBody};
@@ -143,11 +143,7 @@ impl FromStr for ReceiptHandle {
 }
 
 /// A job queue whose jobs this principal may receive.
-async fn find_pulled<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
+async fn find_pulled<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> Result<Found<'a>, Problem> {
     let found = find_editable(admin, principal, id).await?;
     if found.1.settings.target.kind != JobTargetKind::Pull || !found.0.backend().supports_pull() {
         return Err(Problem::Plain(StatusCode::CONFLICT, Code::PullNotSupported));
@@ -317,10 +313,10 @@ pub(crate) async fn acknowledge_jobs(
     Segments(id): Segments<String>,
     body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
-    find_pulled(&admin, &principal, &id).await?;
+    let found = find_pulled(&admin, &principal, &id).await?;
     let AcknowledgeRequest { receipt_handles } = body.read().await?;
     let outcomes = receipt_handles.into_iter().map(|handle| (handle, Outcome::Acknowledged(None))).collect();
-    settle(&admin, &principal, &id, outcomes).await
+    settle(&admin, found, outcomes).await
 }
 
 /// Report failed jobs
@@ -339,10 +335,10 @@ pub(crate) async fn fail_jobs(
     Segments(id): Segments<String>,
     body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
-    find_pulled(&admin, &principal, &id).await?;
+    let found = find_pulled(&admin, &principal, &id).await?;
     let FailRequest { jobs } = body.read().await?;
     let outcomes = jobs.into_iter().map(|job| (job.receipt_handle.clone(), job.outcome())).collect();
-    settle(&admin, &principal, &id, outcomes).await
+    settle(&admin, found, outcomes).await
 }
 
 impl FailedJob {
@@ -359,11 +355,9 @@ impl FailedJob {
 /// Ends leases, each with a result of its own.
 async fn settle(
     admin: &Admin,
-    principal: &Principal,
-    id: &str,
+    (job_queues, cached): Found<'_>,
     outcomes: Vec<(String, Outcome)>,
 ) -> Result<Json<LeaseResults>, Problem> {
-    let (job_queues, cached) = find_pulled(admin, principal, id).await?;
     let settlement = |(handle, outcome): &(String, Outcome)| {
         Some(Settlement { lease: handle.parse::<ReceiptHandle>().ok()?.0, outcome: outcome.clone() })
     };

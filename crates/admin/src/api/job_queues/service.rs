@@ -24,12 +24,11 @@ use crate::state::Admin;
 /// Attempts to apply a change without a revision over concurrent changes.
 const ATTEMPTS: usize = 5;
 
+/// The job queues of this deployment, and one of them.
+pub(super) type Found<'a> = (&'a Arc<JobQueues>, Arc<CachedJobQueue>);
+
 /// The job queues of this deployment, and one that the principal may see.
-pub(super) async fn find_visible<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
+pub(super) async fn find_visible<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> Result<Found<'a>, Problem> {
     let unknown = || Problem::Job(JobRefusal::UnknownJobQueue);
     let job_queues = admin.jobs.as_ref().ok_or_else(unknown)?;
     let id: JobQueueId = id.parse().map_err(|_| unknown())?;
@@ -38,22 +37,14 @@ pub(super) async fn find_visible<'a>(
 }
 
 /// The same for one that the principal may operate.
-pub(super) async fn find_editable<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
+pub(super) async fn find_editable<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> Result<Found<'a>, Problem> {
     let found = find_visible(admin, principal, id).await?;
     principal.at_least(Role::Operator)?;
     Ok(found)
 }
 
 /// A job queue that the principal may operate, as it is stored now.
-pub(super) async fn read_editable<'a>(
-    admin: &'a Admin,
-    principal: &Principal,
-    id: &str,
-) -> Result<(&'a Arc<JobQueues>, Arc<CachedJobQueue>), Problem> {
+pub(super) async fn read_editable<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> Result<Found<'a>, Problem> {
     let (job_queues, cached) = find_editable(admin, principal, id).await?;
     let found = job_queues.read(&cached.settings.id).await?.filter(|it| principal.can_view(&it.settings.tenant));
     Ok((job_queues, found.ok_or(Problem::Job(JobRefusal::UnknownJobQueue))?))

@@ -29,7 +29,6 @@ fn key(algorithm: Algorithm) -> EncodingKey {
 }
 
 /// The public keys of the site as a JWK set. Each has the name of its algorithm as its ID.
-#[must_use]
 pub fn account_keys() -> Value {
     let jwk = |algorithm: Algorithm| {
         let mut jwk = serde_json::to_value(Jwk::from_encoding_key(&key(algorithm), algorithm).unwrap()).unwrap();
@@ -40,7 +39,6 @@ pub fn account_keys() -> Value {
 }
 
 /// A token with these claims, signed with the key for this algorithm: `RS256`, `ES256` or `EdDSA`.
-#[must_use]
 pub fn account_token(algorithm: &str, claims: &Value) -> String {
     let algorithm: Algorithm = algorithm.parse().unwrap();
     let header = Header { kid: Some(format!("{algorithm:?}")), ..Header::new(algorithm) };
@@ -48,7 +46,6 @@ pub fn account_token(algorithm: &str, claims: &Value) -> String {
 }
 
 /// A token with these claims as a load balancer of AWS passes it: ES256, with the key ID and the ARN of the signer in the header.
-#[must_use]
 pub fn load_balancer_token(key_id: &str, signer: &str, claims: &Value) -> String {
     let encoded = |value: &Value| BASE64_URL_SAFE.encode(value.to_string());
     let header = json!({ "alg": "ES256", "kid": key_id, "signer": signer, "iss": claims["iss"], "exp": claims["exp"] });
@@ -58,7 +55,6 @@ pub fn load_balancer_token(key_id: &str, signer: &str, claims: &Value) -> String
 }
 
 /// A token signed with the public key as if it were a secret, as forgers do.
-#[must_use]
 pub fn forged_account_token(claims: &Value) -> String {
     let secret = EncodingKey::from_secret(account_keys()["keys"][0]["n"].as_str().unwrap().as_bytes());
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &secret).unwrap()
@@ -101,19 +97,16 @@ impl AccountKeyServer {
     }
 
     /// The address of the keys.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/jwks.json", self.address)
     }
 
     /// The address below which the key `ES256` is, as those of load balancers are.
-    #[must_use]
     pub fn named_url(&self) -> String {
         format!("http://{}/named", self.address)
     }
 
     /// How often the keys were fetched.
-    #[must_use]
     pub fn fetches(&self) -> u64 {
         self.fetches.load(Ordering::Relaxed)
     }

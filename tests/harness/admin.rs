@@ -124,25 +124,21 @@ impl AdminUnderTest {
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// What the backoffice keeps.
-    #[must_use]
     pub fn records(&self) -> &Arc<dyn RecordStore> {
         &self.records
     }
 
     /// The job queues, with their jobs in memory unless the test gave a backend.
-    #[must_use]
     pub fn jobs(&self) -> &Arc<JobQueues> {
         &self.jobs
     }
 
     /// Somebody at the door, who has not signed in.
-    #[must_use]
     pub fn client(&self) -> AdminClient {
         AdminClient::at(&self.address)
     }
@@ -173,7 +169,6 @@ pub struct AdminClient {
 
 impl AdminClient {
     /// Somebody at the door of a backoffice at `127.0.0.1:<port>`, who has not signed in.
-    #[must_use]
     pub fn at(address: &str) -> Self {
         Self { visitor: Visitor::new(address, "admin.example.com").with_header("x-vestibule-request", "1") }
     }
@@ -257,7 +252,6 @@ impl AdminClient {
 
 impl TestResponse {
     /// The token by which the request is confirmed; fails the test if it is not to be.
-    #[must_use]
     pub fn confirmation(&self) -> String {
         assert_eq!((self.status.as_u16(), self.code()), (428, "confirmation_required".to_owned()), "{}", self.text());
         self.json()["confirmation"]["token"].as_str().unwrap().to_owned()
@@ -269,13 +263,11 @@ impl TestResponse {
     }
 
     /// The code of an error.
-    #[must_use]
     pub fn code(&self) -> String {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 
     /// The fields that an error names, with their messages.
-    #[must_use]
     pub fn wrong_fields(&self) -> Vec<String> {
         let body = self.json();
         let errors = body["errors"].as_array().cloned().unwrap_or_default();

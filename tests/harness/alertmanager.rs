@@ -73,13 +73,11 @@ impl Alertmanager {
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// All messages that the receiver has got so far, in order.
-    #[must_use]
     pub fn delivered(&self) -> Vec<ReceivedAlert> {
         self.delivered.lock().clone()
     }

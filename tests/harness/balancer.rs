@@ -76,19 +76,16 @@ impl Balancer {
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// The function behind it.
-    #[must_use]
     pub fn function(&self) -> &Function {
         &self.target.function
     }
 
     /// Why requests were answered with 502 so far.
-    #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         self.target.complaints().clone()
     }

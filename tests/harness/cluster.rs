@@ -82,14 +82,12 @@ impl Cluster {
     }
 
     /// The address in the form that the program takes, all nodes in it.
-    #[must_use]
     pub fn url(&self) -> String {
         let others = self.nodes[1..].iter().map(|node| format!("node=127.0.0.1:{}", node.port()));
         format!("redis-cluster://127.0.0.1:{}?{}", self.nodes[0].port(), others.collect::<Vec<_>>().join("&"))
     }
 
     /// All nodes: the first three began as primaries.
-    #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes
     }

@@ -32,7 +32,6 @@ pub struct ComposeStack {
 
 impl ComposeStack {
     /// Reads the file; nothing runs yet.
-    #[must_use]
     pub fn read() -> Self {
         let document = yaml("docker-compose.yml");
         let described = document["services"].as_object().expect("services");
@@ -68,19 +67,16 @@ impl ComposeStack {
     }
 
     /// `127.0.0.1:<port>` of what the file calls `<service>:<port>`.
-    #[must_use]
     pub fn address(&self, name: &str, port: u16) -> String {
         self.places.address(&self.services[name].network, port)
     }
 
     /// What stands for a path that a service mounts.
-    #[must_use]
     pub fn path(&self, name: &str, mounted: &str) -> PathBuf {
         self.root(name).join(mounted.trim_start_matches('/'))
     }
 
     /// All that a service wrote so far.
-    #[must_use]
     pub fn log(&self, name: &str) -> String {
         std::fs::read_to_string(self.log_file(name)).unwrap_or_default()
     }
@@ -173,7 +169,6 @@ fn workspace() -> &'static Path {
 }
 
 /// A YAML file of the workspace, anchors and merges resolved.
-#[must_use]
 pub fn yaml(file: &str) -> Value {
     const SCRIPT: &str = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)";
     let output = Command::new(workspace().join(".tools/python/bin/python"))

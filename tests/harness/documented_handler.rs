@@ -134,13 +134,11 @@ impl DocumentedHandler {
     }
 
     /// The port that it listens on.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
     /// The jobs that it has processed: `<job ID> <email>`, of webhook events `<job ID> <type>`.
-    #[must_use]
     pub fn processed(&self) -> Vec<String> {
         let lines = std::fs::read_to_string(self.folder.path().join("processed")).unwrap_or_default();
         lines.lines().map(str::to_owned).collect()

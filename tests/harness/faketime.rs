@@ -14,7 +14,6 @@ pub struct FakeTime {
 
 impl FakeTime {
     /// A clock that stands at `now`.
-    #[must_use]
     pub fn at(now: Micros) -> Self {
         let time = Self { folder: tempfile::Builder::new().prefix("vestibule-time-").tempdir().unwrap() };
         time.set(now);
@@ -45,7 +44,6 @@ impl FakeTime {
     }
 
     /// The environment of a program whose clock is this much ahead or behind: `+5s`.
-    #[must_use]
     pub fn environment(offset: &str) -> Vec<(String, String)> {
         let variables = [("LD_PRELOAD", &*preload()), ("FAKETIME", offset), ("FAKETIME_DONT_FAKE_MONOTONIC", "1")];
         variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()

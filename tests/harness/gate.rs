@@ -154,37 +154,31 @@ impl GateUnderTest {
     }
 
     /// The default keys with which a gate signs tickets.
-    #[must_use]
     pub fn ticket_keys() -> KeyList {
         KeyList::of_bytes("ticket-1", [7; 32])
     }
 
     /// The keys from which a gate derives draws.
-    #[must_use]
     pub fn sale_keys() -> KeyList {
         KeyList::of_bytes("s1", std::array::from_fn(|index| index as u8))
     }
 
     /// The keys with which a gate signs passes.
-    #[must_use]
     pub fn pass_keys() -> KeyList {
         KeyList::of_bytes("pass-1", [9; 32])
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// The store behind the gate.
-    #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
     /// The load balancer, and the function behind it, where the gate is one.
-    #[must_use]
     pub fn balancer(&self) -> Option<&Balancer> {
         match &self.door {
             Door::Here(_) => None,
@@ -193,7 +187,6 @@ impl GateUnderTest {
     }
 
     /// What the gate knows of queues.
-    #[must_use]
     pub fn directory(&self) -> &Arc<Directory> {
         &self.directory
     }

@@ -50,25 +50,21 @@ impl IdentityProvider {
     }
 
     /// What it is configured by.
-    #[must_use]
     pub fn issuer(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
     /// What it is configured by where it is reached by TLS. Its certificate is of an authority that nobody knows.
-    #[must_use]
     pub fn tls_issuer(&self) -> String {
         format!("https://127.0.0.1:{}", self.tls_port)
     }
 
     /// A PEM file with that authority.
-    #[must_use]
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join(AUTHORITY)
     }
 
     /// Seconds for which its proofs hold.
-    #[must_use]
     pub fn proof_holds(&self) -> u64 {
         PROOF_HOLDS
     }

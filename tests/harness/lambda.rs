@@ -38,13 +38,11 @@ type Handler = dyn Fn(serde_json::Value) -> Result<Bytes, String> + Send + Sync;
 
 impl Deployment {
     /// A function of the workspace by the name of its program: `gate`.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         Self::of_program(name, built(name))
     }
 
     /// Any program that speaks with the Runtime API.
-    #[must_use]
     pub fn of_program(name: &str, program: PathBuf) -> Self {
         Self { name: name.to_owned(), program, environment: Vec::new(), timeout: Duration::from_secs(30) }
     }
@@ -111,7 +109,6 @@ impl Function {
     }
 
     /// All that the function wrote so far.
-    #[must_use]
     pub fn log(&self) -> String {
         match self {
             Self::Emulated(emulator) => emulator.log(),
@@ -121,7 +118,6 @@ impl Function {
     }
 
     /// The instances, where the harness runs them itself.
-    #[must_use]
     pub fn each(&self) -> &[Instance] {
         match self {
             Self::Instances(instances) => instances.all(),

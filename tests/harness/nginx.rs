@@ -35,19 +35,16 @@ impl Nginx {
     }
 
     /// The port on 127.0.0.1.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
     /// What nginx wrote to its error log.
-    #[must_use]
     pub fn errors(&self) -> String {
         errors(&self.folder)
     }

@@ -80,19 +80,16 @@ impl Origin {
     }
 
     /// `http://127.0.0.1:<port>`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
     /// The requests so far, in the order of their coming.
-    #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.requests.lock().clone()
     }
@@ -130,7 +127,6 @@ impl Drop for Origin {
 }
 
 /// The address from which this machine would send to others. Nothing is sent.
-#[must_use]
 pub fn network_address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("198.51.100.1:9").expect("this machine has a network");

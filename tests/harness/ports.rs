@@ -9,7 +9,6 @@ const HIGHEST: u32 = 22_000;
 pub(crate) const CLUSTER_BUS: u16 = 10_000;
 
 /// A port of 127.0.0.1 that nobody listens on; no two calls in a process give the same one.
-#[must_use]
 pub fn free_port() -> u16 {
     next_port(is_free)
 }

@@ -29,13 +29,11 @@ pub struct ProgramOptions {
 
 impl Program {
     /// The stand-alone program, not started yet: `Program::vestibule(&["serve", "--listen", &address]).start()`.
-    #[must_use]
     pub fn vestibule(arguments: &[&str]) -> ProgramOptions {
         Self::named("vestibule", arguments)
     }
 
     /// A program of the workspace by its name, not started yet.
-    #[must_use]
     pub fn named(name: &str, arguments: &[&str]) -> ProgramOptions {
         ProgramOptions {
             program: built(name),
@@ -48,13 +46,11 @@ impl Program {
     }
 
     /// The folder that the program runs in.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// All that the program wrote so far.
-    #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -81,7 +77,6 @@ impl Program {
     }
 
     /// The number by which the system knows the program.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.process.as_ref().expect("the program runs").id()
     }

@@ -67,7 +67,6 @@ impl Prometheus {
     }
 
     /// All that the server wrote so far.
-    #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -78,7 +77,6 @@ impl Prometheus {
 }
 
 /// What `promtool check metrics` has against a text; empty if nothing.
-#[must_use]
 pub fn promtool_check(text: &str) -> String {
     let mut promtool = Command::new("promtool")
         .args(["check", "metrics"])

@@ -91,19 +91,16 @@ impl Redis {
     }
 
     /// The port on 127.0.0.1.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The address in the form that the program takes.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// What the server wrote to its log.
-    #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

@@ -20,7 +20,6 @@ pub enum Value {
 
 impl Value {
     /// The text; fails the test if it is none.
-    #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -29,7 +28,6 @@ impl Value {
     }
 
     /// The integer; fails the test if it is none.
-    #[must_use]
     pub fn integer(&self) -> i64 {
         match self {
             Self::Integer(integer) => *integer,
@@ -38,7 +36,6 @@ impl Value {
     }
 
     /// The values; fails the test if it is no array.
-    #[must_use]
     pub fn array(&self) -> &[Value] {
         match self {
             Self::Array(values) => values,

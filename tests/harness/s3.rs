@@ -51,13 +51,11 @@ impl S3 {
     }
 
     /// `s3://bucket/<prefix>`.
-    #[must_use]
     pub fn themes(&self, prefix: &str) -> String {
         format!("s3://{}/{prefix}", self.bucket)
     }
 
     /// The server, for a gate in the test's own process.
-    #[must_use]
     pub fn server(&self) -> AwsServer {
         AwsServer {
             endpoint: self.endpoint(),
@@ -68,7 +66,6 @@ impl S3 {
     }
 
     /// The server, for a program: the usual variables of AWS.
-    #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 4] {
         [
             ("AWS_ENDPOINT_URL_S3", self.endpoint()),
@@ -79,7 +76,6 @@ impl S3 {
     }
 
     /// The key that opens the bucket, which nobody writes down.
-    #[must_use]
     pub fn secret_key(&self) -> String {
         SECRET_KEY.to_owned()
     }
@@ -128,7 +124,6 @@ impl S3 {
     }
 
     /// The address that programs are given.
-    #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.way.port())
     }
@@ -173,19 +168,16 @@ impl S3 {
     }
 
     /// How many connections the way could not carry on, because the server is gone.
-    #[must_use]
     pub fn refused(&self) -> u64 {
         self.way.refused()
     }
 
     /// What was asked through the way, as `GET /bucket/key`, and what came behind it in the address.
-    #[must_use]
     pub fn asked(&self) -> Vec<String> {
         self.way.asked()
     }
 
     /// What a header said in every request through the way that had it.
-    #[must_use]
     pub fn headers(&self, name: &str) -> Vec<String> {
         let all = self.way.headers();
         let pairs = all.iter().filter_map(|header| header.split_once(": "));
@@ -193,14 +185,12 @@ impl S3 {
     }
 
     /// How often the files of a theme were listed. `prefix` is all that the keys begin with.
-    #[must_use]
     pub fn listings(&self, prefix: &str) -> usize {
         let prefix = format!("prefix={}", encoded(prefix).replace('/', "%2F"));
         self.asked().iter().filter(|asked| asked.contains("list-type=2") && asked.contains(&prefix)).count()
     }
 
     /// How often an object was read.
-    #[must_use]
     pub fn reads(&self, key: &str) -> usize {
         let path = self.path(key);
         self.asked().iter().filter(|asked| asked.split(['?', ' ']).nth(1) == Some(path.as_str())).count()

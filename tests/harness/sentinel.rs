@@ -50,7 +50,6 @@ impl Sentinel {
     }
 
     /// The address in the form that the program takes, all sentinels in it.
-    #[must_use]
     pub fn url(&self) -> String {
         let others = self.sentinels[1..].iter().map(|sentinel| format!("&node=127.0.0.1:{}", sentinel.port()));
         let first = self.sentinels[0].port();
@@ -58,13 +57,11 @@ impl Sentinel {
     }
 
     /// The server that began as the primary.
-    #[must_use]
     pub fn primary(&self) -> &Redis {
         &self.primary
     }
 
     /// The server that began as the replica.
-    #[must_use]
     pub fn replica(&self) -> &Redis {
         &self.replica
     }

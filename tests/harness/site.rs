@@ -46,7 +46,6 @@ impl Site {
     }
 
     /// `127.0.0.1:<port>`.
-    #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

@@ -55,7 +55,6 @@ impl Sqs {
     }
 
     /// The server, for a backend in the test's own process.
-    #[must_use]
     pub fn server(&self) -> AwsServer {
         AwsServer {
             endpoint: format!("http://127.0.0.1:{}", self.port),
@@ -66,7 +65,6 @@ impl Sqs {
     }
 
     /// The environment of a function that uses the server.
-    #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 3] {
         [
             ("AWS_ENDPOINT_URL_SQS", format!("http://127.0.0.1:{}", self.port)),

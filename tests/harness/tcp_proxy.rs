@@ -51,7 +51,6 @@ impl TcpProxy {
     }
 
     /// The port on 127.0.0.1 to connect to in place of the server's.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -62,7 +61,6 @@ impl TcpProxy {
     }
 
     /// How many connections were opened so far.
-    #[must_use]
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }

@@ -47,7 +47,6 @@ pub struct TestResponse {
 
 impl Visitor {
     /// A new visitor, without cookies, who asks `address` (`127.0.0.1:<port>`) for the site `host`.
-    #[must_use]
     pub fn new(address: &str, host: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -189,7 +188,6 @@ impl Visitor {
     }
 
     /// A cookie's value.
-    #[must_use]
     pub fn cookie(&self, name: &str) -> Option<&str> {
         self.jar.get(name).map(String::as_str)
     }
@@ -235,25 +233,21 @@ impl Visitor {
 
 impl TestResponse {
     /// A header's value, the first if there are several.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
     /// The body as text.
-    #[must_use]
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
     /// Whether this is the page of a job that still runs, which updates itself.
-    #[must_use]
     pub fn follows_a_job(&self) -> bool {
         String::from_utf8_lossy(&self.body).contains("id=\"vestibule-job\"")
     }
 
     /// The body as JSON; fails the test, showing it, if it is none.
-    #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
     }

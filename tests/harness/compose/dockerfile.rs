@@ -7,7 +7,6 @@ pub struct Dockerfile {
 
 impl Dockerfile {
     /// Reads the workspace's.
-    #[must_use]
     pub fn read() -> Self {
         let text = std::fs::read_to_string(super::workspace().join("Dockerfile")).unwrap();
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
@@ -17,13 +16,11 @@ impl Dockerfile {
     }
 
     /// What every instruction of a name says.
-    #[must_use]
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.instructions.iter().filter(|(its, _)| its == name).map(|(_, rest)| rest.as_str()).collect()
     }
 
     /// The instructions of the last stage.
-    #[must_use]
     pub fn last_stage(&self) -> &[(String, String)] {
         let from =
             self.instructions.iter().rposition(|(name, _)| name == "FROM").expect("an image begins with another");
@@ -31,14 +28,12 @@ impl Dockerfile {
     }
 
     /// The last instruction of a name in the last stage.
-    #[must_use]
     pub fn last(&self, name: &str) -> &str {
         let found = self.last_stage().iter().rfind(|(its, _)| its == name);
         &found.unwrap_or_else(|| panic!("the image has no {name}")).1
     }
 
     /// The words of an instruction that is written as a list.
-    #[must_use]
     pub fn words(&self, name: &str) -> Vec<String> {
         serde_json::from_str(self.last(name)).unwrap_or_else(|error| panic!("{name} is no list: {error}"))
     }

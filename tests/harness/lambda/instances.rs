@@ -90,7 +90,6 @@ impl Instance {
     }
 
     /// Whether the process is stopped now.
-    #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.frozen.load(Ordering::SeqCst)
     }
@@ -103,7 +102,6 @@ impl Instance {
     }
 
     /// All that the program wrote so far.
-    #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

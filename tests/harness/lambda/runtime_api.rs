@@ -67,7 +67,6 @@ impl RuntimeApi {
     }
 
     /// What `AWS_LAMBDA_RUNTIME_API` takes.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }

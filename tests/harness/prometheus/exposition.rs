@@ -12,7 +12,6 @@ pub struct Sample {
 }
 
 /// A sample as a test writes it: `sample("up", &[("job", "gate")], 1.0)`.
-#[must_use]
 pub fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
     let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Sample { name: name.to_owned(), labels, value }
@@ -32,7 +31,6 @@ pub struct Exposition {
 impl Exposition {
     /// Reads a text; fails the test at a line that is none, at a metric without help or type, and at a series that comes
     /// twice. Label values with a `,` or an escape are not read: nothing of ours has them.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         let mut read = Self::default();
         let mut series = BTreeSet::new();
@@ -67,7 +65,6 @@ impl Exposition {
     }
 
     /// The value of the one sample with this name and these labels, if it is there.
-    #[must_use]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let wanted = sample(name, labels, 0.0);
         self.samples.iter().find(|it| it.name == wanted.name && it.labels == wanted.labels).map(|it| it.value)

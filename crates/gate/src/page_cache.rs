@@ -80,9 +80,12 @@ impl PageCache {
 
 /// The hashes of the inline styles of a page, as sources of a content security policy.
 fn style_sources(html: &str) -> String {
-    let styles = html.match_indices("<style").filter_map(|(at, _)| {
-        let (_, rest) = html[at..].split_once('>')?;
-        rest.split_once("</style>").map(|(style, _)| style)
+    // Names of elements have no case. The positions are those in the page itself.
+    let lowercase = html.to_ascii_lowercase();
+    let styles = lowercase.match_indices("<style").filter_map(|(at, _)| {
+        let begin = at + lowercase[at..].find('>')? + 1;
+        let end = begin + lowercase[begin..].find("</style")?;
+        Some(&html[begin..end])
     });
     let hashes = styles.map(|style| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style.as_bytes()))));
     hashes.collect::<Vec<_>>().join(" ")
@@ -133,5 +136,6 @@ mod tests {
         let one = "'sha256-X1RutGBrXCt9KkSaXMK7tHftWiRscFHOhxsS8tv8hBk='";
         let two = style_sources("<style nonce=\"\">a{}</style><style>a{}</style>");
         assert_eq!(two, format!("{one} {one}"));
+        assert_eq!(style_sources("<STYLE>a{}</Style>"), one);
     }
 }

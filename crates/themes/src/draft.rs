@@ -10,7 +10,7 @@ use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
 use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
 use crate::context::Context;
-use crate::files::{ETag, FILES_MAX, FileSet, is_template};
+use crate::files::{ETag, FILES_MAX, FileSet, is_template, template_text};
 use crate::templates::render_built_in;
 use crate::validate::compile_and_validate;
 use crate::{PageView, ThemeError};
@@ -125,13 +125,13 @@ fn fault_of(path: &str, content: &Bytes) -> Option<ThemeError> {
 fn templates_of(files: &ThemeFiles) -> (FileSet, Vec<(String, String)>, Vec<ThemeError>) {
     let (mut templates, mut texts, mut faults) = (FileSet::new(), Vec::new(), Vec::new());
     for (path, content) in files.iter().filter(|(path, _)| is_template(path)) {
-        match std::str::from_utf8(content) {
+        match template_text(path.into(), content) {
             Ok(text) => {
                 let etag = ETag { bytes: content.len() as u64, value: content_hash(content).into() };
                 templates.insert(path.clone(), etag);
-                texts.push((path.clone(), text.to_owned()));
+                texts.push((path.clone(), text));
             }
-            Err(error) => faults.push(ThemeError::Read { file: path.into(), message: error.to_string() }),
+            Err(fault) => faults.push(fault),
         }
     }
     (templates, texts, faults)
@@ -188,7 +188,7 @@ mod tests {
             ((0..=TEMPLATES_MAX).map(|n| (format!("{n}.html"), Bytes::new())).collect(), "templates"),
             ((0..=FILES_MAX).map(|n| (format!("{n}.css"), Bytes::new())).collect(), "files"),
             ((0..40).map(|n| (format!("{n}.png"), Bytes::from(vec![0; ASSET_MAX as usize]))).collect(), "at most"),
-            (ThemeFiles::from([("queue.html".to_owned(), Bytes::from_static(&[0xff]))]), "utf-8"),
+            (ThemeFiles::from([("queue.html".to_owned(), Bytes::from_static(&[0xff]))]), "queue.html:1: is not UTF-8"),
         ] {
             let faults = Draft::check(wrong).await.err().unwrap();
             assert!(faults.iter().any(|fault| fault.to_string().contains(said)), "{said}: {faults:?}");

@@ -68,6 +68,14 @@ pub enum ThemeError {
         /// The error.
         message: String,
     },
+    /// A template that is not UTF-8.
+    #[error("{}:{line}: is not UTF-8: save the file as UTF-8", file.display())]
+    NotUtf8 {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
     /// A queue page without `{{ script_tags }}`, which would never be updated.
     #[error("{}: must contain {{{{ script_tags }}}}, without which the page is not updated", file.display())]
     NoScript {

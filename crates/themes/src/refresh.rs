@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::ThemeError;
 use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
-use crate::files::{FILES_MAX, FileSet, StorageError, is_template};
+use crate::files::{FILES_MAX, FileSet, StorageError, is_template, template_text};
 use crate::live::{LiveRecord, Pointer, revisions};
 use crate::storage::Storage;
 use crate::validate::compile_and_validate;
@@ -194,10 +194,7 @@ async fn template(
     }
     let as_listed = (!files.is_version).then_some(etag);
     match storage.read(&files.folder, name, as_listed, TEMPLATE_MAX).await {
-        Ok(Some(bytes)) => {
-            let text = String::from_utf8(bytes.into());
-            Ok(text.map_err(|error| ThemeError::Read { file, message: error.utf8_error().to_string() }))
-        }
+        Ok(Some(bytes)) => Ok(template_text(file, &bytes)),
         Ok(None) => Err(StorageError::Changed),
         Err(StorageError::Fault(fault)) => Ok(Err(fault)),
         Err(error) => Err(error),

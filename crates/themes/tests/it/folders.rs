@@ -237,7 +237,7 @@ async fn a_template_beyond_the_limits_falls_back() {
 
     write(folder.path(), "latin/queue.html", [0x66, 0xfc, 0x72]);
     assert!(is_built_in(&page(&themes, "latin").await));
-    assert!(matches!(themes.check(&theme("latin")).await, Err(ThemeError::Read { .. })));
+    assert!(matches!(themes.check(&theme("latin")).await, Err(ThemeError::NotUtf8 { line: 1, .. })));
 }
 
 #[tokio::test]

@@ -227,6 +227,15 @@ async fn preview_renders_every_state_and_language() {
 }
 
 #[tokio::test]
+async fn draft_preview_is_validated_for_each_queue() {
+    let mut studio = Studio::open().await;
+    let text = "{{ script_tags }}\n{% if queue.id != \"sample\" %}{{ gone }}{% endif %}";
+    let draft = json!({ "templates": [{ "path": "queue.html", "text": text }] });
+    let refused = studio.operator.post(&format!("{LIVE}/preview"), draft).await;
+    assert!(refused.wrong_fields()[0].starts_with("queue.html:2: "), "{}", refused.text());
+}
+
+#[tokio::test]
 async fn preview_counts_down_to_an_event() {
     let mut studio = Studio::open().await;
     let at = "starts_at=2027-03-04T10%3A00%3A00Z";

@@ -15,7 +15,7 @@ mod upload;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
 use vestibule_core::settings::{FieldError, Settings, Tenant};
-use vestibule_core::{TenantId, ThemeId};
+use vestibule_core::{QueueId, TenantId, ThemeId};
 use vestibule_themes::{ThemeError, ThemeVersions, VersionError};
 
 use crate::access::{Principal, Role};
@@ -165,6 +165,14 @@ pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str
     let theme = find_visible(admin, principal, id).await?;
     principal.at_least(Role::Operator)?;
     Ok(theme)
+}
+
+/// The queues that use the theme, or whose tenant owns it: its pages are validated for them.
+pub(crate) fn queues_of(admin: &Admin, theme: &OwnedTheme) -> Vec<QueueId> {
+    let mut queues = admin.directory.queues();
+    let tenant = theme.tenant.as_ref().map(|tenant| &tenant.id);
+    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id) || tenant == Some(&queue.settings.tenant));
+    queues.iter().map(|queue| queue.settings.id.clone()).collect()
 }
 
 /// The versions of themes.

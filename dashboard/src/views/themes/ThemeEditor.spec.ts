@@ -1,11 +1,11 @@
 import { flushPromises } from '@vue/test-utils'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useNotificationStore } from '@/stores/notifications'
 import { useTenantsStore } from '@/stores/tenants'
 import { getElement, mountApp, signInAs } from '@/testing/mount'
-import { mockApi } from '@/testing/api'
+import { mockApi, problemResponse } from '@/testing/api'
 
 import ThemeEditor from './ThemeEditor.vue'
 
@@ -65,6 +65,22 @@ test('an activated theme that no queue uses is not called live', async () => {
   await press('Save version')
   expect(await activate()).toContain('Activated. No queue uses this theme yet.')
   expect(status()).toBe('No queue uses this theme yet: visitors do not see it.')
+})
+
+test('the error of an action is shown until the file is changed, also if the preview renders', async () => {
+  await open([])
+  await upload('queue.html')
+  const errors = [{ code: 'template_fault', field: 'queue.html:2', detail: 'wrong for one queue' }]
+  mockApi({
+    'POST /api/v1/themes/acme/versions': problemResponse(422, 'theme_invalid', { errors }),
+    'POST /api/v1/themes/acme/preview': { pages: [], asset_base: '', nonce: '' },
+  })
+  await press('Save version')
+  expect(getElement('.errors').textContent).toContain('wrong for one queue')
+  const editor = getElement<HTMLTextAreaElement>('textarea')
+  editor.value = 'right'
+  editor.dispatchEvent(new Event('input'))
+  await vi.waitFor(() => expect(document.querySelector('.errors')).toBeNull())
 })
 
 test('files are added with a button whose control stays in the order of focus', async () => {

@@ -1,4 +1,4 @@
-import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
 import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query'
 
 import { queryClient, queryKeys } from '@/api/queries'
@@ -19,8 +19,8 @@ export interface ThemeDraft {
   isChanged: ComputedRef<boolean>
   /** Problem of the last action. */
   problem: ComputedRef<Problem | undefined>
-  /** Whether the server validated the current files. */
-  isChecked: Ref<boolean>
+  /** Whether the files are those of the last action. */
+  isTried: ComputedRef<boolean>
   isBusy: ComputedRef<boolean>
   /** Replaces the draft by the files of a version. */
   open(version: ThemeVersionView): Promise<boolean>
@@ -43,7 +43,7 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const files = shallowRef<ThemeFiles>(new Map())
   const initial = shallowRef<ThemeFiles>(new Map())
   const base = shallowRef<ThemeVersionView>()
-  const isChecked = shallowRef(false)
+  const tried = shallowRef<ThemeFiles>()
   const isChanged = computed(() => !areSame(files.value, initial.value))
 
   const versions = useQuery(
@@ -87,13 +87,11 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const opening = useAction(read)
   const checking = useAction(async () => {
     await validateTheme(theme, uploaded(files.value))
-    isChecked.value = true
   })
   const saving = useAction(async () => {
     const kept = files.value
     base.value = await createVersion(theme, uploaded(kept))
     initial.value = kept
-    isChecked.value = true
     await versions.refetch()
   })
   const activating = useAction(async (version: ThemeVersionView) => {
@@ -114,10 +112,10 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     files.value = now
   }
 
-  watch(files, () => (isChecked.value = false))
   /** Running a task clears the problems of all tasks. */
   const run = <A extends unknown[]>(task: { run(...args: A): Promise<boolean> }) => (...args: A) => {
     for (const { problem } of tasks) problem.value = undefined
+    tried.value = files.value
     return task.run(...args)
   }
 
@@ -126,7 +124,7 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     files,
     base,
     isChanged,
-    isChecked,
+    isTried: computed(() => files.value === tried.value),
     problem: computed(() => tasks.find(({ problem }) => problem.value)?.problem.value),
     isBusy: computed(() => tasks.some(({ isBusy }) => isBusy.value)),
     open: run(opening),

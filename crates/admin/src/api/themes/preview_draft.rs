@@ -17,7 +17,7 @@ use crate::describe::describe;
 use crate::problem::Problem;
 use crate::secret::random_hex;
 use crate::state::Admin;
-use crate::themes::{Sample, SamplePage, find_visible};
+use crate::themes::{Sample, SamplePage, find_visible, queues_of};
 
 /// Most bytes of the body. A load balancer takes 1 MB for a function.
 const DRAFT_MAX: usize = 1024 * 1024;
@@ -101,7 +101,8 @@ pub(crate) async fn preview_theme_draft(
     let draft = if files.is_empty() {
         None
     } else {
-        Some(Draft::check(files).await.map_err(|faults| Problem::theme_invalid(&faults))?)
+        let checked = Draft::check_for(files, queues_of(&admin, &theme)).await;
+        Some(checked.map_err(|faults| Problem::theme_invalid(&faults))?)
     };
     let assets: HashSet<String> = assets.into_iter().collect();
     let has = |logo: &str| assets.contains(logo);

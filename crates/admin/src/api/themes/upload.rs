@@ -4,7 +4,6 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::QueueId;
 
 use crate::access::Principal;
 use crate::api::themes::version_view::ThemeVersionView;
@@ -12,7 +11,7 @@ use crate::audit::AuditEventBuilder;
 use crate::body::{Query, Segments, ValidateQuery};
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, find_editable, theme_versions};
+use crate::themes::{ThemeUpload, Upload, ZipArchive, find_editable, queues_of, theme_versions};
 
 /// The result of a validation.
 #[derive(Serialize, ToSchema)]
@@ -63,12 +62,4 @@ pub(crate) async fn upload_theme(
     let event = event.with("version", version.id.to_string());
     event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
-}
-
-/// The queues that use the theme, or whose tenant owns it.
-fn queues_of(admin: &Admin, theme: &OwnedTheme) -> Vec<QueueId> {
-    let mut queues = admin.directory.queues();
-    let tenant = theme.tenant.as_ref().map(|tenant| &tenant.id);
-    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id) || tenant == Some(&queue.settings.tenant));
-    queues.iter().map(|queue| queue.settings.id.clone()).collect()
 }

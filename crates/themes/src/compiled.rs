@@ -128,6 +128,26 @@ impl CompiledTheme {
         }
     }
 
+    /// The page for a preview, and the error if visitors would see the built-in page instead. `None` if the theme has no such template.
+    ///
+    /// # Errors
+    /// The page fails or takes too long.
+    pub(crate) async fn preview(
+        self: &Arc<Self>,
+        name: &'static str,
+        context: &Arc<Context>,
+    ) -> Result<Option<String>, ThemeError> {
+        if self.environment.get_template(name).is_err() {
+            return Ok(None);
+        }
+        let (theme, context) = (Arc::clone(self), Arc::clone(context));
+        let render = move || templates::render(&theme.environment, name, &context);
+        match tokio::task::spawn_blocking(render).await {
+            Ok(page) => page.map(Some).map_err(|error| self.fault(name, &error)),
+            Err(error) => Err(ThemeError::Read { file: self.path(name), message: error.to_string() }),
+        }
+    }
+
     async fn permits(&self) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
         let own = Arc::clone(&self.renders).acquire_owned().await.ok()?;
         Some((own, Arc::clone(&RENDERS).acquire_owned().await.ok()?))

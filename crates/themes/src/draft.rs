@@ -54,7 +54,10 @@ impl Draft {
     }
 
     /// The page for this visitor status; the built-in one if the draft has no template for it.
-    pub async fn page(&self, view: &PageView<'_>) -> String {
+    ///
+    /// # Errors
+    /// The page fails, so that visitors would see the built-in one.
+    pub async fn page(&self, view: &PageView<'_>) -> Result<String, ThemeError> {
         if view.visitor_status.state == VisitorState::Closed {
             let visitor_status = VisitorStatus { position: None, ..view.visitor_status.clone() };
             return self
@@ -69,9 +72,10 @@ impl Draft {
         Asset::new(path, self.files.get(path)?.clone())
     }
 
-    async fn rendered(&self, name: &'static str, context: Context) -> String {
+    async fn rendered(&self, name: &'static str, context: Context) -> Result<String, ThemeError> {
         let context = Arc::new(context);
-        self.pages.page(name, &context).await.unwrap_or_else(|| render_built_in(name, &context))
+        let page = self.pages.preview(name, &context).await?;
+        Ok(page.unwrap_or_else(|| render_built_in(name, &context)))
     }
 
     fn checked(files: ThemeFiles, queues: &[QueueId]) -> Result<Self, Vec<ThemeError>> {
@@ -161,6 +165,39 @@ mod tests {
         assert!(Draft::check(hidden.clone()).await.is_ok());
         let faults = Draft::check_for(hidden, vec!["tour".parse().unwrap()]).await.err().unwrap();
         assert!(faults[0].to_string().contains("queue.html:1:"), "{faults:?}");
+    }
+
+    #[tokio::test]
+    async fn branches_of_rare_pages_are_validated() {
+        for (name, condition) in [
+            ("queue.html", "logo"),
+            ("queue.html", "not logo"),
+            ("queue.html", "code_wrong"),
+            ("queue.html", "asks_for_code and not code_wrong"),
+            ("queue.html", "code_fields"),
+            ("queue.html", "needs_cookies"),
+            ("error.html", "can_retry"),
+            ("error.html", "not can_retry"),
+            ("error.html", "sign_in_url"),
+            ("error.html", "heading == texts.error_page.no_queue.heading"),
+            ("job.html", "job.url"),
+            ("job.html", "not job.url"),
+        ] {
+            let text = format!("{{{{ script_tags }}}}{{% if {condition} %}}{{{{ gone }}}}{{% endif %}}");
+            let faults = Draft::check(files([(name, &text)])).await.err();
+            assert!(faults.is_some_and(|faults| faults[0].to_string().contains("undefined")), "{name}: {condition}");
+        }
+    }
+
+    #[tokio::test]
+    async fn preview_of_a_page_that_fails_is_an_error() {
+        let text = "{{ script_tags }}{% if brand.name == \"Acme\" %}\n{{ gone.gone }}{% endif %}";
+        let draft = Draft::check(files([("queue.html", text)])).await.ok().unwrap();
+        let status = VisitorStatus::new("tour".parse().unwrap(), VisitorState::Waiting, 5);
+        let view = PageView::new(&status, "n0nce", "/");
+        assert!(draft.page(&view).await.is_ok());
+        let error = draft.page(&PageView { brand_name: "Acme", ..view }).await.unwrap_err();
+        assert!(error.to_string().starts_with("queue.html:2: "), "{error}");
     }
 
     #[tokio::test]

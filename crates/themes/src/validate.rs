@@ -1,11 +1,12 @@
 //! Renders every page of a theme before a visitor sees it.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use minijinja::Environment;
 use vestibule_core::line::Phase;
 use vestibule_core::settings::EventOrder;
-use vestibule_core::{EndReason, EventStatus, QueueId, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::{EndReason, EventStatus, JoinStep, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::ThemeError;
 use crate::blocks::find_unshown;
@@ -18,6 +19,8 @@ use crate::view::{ErrorPage, JobNews, JobPage, PageView};
 
 /// Most queues that a theme is validated for.
 const QUEUES_MAX: usize = 100;
+/// Other parameters of the address of a page with the form for an invitation code.
+static CODE_FIELDS: LazyLock<[(String, String); 1]> = LazyLock::new(|| [("sample".to_owned(), "1".to_owned())]);
 
 /// Compiles templates and renders every page of them.
 pub(crate) fn compile_and_validate(
@@ -44,24 +47,27 @@ fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeErr
             return Err(ThemeError::Template { file: compiled.path(name), line: block.line, message });
         }
     }
-    let visitor_statuses = samples().unwrap_or_default();
+    let samples = samples().unwrap_or_default();
     for language in Language::ALL {
-        let mut views = visitor_statuses.iter().map(|visitor_status| sample_view(visitor_status, language));
-        views.try_for_each(|view| render(compiled, &environment, &view))?;
-        if let Some(visitor_status) = visitor_statuses.last() {
-            let view = sample_view(visitor_status, language);
-            render_optional(compiled, &environment, "error.html", &Context::error(ErrorPage::OriginDown, &view))?;
+        samples.iter().try_for_each(|sample| render(compiled, &environment, &sample.view(language)))?;
+        for view in samples.iter().filter(|sample| sample.has_other_pages).map(|sample| sample.view(language)) {
+            for page in ErrorPage::ALL {
+                render_optional(compiled, &environment, "error.html", &Context::error(page, &view))?;
+            }
             for news in JobNews::ALL {
+                // With a link to follow and without.
+                let url = view.visitor_status.enter_url.as_deref();
                 let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
-                let page = JobPage { news, code: "0NPWV1-MDQB2X", url: Some("/"), status_url };
+                let page = JobPage { news, code: "0NPWV1-MDQB2X", url, status_url };
                 render_optional(compiled, &environment, "job.html", &Context::job(&page, &view))?;
             }
         }
     }
     for queue in queues.iter().take(QUEUES_MAX) {
-        for sample in &visitor_statuses {
-            let visitor_status = VisitorStatus { queue: queue.clone(), ..sample.clone() };
-            render(compiled, &environment, &sample_view(&visitor_status, Language::English))?;
+        for sample in &samples {
+            let visitor_status = VisitorStatus { queue: queue.clone(), ..sample.visitor_status.clone() };
+            let view = PageView { visitor_status: &visitor_status, ..sample.view(Language::English) };
+            render(compiled, &environment, &view)?;
         }
     }
     Ok(())
@@ -93,11 +99,60 @@ fn render_optional(
     templates::render(environment, name, context).map(drop).map_err(|error| compiled.fault(name, &error))
 }
 
-/// A visitor status in each state, once with everything and once with nothing in it.
-fn samples() -> Option<Vec<VisitorStatus>> {
+/// A visitor to render pages for.
+struct Sample {
+    visitor_status: VisitorStatus,
+    /// Whether the visitor presented an invalid invitation code.
+    code_wrong: bool,
+    /// Whether the error pages and the pages of jobs are rendered, too.
+    has_other_pages: bool,
+}
+
+impl Sample {
+    /// Everything that a page can have, or nothing of it for a visitor without a session.
+    fn view(&self, language: Language) -> PageView<'_> {
+        let has_session = self.visitor_status.session.is_some();
+        let fields = if self.code_wrong { CODE_FIELDS.as_slice() } else { &[] };
+        PageView {
+            queue_name: "Sample",
+            brand_name: "Sample",
+            logo: has_session.then_some("/_vestibule/theme/sample/logo.svg"),
+            language,
+            refresh_seconds: if has_session { 20 } else { 0 },
+            kept_seconds: has_session.then_some(600),
+            code_wrong: self.code_wrong,
+            code_fields: fields,
+            ..PageView::new(&self.visitor_status, "sample", "/_vestibule/theme/sample/")
+        }
+    }
+}
+
+/// A visitor in each state, once with everything and once with nothing, and newcomers who have to do something to join.
+fn samples() -> Option<Vec<Sample>> {
     use VisitorState::{Admitted, Closed, Full, InvitationRequired, Lobby, Paused, Unavailable, Waiting};
     let bare = VisitorStatus::new("sample".parse().ok()?, Waiting, 5);
-    let full = VisitorStatus {
+    let full = full_sample(&bare)?;
+    let mut samples = Vec::new();
+    for state in [Waiting, Admitted, Paused, Lobby, Closed, Full, InvitationRequired, Unavailable] {
+        for visitor_status in [&bare, &full] {
+            let visitor_status = VisitorStatus { state, ..visitor_status.clone() };
+            samples.push(Sample { visitor_status, code_wrong: false, has_other_pages: state == Waiting });
+        }
+    }
+    for state in [Waiting, InvitationRequired] {
+        let visitor_status = VisitorStatus { state, ..bare.clone() };
+        samples.push(Sample { visitor_status, code_wrong: true, has_other_pages: false });
+    }
+    for join in [JoinStep::Redeem { retry_after: 2 }, JoinStep::SignIn { url: "/sign-in".to_owned() }] {
+        let visitor_status = VisitorStatus { join: Some(join), ..bare.clone() };
+        let has_other_pages = visitor_status.join.as_ref().is_some_and(|join| matches!(join, JoinStep::SignIn { .. }));
+        samples.push(Sample { visitor_status, code_wrong: false, has_other_pages });
+    }
+    Some(samples)
+}
+
+fn full_sample(bare: &VisitorStatus) -> Option<VisitorStatus> {
+    Some(VisitorStatus {
         session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
         support_code: Some("7QK2-M0XV".to_owned()),
         position: Some(1234),
@@ -119,22 +174,5 @@ fn samples() -> Option<Vec<VisitorStatus>> {
             number: Some("0.123456".to_owned()),
         }),
         ..bare.clone()
-    };
-    let each = |state| [VisitorStatus { state, ..bare.clone() }, VisitorStatus { state, ..full.clone() }];
-    Some(
-        [Waiting, Admitted, Paused, Lobby, Closed, Full, InvitationRequired, Unavailable]
-            .into_iter()
-            .flat_map(each)
-            .collect(),
-    )
-}
-
-fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
-    PageView {
-        queue_name: "Sample",
-        brand_name: "Sample",
-        language,
-        kept_seconds: visitor_status.session.map(|_| 600),
-        ..PageView::new(visitor_status, "sample", "/_vestibule/theme/sample/")
-    }
+    })
 }

@@ -68,7 +68,7 @@ impl<'a> Sample<'a> {
             ..PageView::new(&visitor_status, &self.nonce, &self.asset_base)
         };
         Ok(match draft {
-            Some(draft) => draft.page(&view).await,
+            Some(draft) => draft.page(&view).await.map_err(|fault| Problem::theme_invalid(&[fault]))?,
             None => Themes::built_in().queue_page(None, &view).await,
         })
     }

@@ -110,7 +110,6 @@ impl VisitorTrace {
     }
 
     /// When the visitor joined the line: on arrival, unless a limit or a full line rejected the visitor at first.
-    #[must_use]
     pub fn in_line_since(&self) -> Option<SimTime> {
         self.joined.and(if self.was_limited { self.join_sent } else { self.arrived })
     }

@@ -79,7 +79,7 @@ pub use file_folder::{FileFolder, FileFolderError, FileFolderLimits, FilesVersio
 pub use files::FILES_MAX;
 pub use language::{Language, RequestLanguages};
 pub use script::{fallback_script, job_script, keepalive_script, queue_script, queue_script_version};
-pub use templates::PAGE_MAX;
+pub use templates::{PAGE_MAX, PAGES};
 pub use themes::{FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};
 pub use versions::{LiveChange, PRUNE_AFTER, ThemeVersions, VERSIONS_KEPT_MAX, VersionError, VersionList};

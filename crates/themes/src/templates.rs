@@ -16,6 +16,9 @@ pub const PAGE_MAX: usize = 512 * 1024;
 /// Depth of includes and macros.
 const DEPTH_MAX: usize = 32;
 
+/// The pages that a theme can replace.
+pub const PAGES: [&str; 4] = ["queue.html", "closed.html", "error.html", "job.html"];
+
 const BUILT_IN: [(&str, &str); 6] = [
     ("vestibule/layout.html", include_str!("../built-in/layout.html")),
     ("vestibule/queue.html", include_str!("../built-in/queue.html")),

@@ -7,6 +7,8 @@ const files = (...paths: string[]) => new Map(paths.map((path) => [path, bytesOf
 test('a common folder and system files are removed', () => {
   const found = themeIn(files('acme/queue.html', 'acme/img/logo.svg', '__MACOSX/acme/._queue.html', 'acme/.DS_Store'))
   expect([...found.keys()]).toEqual(['queue.html', 'img/logo.svg'])
+  expect([...themeIn(files('acme/error.html', 'acme/a.css')).keys()]).toEqual(['error.html', 'a.css'])
+  expect([...themeIn(files('acme/job.html')).keys()]).toEqual(['job.html'])
   expect([...themeIn(files('fonts/a.woff2')).keys()]).toEqual(['fonts/a.woff2'])
 })
 

@@ -8,7 +8,7 @@ const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
 /** Files that operating systems add to archives. The API ignores the same ones. */
 const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
 /** The pages that a theme can replace. */
-export const PAGES = ['queue.html', 'closed.html']
+export const PAGES = ['queue.html', 'closed.html', 'error.html', 'job.html']
 
 /** Whether a file can be edited as text. */
 export const isText = (path: string) => TEXTS.test(path)

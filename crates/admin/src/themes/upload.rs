@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use vestibule_core::settings::FieldError;
-use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
+use vestibule_themes::{ASSET_MAX, FILES_MAX, PAGES, THEME_MAX, ThemeError, ThemeFiles};
 use zip::ZipArchive as Archive;
 
 use crate::body::media_type;
@@ -29,8 +29,6 @@ const TAKES: &str = "application/zip or application/json";
 /// Files that operating systems add to archives.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 const LITTER_FOLDER: &str = "__MACOSX/";
-/// A folder around all files is removed if one of these is in it.
-const PAGES: [&str; 2] = ["queue.html", "closed.html"];
 
 /// The files of a theme.
 #[derive(Deserialize, ToSchema)]
@@ -147,7 +145,7 @@ fn is_litter(name: &str) -> bool {
     name.starts_with(LITTER_FOLDER) || LITTER.contains(&name.rsplit('/').next().unwrap_or_default())
 }
 
-/// Most archives have one folder around everything.
+/// Most archives have one folder around everything. It is removed if one of the pages is in it.
 fn without_folder(files: ThemeFiles) -> ThemeFiles {
     let first = files.keys().next().and_then(|path| path.split_once('/')).map(|(folder, _)| format!("{folder}/"));
     let around =
@@ -219,6 +217,8 @@ mod tests {
         ];
         assert_eq!(names(&litter[..2]), ["img/a.svg", "queue.html"]);
         assert_eq!(names(&litter), ["img/a.svg", "queue.html"]);
+        assert_eq!(names(&[("acme/error.html", page), ("acme/a.css", page)]), ["a.css", "error.html"]);
+        assert_eq!(names(&[("acme/job.html", page)]), ["job.html"]);
         assert_eq!(names(&[("fonts/a.woff2", page)]), ["fonts/a.woff2"], "a folder of the theme's own stays");
         assert_eq!(names(&[("../queue.html", page)]), ["../queue.html"], "what is no path of a theme is refused later");
     }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { areSame, base64, bytesOf, themeIn } from './theme-files'
+import { areSame, base64, bytesOf, isUtf8, themeIn } from './theme-files'
 
 const files = (...paths: string[]) => new Map(paths.map((path) => [path, bytesOf(path)]))
 
@@ -15,6 +15,11 @@ test('a common folder and system files are removed', () => {
 test('content of any length is encoded as base64', () => {
   expect(base64(bytesOf('Grüße'))).toBe('R3LDvMOfZQ==')
   expect(atob(base64(new Uint8Array(100_000))).length).toBe(100_000)
+})
+
+test('text that is not UTF-8 is recognized', () => {
+  expect(isUtf8(bytesOf('Türen'))).toBe(true)
+  expect(isUtf8(new Uint8Array([0x54, 0xfc, 0x72, 0x65, 0x6e]))).toBe(false)
 })
 
 test('files are compared by content', () => {

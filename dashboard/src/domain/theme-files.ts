@@ -16,7 +16,18 @@ export const isText = (path: string) => TEXTS.test(path)
 /** Whether a file can be a logo. */
 export const isImage = (path: string) => IMAGES.test(path.toLowerCase())
 
+/** The text of a file. Bytes that are not UTF-8 are replaced, so such a file must not be edited. */
 export const textOf = (content: Uint8Array | undefined) => new TextDecoder().decode(content)
+
+/** Whether the text of a file is UTF-8. */
+export function isUtf8(content: Uint8Array | undefined): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(content)
+    return true
+  } catch {
+    return false
+  }
+}
 
 export const bytesOf = (text: string) => new TextEncoder().encode(text)
 

@@ -162,7 +162,9 @@ fn without_folder(files: ThemeFiles) -> ThemeFiles {
 pub(super) fn fault(fault: &ThemeError) -> FieldError {
     let text = fault.to_string();
     let place = match fault {
-        ThemeError::Template { file, line, .. } => format!("{}:{line}", file.display()),
+        ThemeError::Template { file, line, .. } | ThemeError::NotUtf8 { file, line } => {
+            format!("{}:{line}", file.display())
+        }
         ThemeError::Read { file, .. }
         | ThemeError::TooLarge { file, .. }
         | ThemeError::Kind { file }
@@ -177,6 +179,7 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         ThemeError::Empty => Code::NoFiles.into(),
         ThemeError::Kind { .. } => Code::NotAThemeFile.into(),
         ThemeError::NoScript { .. } => Code::NoScriptTags.into(),
+        ThemeError::NotUtf8 { .. } => Code::NotUtf8.into(),
         ThemeError::Template { .. } => Code::TemplateFault.with("cause", cause),
         _ => Code::ThemeUnreadable.with("cause", cause),
     };

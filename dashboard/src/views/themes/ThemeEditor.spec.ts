@@ -29,8 +29,12 @@ async function open(queues: string[]): Promise<void> {
 }
 
 async function upload(...names: string[]): Promise<void> {
+  await add(names, new ArrayBuffer(3))
+}
+
+async function add(names: readonly string[], content: ArrayBuffer): Promise<void> {
   const input = getElement<HTMLInputElement>('input[type=file]')
-  const files = names.map((name) => ({ name, type: '', arrayBuffer: async () => new ArrayBuffer(3) }))
+  const files = names.map((name) => ({ name, type: '', arrayBuffer: async () => content }))
   Object.defineProperty(input, 'files', { value: files, configurable: true })
   Object.defineProperty(input, 'value', { value: '', writable: true, configurable: true })
   input.dispatchEvent(new Event('change'))
@@ -81,6 +85,13 @@ test('the error of an action is shown until the file is changed, also if the pre
   editor.value = 'right'
   editor.dispatchEvent(new Event('input'))
   await vi.waitFor(() => expect(document.querySelector('.errors')).toBeNull())
+})
+
+test('a file that is not UTF-8 is not edited as text', async () => {
+  await open([])
+  await add(['queue.html'], new Uint8Array([0x54, 0xfc]).buffer)
+  expect(document.querySelector('textarea')).toBeNull()
+  expect(document.body.textContent).toContain('Save it as UTF-8')
 })
 
 test('files are added with a button whose control stays in the order of focus', async () => {

@@ -134,4 +134,42 @@ mod tests {
             assert_eq!(found(name), None, "{name}");
         }
     }
+
+    /// The names between backticks.
+    fn named(text: &str) -> HashSet<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn documentation_names_every_block() {
+        let text = include_str!("../../../docs/themes.md");
+        let environment = templates::environment();
+        let (_, table) = text.split_once("| block | content |\n| --- | --- |\n").unwrap();
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let documented: HashSet<_> = rows.flat_map(|row| named(row.split('|').nth(1).unwrap())).collect();
+        assert_eq!(documented, blocks_of(&environment, "vestibule/queue.html").unwrap());
+        for page in ["closed", "error", "job"] {
+            let begin = format!("extends `vestibule/{page}.html`, with the blocks ");
+            let (_, rest) = text.split_once(&begin).unwrap();
+            let documented = named(rest.split_once('.').unwrap().0);
+            assert_eq!(documented, blocks_of(&environment, &format!("vestibule/{page}.html")).unwrap(), "{page}");
+        }
+    }
+
+    #[test]
+    fn documentation_names_every_element_of_the_script() {
+        let text = include_str!("../../../docs/themes.md");
+        let (_, table) = text.split_once("| what the script does |\n").unwrap();
+        let documented: HashSet<_> = table.lines().take_while(|line| line.starts_with('|')).flat_map(named).collect();
+        for page in [
+            include_str!("../built-in/queue.html"),
+            include_str!("../built-in/closed.html"),
+            include_str!("../built-in/language.html"),
+        ] {
+            let used = page.split("data-vestibule=\"").skip(1).filter_map(|rest| rest.split_once('"'));
+            for name in used.flat_map(|(names, _)| names.split(' ')) {
+                assert!(documented.contains(name), "{name}");
+            }
+        }
+    }
 }

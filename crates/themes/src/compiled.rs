@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use minijinja::{Environment, Error};
+use minijinja::{Environment, Error, ErrorKind};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vestibule_freeze::FreezeAwareInstant;
@@ -26,6 +26,10 @@ pub const TEMPLATES_MAX: usize = 32;
 pub const RENDER_WAIT_MAX: Duration = Duration::from_millis(500);
 /// How long the built-in pages are used after a page took too long.
 const SLOW_PAUSE: Duration = Duration::from_mins(1);
+
+/// What an undefined value often is, after its error.
+const UNDEFINED_HINT: &str =
+    ": mistyped, or part of a value that not all pages have, such as {% if event %}{{ event.name }}{% endif %}";
 
 /// Pages of all themes that may be rendered at the same time.
 static RENDERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(renders_at_once())));
@@ -192,6 +196,7 @@ impl CompiledTheme {
 fn template_error(place: &Path, name: &str, error: &Error) -> ThemeError {
     let file = place.join(error.name().unwrap_or(name));
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    let hint = if error.kind() == ErrorKind::UndefinedError { UNDEFINED_HINT } else { "" };
+    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned) + hint;
     ThemeError::Template { file, line: error.line().unwrap_or(1), message: format!("{detail}{cause}") }
 }

@@ -236,13 +236,21 @@ async fn draft_preview_is_validated_for_each_queue() {
 }
 
 #[tokio::test]
-async fn preview_counts_down_to_an_event() {
+async fn preview_shows_countdown_message_and_kept_position() {
     let mut studio = Studio::open().await;
     let at = "starts_at=2027-03-04T10%3A00%3A00Z";
     let page =
         studio.operator.get(&format!("{LIVE}/preview?state=paused&event=Spring%20sale&{at}&starts_in=5460")).await;
     for words in ["Start of Spring sale: 2027-03-04 10:00 UTC", "about 1 h 31 min"] {
         assert!(page.text().contains(words), "{words}: {}", page.text());
+    }
+    for (state, words) in [
+        ("lobby", vec!["Spring sale", "about 15 minutes"]),
+        ("closed", vec!["7 minutes"]),
+        ("waiting", vec!["Sample message"]),
+    ] {
+        let page = studio.operator.get(&format!("{LIVE}/preview?state={state}")).await;
+        assert!(words.iter().all(|words| page.text().contains(words)), "{state}: {}", page.text());
     }
     let waiting = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale&{at}")).await;
     assert!(

@@ -2,7 +2,7 @@
 
 use vestibule_core::line::Phase;
 use vestibule_core::settings::EventOrder;
-use vestibule_core::{EventStatus, QueueId, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::{EventStatus, Micros, QueueId, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Draft, Language, PageView, Themes};
 
 use crate::problem::Problem;
@@ -13,6 +13,12 @@ use crate::themes::OwnedTheme;
 const SALE_SECONDS: u64 = 7200;
 /// Seconds that the draw of a sample event takes.
 const DRAW_SECONDS: f64 = 30.0;
+/// Seconds until the sample event of a lobby starts.
+const STARTS_IN: u64 = 900;
+/// Seconds for which the position is still kept.
+const KEPT_SECONDS: u64 = 420;
+/// The operator message of a waiting visitor.
+const MESSAGE: &str = "Sample message: floor tickets are sold out.";
 
 /// The page of a preview.
 pub(crate) struct SamplePage {
@@ -30,11 +36,19 @@ pub(crate) struct SampleEvent {
     pub(crate) starts_in: u64,
 }
 
+impl SampleEvent {
+    fn in_lobby(now: Micros) -> Self {
+        let starts_at = Timestamp::of(now.add_seconds(STARTS_IN));
+        Self { name: "Spring sale".to_owned(), starts_at, starts_in: STARTS_IN }
+    }
+}
+
 /// The sample data of a preview.
 pub(crate) struct Sample<'a> {
     theme: &'a OwnedTheme,
     queue_name: String,
     logo: Option<String>,
+    now: Micros,
     /// URL prefix of the theme's files.
     pub(crate) asset_base: String,
     /// The nonce of its styles.
@@ -52,12 +66,13 @@ impl<'a> Sample<'a> {
     ) -> Result<Self, Problem> {
         let logo = theme.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()).filter(|logo| has(logo));
         let logo = logo.map(|logo| format!("{asset_base}{logo}"));
-        Ok(Self { theme, queue_name: name_of_queue(admin, theme).await?, logo, asset_base, nonce })
+        let now = admin.now().await?;
+        Ok(Self { theme, queue_name: name_of_queue(admin, theme).await?, logo, now, asset_base, nonce })
     }
 
     /// The page for a visitor in this state; the built-in one without a draft.
     pub(crate) async fn page(&self, draft: Option<&Draft>, page: &SamplePage) -> Result<String, Problem> {
-        let visitor_status = visitor_status(page)?;
+        let visitor_status = visitor_status(page, self.now)?;
         let tenant = self.theme.tenant.as_ref();
         let view = PageView {
             queue_name: &self.queue_name,
@@ -65,6 +80,7 @@ impl<'a> Sample<'a> {
             color: tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
             logo: self.logo.as_deref(),
             language: page.language,
+            kept_seconds: Some(KEPT_SECONDS),
             ..PageView::new(&visitor_status, &self.nonce, &self.asset_base)
         };
         Ok(match draft {
@@ -82,8 +98,10 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
     Ok(first.map_or_else(|| "World tour".to_owned(), |queue| queue.settings.name.clone()))
 }
 
-/// A visitor in the middle of the line, or an admitted one.
-fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<VisitorStatus, Problem> {
+/// A visitor in the middle of the line, in the lobby, or an admitted one.
+fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage, now: Micros) -> Result<VisitorStatus, Problem> {
+    let lobby = (state == VisitorState::Lobby).then(|| SampleEvent::in_lobby(now));
+    let is_waiting = state == VisitorState::Waiting;
     let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
     let has_session = !matches!(state, VisitorState::Full | VisitorState::InvitationRequired);
     let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
@@ -93,9 +111,11 @@ fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage) -> Result<V
         position: in_line.then_some(1234),
         waiting: Some(5678),
         active: Some(500),
-        wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        message: is_waiting.then(|| MESSAGE.to_owned()),
+        message_language: is_waiting.then(|| "en".to_owned()),
+        wait_seconds: is_waiting.then_some(WaitSeconds { p50: 240, p90: 360 }),
         enter_url: Some("/".to_owned()),
-        event: event.as_ref().map(|event| event_status(event, state)).transpose()?,
+        event: event.as_ref().or(lobby.as_ref()).map(|event| event_status(event, state)).transpose()?,
         ..VisitorStatus::new(queue, state, 20)
     })
 }

@@ -4,45 +4,58 @@
   const TYPES = { svg: 'image/svg+xml', css: 'text/css' }
   const { nonce } = document.querySelector('style')
   const parser = new DOMParser()
-  /** Files by path: their content and their blob URL. */
+  /** Files by path: their content and, once something refers to them, their blob URL. */
   const files = new Map()
 
   addEventListener('message', ({ source, data }) => {
     if (source !== parent) return
-    keep(data.files)
+    const outdated = keep(data.files)
     // The policy of this document has another nonce.
     const page = parser.parseFromString(data.html.replaceAll(data.nonce, nonce), 'text/html')
     prepare(page, data.asset_base)
     morph(document.documentElement, page.documentElement)
+    for (const address of outdated) URL.revokeObjectURL(address)
   })
   // A link would lead away from the page.
   addEventListener('click', (event) => event.preventDefault(), true)
   parent.postMessage('ready', '*')
 
+  /** Keeps changed files and returns the blob URLs that are outdated: theirs, and those of style sheets, which may refer to them. */
   function keep(changed) {
+    if (changed.length === 0) return []
+    const outdated = []
     for (const [path, content] of changed) {
-      if (files.has(path)) URL.revokeObjectURL(files.get(path).address)
-      if (content) files.set(path, { content, address: addressOf(path, content) })
+      outdated.push(files.get(path)?.address)
+      if (content) files.set(path, { content })
       else files.delete(path)
     }
-    if (changed.length === 0) return
     for (const [path, file] of files) {
       if (!path.endsWith('.css')) continue
-      URL.revokeObjectURL(file.address)
-      file.address = addressOf(path, styles(path, new TextDecoder().decode(file.content)))
+      outdated.push(file.address)
+      delete file.address
     }
+    return outdated.filter(Boolean)
   }
 
-  function addressOf(path, content) {
-    return URL.createObjectURL(new Blob([content], { type: TYPES[path.split('.').pop()] ?? '' }))
+  /** The blob URL of a file. A style sheet gets one after the files that it refers to; one that imports itself is left alone. */
+  function addressOf(path) {
+    const file = files.get(path)
+    if (!file || file.address || file.isBeingRead) return file?.address
+    file.isBeingRead = true
+    const content = path.endsWith('.css') ? styles(path, new TextDecoder().decode(file.content)) : file.content
+    file.isBeingRead = false
+    file.address = URL.createObjectURL(new Blob([content], { type: TYPES[path.split('.').pop()] ?? '' }))
+    return file.address
   }
 
   /** Replaces relative URLs of other files in a style sheet. */
   function styles(path, text) {
-    return text.replaceAll(/url\(\s*(["']?)([^"')]+)\1\s*\)/g, (all, _, name) => {
-      const found = URL.canParse(name, `https://theme.invalid/${path}`) && new URL(name, `https://theme.invalid/${path}`)
-      const address = found && found.host === 'theme.invalid' && files.get(decoded(found.pathname.slice(1)))?.address
-      return address ? `url("${address}")` : all
+    return text.replaceAll(/url\(\s*(["']?)([^"')]+)\1\s*\)|@import\s*(["'])([^"']+)\3/g, (all, _, linked, __, imported) => {
+      const url = `https://theme.invalid/${path}`
+      const name = linked ?? imported
+      const found = URL.canParse(name, url) && new URL(name, url)
+      const address = found && found.host === 'theme.invalid' && addressOf(decoded(found.pathname.slice(1)))
+      return address ? `${imported ? '@import ' : ''}url("${address}")` : all
     })
   }
 
@@ -58,7 +71,7 @@
   function prepare(page, base) {
     for (const element of page.querySelectorAll('script, noscript, meta[http-equiv], base, link:not([rel=stylesheet])')) element.remove()
     const named = new RegExp(`${base.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}([^\\s"'()<>?#]+)`, 'g')
-    const put = (text) => text.replaceAll(named, (all, path) => files.get(decoded(path))?.address ?? all)
+    const put = (text) => text.replaceAll(named, (all, path) => addressOf(decoded(path)) ?? all)
     for (const element of page.querySelectorAll('*')) {
       for (const attribute of element.attributes) {
         if (attribute.value.includes(base)) attribute.value = put(attribute.value)

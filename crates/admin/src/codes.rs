@@ -182,6 +182,7 @@ wordings! {
         TooManyFiles("too_many_files", "must have at most {most} files"),
         NoFiles("no_files", "must have at least one file"),
         NotAThemeFile("not_a_theme_file", "is not a theme file; allowed are templates (.html, not in a folder) and assets (.css, .js, .svg, .png, .woff2 and similar), without a leading dot"),
+        UpperCaseEnding("upper_case_ending", "write the ending in lower case"),
         NotUtf8("not_utf8", "is not UTF-8; save the file as UTF-8"),
         TemplateFault("template_fault", "{cause}"),
         NoScriptTags("no_script_tags", "must contain {{ script_tags }}, without which the page does not update"),

@@ -120,7 +120,12 @@ fn faults_of_all(files: &ThemeFiles) -> Vec<ThemeError> {
 
 fn fault_of(path: &str, content: &Bytes) -> Option<ThemeError> {
     if !is_theme_file(path) {
-        return Some(ThemeError::Kind { file: path.into() });
+        let file = path.into();
+        let lowercase = path.rsplit_once('.').map(|(name, ending)| format!("{name}.{}", ending.to_ascii_lowercase()));
+        return Some(match lowercase {
+            Some(lowercase) if is_theme_file(&lowercase) => ThemeError::UpperCaseEnding { file },
+            _ => ThemeError::Kind { file },
+        });
     }
     let max = max_of(path);
     (content.len() as u64 > max).then(|| ThemeError::TooLarge { file: path.into(), max })
@@ -219,6 +224,8 @@ mod tests {
         for (wrong, said) in [
             (files([]), "at least one file"),
             (files([("queue.html", "no script")]), "script_tags"),
+            (files([("img/Logo.PNG", "x")]), "img/Logo.PNG: write the ending in lower case"),
+            (files([("Logo.PSD", "x")]), "is not a theme file"),
             (files([("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2:"),
             (files([("queue.html", "{{ script_tags }}"), ("closed.html", "{% if %}")]), "closed.html:1:"),
             (files([("queue.html", &"x".repeat(TEMPLATE_MAX as usize + 1))]), "at most"),

@@ -58,6 +58,12 @@ pub enum ThemeError {
         /// The file.
         file: PathBuf,
     },
+    /// A file that gates would read if its ending were in lower case.
+    #[error("{}: write the ending in lower case", file.display())]
+    UpperCaseEnding {
+        /// The file.
+        file: PathBuf,
+    },
     /// A template that does not compile or cannot be rendered.
     #[error("{}:{line}: {message}", file.display())]
     Template {

@@ -5,7 +5,7 @@ import { areSame, base64, bytesOf, isUtf8, themeIn } from './theme-files'
 const files = (...paths: string[]) => new Map(paths.map((path) => [path, bytesOf(path)]))
 
 test('a common folder and system files are removed', () => {
-  const found = themeIn(files('acme/queue.html', 'acme/img/logo.svg', '__MACOSX/acme/._queue.html', 'acme/.DS_Store'))
+  const found = themeIn(files('acme/queue.html', 'acme/img/logo.svg', '__MACOSX/acme/._queue.html', 'acme/.DS_Store', 'acme/img/._logo.svg'))
   expect([...found.keys()]).toEqual(['queue.html', 'img/logo.svg'])
   expect([...themeIn(files('acme/error.html', 'acme/a.css')).keys()]).toEqual(['error.html', 'a.css'])
   expect([...themeIn(files('acme/job.html')).keys()]).toEqual(['job.html'])

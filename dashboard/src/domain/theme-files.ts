@@ -6,7 +6,7 @@ const CHUNK = 0x8000
 const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
 const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
 /** Files that operating systems add to archives. The API ignores the same ones. */
-const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
+const LITTER = /(^__MACOSX\/|(^|\/)(\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$)/
 /** The pages that a theme can replace. */
 export const PAGES = ['queue.html', 'closed.html', 'error.html', 'job.html']
 

@@ -29,6 +29,8 @@ const TAKES: &str = "application/zip or application/json";
 /// Files that operating systems add to archives.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 const LITTER_FOLDER: &str = "__MACOSX/";
+/// What the names of files with attributes of macOS begin with.
+const APPLE_DOUBLE: &str = "._";
 
 /// The files of a theme.
 #[derive(Deserialize, ToSchema)]
@@ -142,7 +144,8 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
 }
 
 fn is_litter(name: &str) -> bool {
-    name.starts_with(LITTER_FOLDER) || LITTER.contains(&name.rsplit('/').next().unwrap_or_default())
+    let file = name.rsplit('/').next().unwrap_or_default();
+    name.starts_with(LITTER_FOLDER) || file.starts_with(APPLE_DOUBLE) || LITTER.contains(&file)
 }
 
 /// Most archives have one folder around everything. It is removed if one of the pages is in it.
@@ -168,6 +171,7 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         ThemeError::Read { file, .. }
         | ThemeError::TooLarge { file, .. }
         | ThemeError::Kind { file }
+        | ThemeError::UpperCaseEnding { file }
         | ThemeError::NoScript { file } => file.display().to_string(),
         _ => ".".to_owned(),
     };
@@ -178,6 +182,7 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         ThemeError::TooManyFiles { max, .. } => Code::TooManyFiles.with("most", *max),
         ThemeError::Empty => Code::NoFiles.into(),
         ThemeError::Kind { .. } => Code::NotAThemeFile.into(),
+        ThemeError::UpperCaseEnding { .. } => Code::UpperCaseEnding.into(),
         ThemeError::NoScript { .. } => Code::NoScriptTags.into(),
         ThemeError::NotUtf8 { .. } => Code::NotUtf8.into(),
         ThemeError::Template { .. } => Code::TemplateFault.with("cause", cause),
@@ -217,6 +222,7 @@ mod tests {
             ("acme/img/a.svg", page),
             ("__MACOSX/acme/._x", page),
             ("acme/.DS_Store", page),
+            ("acme/img/._a.svg", page),
         ];
         assert_eq!(names(&litter[..2]), ["img/a.svg", "queue.html"]);
         assert_eq!(names(&litter), ["img/a.svg", "queue.html"]);

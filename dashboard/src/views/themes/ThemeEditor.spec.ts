@@ -74,6 +74,7 @@ test('an activated theme that no queue uses is not called live', async () => {
 test('the error of an action is shown until the file is changed, also if the preview renders', async () => {
   await open([])
   await upload('queue.html')
+  expect(document.body.textContent).toContain('1 file, not saved yet.')
   const errors = [{ code: 'template_fault', field: 'queue.html:2', detail: 'wrong for one queue' }]
   mockApi({
     'POST /api/v1/themes/acme/versions': problemResponse(422, 'theme_invalid', { errors }),

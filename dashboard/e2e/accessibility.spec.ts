@@ -2,7 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
 import { expect, signIn, test } from './backoffice.ts'
-import { seed, waitUntilLoaded, PAGES } from './pages.ts'
+import { open, seed, PAGES } from './pages.ts'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
@@ -24,13 +24,11 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 390]] 
     await seed(backoffice)
     await page.emulateMedia({ colorScheme: scheme })
     await page.setViewportSize({ width, height: 844 })
-    await page.goto(backoffice.url)
-    await waitUntilLoaded(page)
+    await open(page, backoffice.url)
     await check(page, 'sign-in')
     await signIn(page, backoffice)
     for (const [name, path] of Object.entries(PAGES)) {
-      await page.goto(backoffice.url + path)
-      await waitUntilLoaded(page)
+      await open(page, backoffice.url + path)
       await check(page, name)
       await fits(page, name)
     }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
 import { signIn, test } from './backoffice.ts'
-import { seed, waitUntilLoaded, PAGES } from './pages.ts'
+import { open, seed, PAGES } from './pages.ts'
 
 const folder = resolve(import.meta.dirname, 'results/pictures')
 const SIZES = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
@@ -13,13 +13,11 @@ for (const [device, size] of Object.entries(SIZES)) {
       await seed(backoffice)
       await page.setViewportSize(size)
       await page.emulateMedia({ colorScheme: scheme })
-      await page.goto(backoffice.url)
-      await waitUntilLoaded(page)
+      await open(page, backoffice.url)
       await page.screenshot({ path: `${folder}/sign-in-${device}-${scheme}.png` })
       await signIn(page, backoffice)
       for (const [name, path] of Object.entries(PAGES)) {
-        await page.goto(backoffice.url + path)
-        await waitUntilLoaded(page)
+        await open(page, backoffice.url + path)
         await page.screenshot({ path: `${folder}/${name}-${device}-${scheme}.png`, fullPage: true })
       }
     })

@@ -1,7 +1,7 @@
-import type { Page } from '@playwright/test'
+import type { Page, Request, Response } from '@playwright/test'
 
 import { addVisitors } from './visitors.ts'
-import { OPERATOR, VIEWER, type Backoffice } from './backoffice.ts'
+import { expect, OPERATOR, VIEWER, type Backoffice } from './backoffice.ts'
 
 /** Paths of all pages by the names of their screenshots. */
 export const PAGES: Record<string, string> = {
@@ -59,9 +59,26 @@ export async function seed(backoffice: Backoffice): Promise<void> {
   await api.call('PATCH', '/queues/acme-tour/controls', { admissions_per_minute: 120 })
 }
 
-/** Waits until a page has loaded its data. */
-export async function waitUntilLoaded(page: Page): Promise<void> {
+/** Opens a page and waits until its data is shown: no request is unanswered except streams. */
+export async function open(page: Page, url: string): Promise<void> {
+  const unanswered = new Set<Request>()
+  const add = (request: Request) => void unanswered.add(request)
+  const remove = (request: Request) => void unanswered.delete(request)
+  const removeStream = (response: Response) => {
+    if (response.headers()['content-type']?.startsWith('text/event-stream')) remove(response.request())
+  }
+  page.on('request', add).on('requestfinished', remove).on('requestfailed', remove).on('response', removeStream)
+  await page.goto(url)
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForLoadState('load')
-  await page.waitForTimeout(1_200)
+  await expect(async () => {
+    await waitUntilDrawn(page)
+    expect([...unanswered].map((request) => request.url())).toEqual([])
+  }).toPass({ intervals: [0], timeout: 10_000 })
+  await expect(page.getByText('Loading', { exact: true })).toHaveCount(0)
+  page.off('request', add).off('requestfinished', remove).off('requestfailed', remove).off('response', removeStream)
+}
+
+/** Waits until the page has shown its last changes. */
+export async function waitUntilDrawn(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise<void>((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn()))))
 }

@@ -1,5 +1,5 @@
 import { expect, signIn, test } from './backoffice.ts'
-import { seed, waitUntilLoaded, PAGES } from './pages.ts'
+import { open, seed, PAGES } from './pages.ts'
 
 test('pages follow the security policy without errors', async ({ page, backoffice }) => {
   test.slow()
@@ -16,15 +16,14 @@ test('pages follow the security policy without errors', async ({ page, backoffic
   expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'")
   await signIn(page, backoffice)
   for (const path of Object.values(PAGES)) {
-    await page.goto(backoffice.url + path)
-    await waitUntilLoaded(page)
+    await open(page, backoffice.url + path)
   }
   await page.goto(`${backoffice.url}/queues/acme-tour`)
   await page.getByRole('textbox', { name: 'Quota' }).fill('25')
   await page.keyboard.press('Enter')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'More' }).click()
-  await waitUntilLoaded(page)
+  await expect(page.getByRole('menu')).toBeVisible()
   expect(complaints).toEqual([])
   expect(elsewhere).toEqual([])
 })

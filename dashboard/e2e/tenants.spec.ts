@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test'
 
 import { expectAccessible } from './axe.ts'
 import { expect, OPERATOR, signIn, test, VIEWER, type Backoffice } from './backoffice.ts'
-import { waitUntilLoaded } from './pages.ts'
+import { open } from './pages.ts'
 
 const dialog = (page: Page) => page.getByRole('dialog')
 const row = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
@@ -97,8 +97,7 @@ test('viewers cannot change anything', async ({ page, backoffice }) => {
   await signIn(page, backoffice, VIEWER, '/tenants')
   await expect(page.getByRole('rowheader', { name: 'Acme Live' })).toBeVisible()
   for (const path of ['/tenants', '/themes', '/themes/acme', '/audit']) {
-    await page.goto(backoffice.url + path)
-    await waitUntilLoaded(page)
+    await open(page, backoffice.url + path)
     await expect(page.getByRole('main').getByRole('button', { name: /create|edit|remove|save|validate|activate|revoke/i }), path).toHaveCount(0)
   }
   for (const path of ['/operators', '/tokens']) {

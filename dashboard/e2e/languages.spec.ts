@@ -1,12 +1,19 @@
+import { expectAccessible } from './axe.ts'
 import { expect, signIn, test } from './backoffice.ts'
 
-test('server messages are shown in German', async ({ page, backoffice }) => {
+test('pages and server messages are shown in German', async ({ page, backoffice }) => {
   await backoffice.api.tenant('acme', 'Acme Live')
   await backoffice.api.queue({ id: 'acme-tour', rules: [{ action: 'queue', path: ['/shop/**'] }] })
   await signIn(page, backoffice)
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
   await page.keyboard.press('Escape')
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de')
+  await expect(page.getByRole('heading', { level: 1, name: 'Übersicht' })).toBeVisible()
+  await expect(page).toHaveTitle('Übersicht · Vestibule')
+  await page.reload()
+  await expect(page.getByRole('heading', { level: 1, name: 'Übersicht' })).toBeVisible()
+  await expectAccessible(page, 'overview in German')
 
   await page.goto(`${backoffice.url}/queues/acme-tour/settings`)
   await page.getByLabel('Zeitlimit für Wartende').fill('4000')

@@ -95,6 +95,7 @@ export class Visitor {
   constructor(
     readonly gate: Vestibule,
     readonly host = HOST,
+    readonly queue = QUEUE,
   ) {}
 
   /** Opens a page and returns the ticket cookie, which confirms the session. */
@@ -105,22 +106,22 @@ export class Visitor {
 
   /** The visitor status. Counts as a visit. */
   async status(): Promise<VisitorStatus> {
-    return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${QUEUE}`)) as VisitorStatus
+    return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${this.queue}`)) as VisitorStatus
   }
 
   /** The line document. */
   async line(): Promise<LineDocument> {
-    return JSON.parse(await this.#send('GET', `/_vestibule/line?queue=${QUEUE}`)) as LineDocument
+    return JSON.parse(await this.#send('GET', `/_vestibule/line?queue=${this.queue}`)) as LineDocument
   }
 
   /** Ends the session. */
   async leave(): Promise<void> {
-    await this.#send('POST', `/_vestibule/leave?queue=${QUEUE}`)
+    await this.#send('POST', `/_vestibule/leave?queue=${this.queue}`)
   }
 
   /** Closes the queue page. The ticket keeps the position. */
   async away(): Promise<void> {
-    await this.#send('POST', `/_vestibule/away?queue=${QUEUE}`)
+    await this.#send('POST', `/_vestibule/away?queue=${this.queue}`)
   }
 
   #send(method: string, path: string): Promise<string> {
@@ -165,8 +166,8 @@ export async function addVisitors(gate: Vestibule, count: number): Promise<Visit
 }
 
 /** Admits one visitor, who takes the only slot, so that others must wait. */
-export async function activeVisitor(gate: Vestibule): Promise<Visitor> {
-  const visitor = new Visitor(gate)
+export async function activeVisitor(gate: Vestibule, host = HOST, queue = QUEUE): Promise<Visitor> {
+  const visitor = new Visitor(gate, host, queue)
   const { state } = await visitor.arrive()
   if (state !== 'admitted') throw new Error(`the slot was already taken: ${state}`)
   return visitor

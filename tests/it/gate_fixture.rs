@@ -20,22 +20,11 @@ use vestibule_themes::PageView;
 /// Longer than a busy machine takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Runs each of these tests against the memory store and against Redis, by a gate in the test's process, and by the gate
-/// that is deployed: a function, behind a load balancer, over Redis.
+/// Runs each of these tests by a gate in the test's process over the memory store, and by the gate that is deployed: a
+/// function, behind a load balancer, over Redis. What the store has a part in is shown on both.
 ///
 /// What comes after `; by https:` has a load balancer whose listener is an HTTPS one, and what comes after `; differing:` is
 /// not run through the load balancer, for the difference named.
-macro_rules! on_each_store {
-    ($($behaviors:tt)+) => {
-        mod redis {
-            $crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; $($behaviors)+);
-        }
-        $crate::gate_fixture::direct_and_lambda!($($behaviors)+);
-    };
-}
-pub(crate) use on_each_store;
-
-/// As [`on_each_store`], for what the store has no part in: without the gate in the test's process over Redis.
 macro_rules! direct_and_lambda {
     ($($behaviors:tt)+) => {
         mod memory {
@@ -46,7 +35,19 @@ macro_rules! direct_and_lambda {
 }
 pub(crate) use direct_and_lambda;
 
-/// As [`on_each_store`], for what looks at a Redis of its own: without the memory store.
+/// As [`direct_and_lambda`], for what concurrent requests to one process do, which combines their visits to Redis: also by a
+/// gate in the test's process over Redis. An instance of a function has one request at a time.
+macro_rules! on_each_store {
+    ($($behaviors:tt)+) => {
+        mod redis {
+            $crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; $($behaviors)+);
+        }
+        $crate::gate_fixture::direct_and_lambda!($($behaviors)+);
+    };
+}
+pub(crate) use on_each_store;
+
+/// As [`direct_and_lambda`], for what looks at a Redis of its own: without the memory store.
 macro_rules! over_own_redis {
     ($($behaviors:tt)+) => {
         mod redis {

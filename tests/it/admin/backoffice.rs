@@ -54,14 +54,6 @@ impl Backoffice {
         Self { root: admin.root().await, admin, store, clock, redis: Some(redis) }
     }
 
-    /// One over Redis that publishes themes.
-    pub(crate) async fn redis_with_themes(themes: ThemeVersions) -> Self {
-        let (redis, clock) = (Redis::start().await, Arc::new(ManualClock::at(START)));
-        let store = redis_store(&redis, &clock);
-        let admin = AdminUnderTest::start_with_themes(store.clone(), store.clone(), themes).await;
-        Self { root: admin.root().await, admin, store, clock, redis: Some(redis) }
-    }
-
     /// The superuser, to work with.
     pub(crate) fn root(&self) -> AdminClient {
         self.root.clone()
@@ -134,6 +126,18 @@ pub(crate) fn queue(id: &str, tenant: &str, settings: Value) -> Value {
     queue
 }
 
+/// Runs every behavior of a module over the memory store. For behaviors that use the store as a `RecordStore` only, which
+/// `admin::records` shows to be the same on all stores.
+macro_rules! on_memory {
+    ($($behavior:ident,)+) => {
+        $crate::suite::on_each! {
+            { memory: $crate::admin::backoffice::Backoffice::memory().await, }
+            { $($behavior,)+ }
+        }
+    };
+}
+pub(crate) use on_memory;
+
 /// Runs every behavior of a module over the memory store and over Redis.
 macro_rules! on_memory_and_redis {
     ($($behavior:ident,)+) => {
@@ -146,5 +150,4 @@ macro_rules! on_memory_and_redis {
         }
     };
 }
-
 pub(crate) use on_memory_and_redis;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use vestibule_tests::{AdminClient, TestResponse};
 
-use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::backoffice::{Backoffice, on_memory};
 use super::job_queues;
 
-on_memory_and_redis! {
+on_memory! {
     jobs_are_received_and_settled_one_by_one,
     receive_waits_for_a_job,
     jobs_of_a_lost_request_return_at_once,

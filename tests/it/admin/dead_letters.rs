@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use vestibule_core::jobs::{Extension, Failure, FailureReason, JobId, NewJob, Outcome, Payload, Settlement};
 use vestibule_tests::AdminClient;
 
-use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::backoffice::{Backoffice, on_memory};
 use super::job_queues::{enqueue, import, job_queue};
 
-on_memory_and_redis! {
+on_memory! {
     waiting_jobs_are_canceled_and_drained,
     dead_letters_are_shown_replayed_and_deleted,
     dead_letters_come_in_pages_of_any_size,

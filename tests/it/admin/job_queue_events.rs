@@ -4,10 +4,10 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::jobs::{Outcome, Settlement};
 
-use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::backoffice::{Backoffice, on_memory};
 use super::job_queues::{import, job_queue};
 
-on_memory_and_redis! {
+on_memory! {
     schedules_are_listed_and_run,
     webhook_is_tested,
     changes_of_queues_are_webhook_events,

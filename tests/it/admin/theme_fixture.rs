@@ -1,4 +1,4 @@
-//! A backoffice with themes: over memory and a folder, or over Redis and a bucket.
+//! A backoffice with themes: with its themes in a folder or in a bucket.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl ThemeFixture {
 
     pub(super) async fn bucket() -> Self {
         let place = ThemeStorage::bucket().await;
-        Self::of(Backoffice::redis_with_themes(place.versions()).await, place).await
+        Self::of(Backoffice::memory_with_themes(place.versions()).await, place).await
     }
 
     async fn of(backoffice: Backoffice, place: ThemeStorage) -> Self {
@@ -83,7 +83,7 @@ impl ThemeFixture {
     }
 }
 
-/// Runs each of these behaviors over memory and a folder, and over Redis and a bucket.
+/// Runs each of these behaviors with a folder and with a bucket.
 macro_rules! in_folder_and_bucket {
     ($($behavior:ident,)+) => {
         $crate::suite::on_each! {

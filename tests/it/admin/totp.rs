@@ -9,11 +9,11 @@ use vestibule_admin::{OperatorReset, OperatorResetError, RequireTotp, Role, rese
 use vestibule_records::DocumentKind;
 use vestibule_tests::{AdminClient, AdminUnderTest, TestResponse};
 
-use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
+use super::backoffice::{Backoffice, PASSWORD, on_memory};
 
 const ROOT_PASSWORD: &str = "correct horse battery";
 
-on_memory_and_redis! {
+on_memory! {
     totp_needs_the_password_and_a_first_code,
     sign_in_needs_a_code,
     code_signs_in_once,

@@ -7,9 +7,9 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{Draw, Micros, SaleKeys, SessionId, Timestamp};
 use vestibule_tests::GateUnderTest;
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda};
 
-on_each_store! {
+direct_and_lambda! {
     visitors_are_drawn_when_the_beacon_is_recorded,
     lobby_tickets_are_void_without_the_beacon_at_the_end,
 }

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use vestibule_core::{Micros, Timestamp};
 use vestibule_tests::{TestResponse, wait_until};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, on_each_store, over_own_redis};
+use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, direct_and_lambda, over_own_redis};
 
-on_each_store! {
+direct_and_lambda! {
     lobby_page_counts_down_to_the_start,
     closed_page_shows_the_next_start,
     idle_queue_forwards_and_says_why,

@@ -6,9 +6,9 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, SaleKeys, SessionId, Timestamp};
 use vestibule_tests::{GateUnderTest, TestResponse, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda};
 
-on_each_store! {
+direct_and_lambda! {
     a_link_joins_ahead_and_leaves_no_code_in_the_address,
     a_code_on_two_devices_is_one_slot,
     wrong_codes_make_ordinary_newcomers,

@@ -4,9 +4,9 @@ use http::request::Builder;
 use http::{Method, Request, StatusCode};
 use serde_json::json;
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     only_navigations_join,
     other_requests_renew_the_session,
     browsers_without_fetch_metadata_join_by_a_page,

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use vestibule_core::line::ClientAddressState;
 use vestibule_tests::{GateOptions, TestResponse};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     monitor_affects_no_visitor_of_an_office,
     visitors_above_the_limit_are_rejected,
     rejection_keeps_the_first_visit,

@@ -8,9 +8,9 @@ use vestibule_core::settings::Settings;
 use vestibule_core::{Draw, Micros, SaleKeys, SessionId, Timestamp};
 use vestibule_tests::{GateUnderTest, Visitor, wait_until};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, over_own_redis, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, over_own_redis, session_in};
 
-on_each_store! {
+direct_and_lambda! {
     lobby_visitors_join_in_the_order_of_the_draw,
     a_set_mode_in_the_lobby_keeps_lobby_tickets,
     a_set_mode_during_the_draw_keeps_the_drawn_order,

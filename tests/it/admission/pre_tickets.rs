@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use vestibule_core::{PreTicket, TicketSigner};
 use vestibule_tests::{GateUnderTest, TestResponse, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     newcomer_joins_at_the_first_visit_by_coming_back,
     quiet_queue_needs_no_pre_ticket,
     page_of_a_first_visit_is_the_same_for_all,

@@ -9,9 +9,9 @@ use sha2::Sha256;
 use tokio::time::Instant;
 use vestibule_tests::{GateOptions, TestResponse, Visitor, account_keys, account_token};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in};
 
-on_each_store! {
+direct_and_lambda! {
     newcomer_joins_with_a_proof,
     widget_joins_by_its_form_value,
     invalid_proofs_join_nobody,

@@ -4,9 +4,9 @@ use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use vestibule_tests::{GateOptions, Origin, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, navigation, on_each_store, random_id, raw};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, navigation, random_id, raw};
 
-on_each_store! {
+direct_and_lambda! {
     every_spelling_of_a_path_matches_its_rule,
     unmatched_requests_pass,
     a_query_is_no_path,

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use vestibule_gate::ClientRules;
 use vestibule_tests::{GateOptions, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, navigation, on_each_store, raw};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, navigation, raw};
 
-on_each_store! {
+direct_and_lambda! {
     client_is_classified_by_the_header_of_a_proxy,
     header_of_a_proxy_precedes_lists_of_networks,
     header_is_dropped_without_all_proxies,

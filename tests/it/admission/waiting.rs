@@ -4,9 +4,9 @@ use http::{Method, Request, StatusCode};
 use serde_json::json;
 use vestibule_tests::{GateOptions, TestResponse};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, navigation, on_each_store, random_id, raw, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, navigation, random_id, raw, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     an_admitted_navigation_reaches_the_origin,
     a_waiting_navigation_gets_the_queue_page,
     the_status_of_the_queue_page_is_a_setting,

@@ -6,9 +6,9 @@ use serde_json::json;
 use vestibule_core::verify_pass;
 use vestibule_tests::TestResponse;
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, random_id, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, random_id, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     a_check_can_return_the_queue_page,
     checks_accept_the_headers_of_each_proxy,
     odd_targets_go_through_admission_control,

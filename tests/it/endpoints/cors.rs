@@ -4,9 +4,9 @@ use http::{Request, StatusCode};
 use serde_json::json;
 use vestibule_tests::{GateOptions, TestResponse};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda};
 
-on_each_store! {
+direct_and_lambda! {
     cors_allows_hosts_of_the_queue_and_its_origin,
     other_sites_get_no_cors_access,
     preflights_of_allowed_pages_are_answered,

@@ -4,9 +4,9 @@ use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use vestibule_tests::{GateOptions, Nginx, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda};
 
-on_each_store! {
+direct_and_lambda! {
     the_line_document_has_exactly_these_fields,
     the_line_document_joins_nobody_and_sets_no_cookie,
     an_unchanged_line_document_is_not_sent_again,

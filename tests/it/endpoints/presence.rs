@@ -4,9 +4,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use vestibule_core::line::SessionLocation;
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     a_keepalive_renews_the_session,
     keepalive_without_a_ticket_does_not_join,
     a_closed_page_leaves_the_line_and_keeps_its_position,

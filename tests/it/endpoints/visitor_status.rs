@@ -3,9 +3,9 @@
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     the_visitor_status_has_exactly_these_fields,
     waiting_visitors_get_the_message_in_their_language,
     an_admitted_status_has_the_enter_url,

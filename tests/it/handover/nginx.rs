@@ -5,9 +5,9 @@ use serde_json::json;
 use vestibule_core::verify_pass;
 use vestibule_tests::{GateOptions, Nginx, Visitor};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     nginx_shows_the_queue_page_and_joins_once,
     nginx_passes_admitted_visitors_with_a_pass,
     nginx_returns_401_to_waiting_subresources,

@@ -6,9 +6,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use vestibule_tests::{GateOptions, Redis, Visitor, wait_until};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, on_each_store, over_own_redis, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, direct_and_lambda, over_own_redis, session_in};
 
-on_each_store! {
+direct_and_lambda! {
     ending_a_session_applies_after_recheck_after,
     ending_a_session_applies_at_once_without_recheck,
 }

@@ -6,9 +6,9 @@ use vestibule_core::line::SessionState;
 use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
 use vestibule_tests::{GateUnderTest, TestResponse};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     forged_ticket_joins_at_the_end,
     tickets_of_other_queues_are_rejected,
     tickets_of_an_old_epoch_are_rejected,

@@ -4,9 +4,9 @@ use serde_json::json;
 use vestibule_core::KeyList;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor, account_keys, account_token};
 
-use crate::gate_fixture::{GateFixture, StoreSetup, document_of, on_each_store, random_id, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, document_of, random_id, session_in, set_cookie};
 
-on_each_store! {
+direct_and_lambda! {
     keys_rotate_without_dropping_anybody,
     accounts_keep_their_positions_while_keys_rotate,
     settings_changes_apply_to_the_next_request,

@@ -50,18 +50,8 @@ fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeErr
     let samples = samples().unwrap_or_default();
     for language in Language::ALL {
         samples.iter().try_for_each(|sample| render(compiled, &environment, &sample.view(language)))?;
-        for view in samples.iter().filter(|sample| sample.has_other_pages).map(|sample| sample.view(language)) {
-            for page in ErrorPage::ALL {
-                render_optional(compiled, &environment, "error.html", &Context::error(page, &view))?;
-            }
-            for news in JobNews::ALL {
-                // With a link to follow and without.
-                let url = view.visitor_status.enter_url.as_deref();
-                let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
-                let page = JobPage { news, code: "0NPWV1-MDQB2X", url, status_url };
-                render_optional(compiled, &environment, "job.html", &Context::job(&page, &view))?;
-            }
-        }
+        let others = samples.iter().filter(|sample| sample.has_other_pages);
+        others.map(|sample| sample.view(language)).try_for_each(|view| render_others(compiled, &environment, &view))?;
     }
     for queue in queues.iter().take(QUEUES_MAX) {
         for sample in &samples {
@@ -79,24 +69,43 @@ fn render(compiled: &CompiledTheme, environment: &Environment<'_>, view: &PageVi
     if !compiled.templates().contains_key(name) {
         return Ok(());
     }
-    let page = templates::render(environment, name, &Context::of(view));
-    let page = page.map_err(|error| compiled.fault(name, &error))?;
+    let page = rendered(compiled, environment, name, &Context::of(view))?;
     if !closed && !page.contains("id=\"vestibule-data\"") {
         return Err(ThemeError::NoScript { file: compiled.path(name) });
     }
     Ok(())
 }
 
-fn render_optional(
+/// Renders the error pages and the pages of jobs, if the theme has them.
+fn render_others(
+    compiled: &CompiledTheme,
+    environment: &Environment<'_>,
+    view: &PageView<'_>,
+) -> Result<(), ThemeError> {
+    if compiled.templates().contains_key("error.html") {
+        for page in ErrorPage::ALL {
+            rendered(compiled, environment, "error.html", &Context::error(page, view))?;
+        }
+    }
+    if compiled.templates().contains_key("job.html") {
+        for news in JobNews::ALL {
+            // With a link to follow and without.
+            let url = view.visitor_status.enter_url.as_deref();
+            let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
+            let page = JobPage { news, code: "0NPWV1-MDQB2X", url, status_url };
+            rendered(compiled, environment, "job.html", &Context::job(&page, view))?;
+        }
+    }
+    Ok(())
+}
+
+fn rendered(
     compiled: &CompiledTheme,
     environment: &Environment<'_>,
     name: &str,
     context: &Context,
-) -> Result<(), ThemeError> {
-    if !compiled.templates().contains_key(name) {
-        return Ok(());
-    }
-    templates::render(environment, name, context).map(drop).map_err(|error| compiled.fault(name, &error))
+) -> Result<String, ThemeError> {
+    templates::render(environment, name, context).map_err(|error| compiled.fault(name, &error))
 }
 
 /// A visitor to render pages for.

@@ -252,7 +252,7 @@ mod tests {
     fn visitors_who_leave_just_after_max_session_are_within_the_quota() {
         for seconds in [20.0, 22.0, 60.0] {
             let rules = LineRules { max_session: Some(20), ..LineRules::with_quota(10) };
-            let result = simulate_until(patient(200, Arrivals::Burst(10.0), seconds), &rules, None, DURATION_MAX);
+            let result = simulate(patient(200, Arrivals::Burst(10.0), seconds), &rules, None, DURATION_MAX);
             let concurrency = measure_concurrency(&result.traces, Some(10), result.duration);
             assert!(concurrency.peak_active <= 10, "{seconds}: {}", concurrency.peak_active);
         }
@@ -262,8 +262,7 @@ mod tests {
     fn nobody_who_can_not_join_passes() {
         let rules = LineRules { access: Some(Access::Invited), ..LineRules::with_quota(50) };
         let workload = patient(100, Arrivals::Burst(10.0), 20.0);
-        let SimulationResult { traces, request_stats, duration, completed } =
-            simulate_until(workload, &rules, None, 3600);
+        let SimulationResult { traces, request_stats, duration, completed } = simulate(workload, &rules, None, 3600);
         let figures =
             summarize(&traces, &request_stats, Some(50), duration, completed, &Observation::default()).figures;
         assert_eq!((figures.value("visitors"), figures.value("never_admitted")), (Some(0.0), Some(100.0)));
@@ -273,7 +272,7 @@ mod tests {
     fn visitors_beyond_a_full_line_do_not_wait_in_it() {
         let rules = LineRules { max_waiting: Some(100), ..LineRules::with_quota(50) };
         let SimulationResult { traces, request_stats, duration, completed } =
-            simulate_until(patient(1000, Arrivals::Burst(10.0), 20.0), &rules, None, DURATION_MAX);
+            simulate(patient(1000, Arrivals::Burst(10.0), 20.0), &rules, None, DURATION_MAX);
         let summary = summarize(&traces, &request_stats, Some(50), duration, completed, &Observation::default());
         let longest = summary.concurrency.waiting.iter().max().copied();
         // Up to 50 were admitted and do not know it yet.

@@ -53,7 +53,7 @@ pub(crate) fn template_text(file: PathBuf, content: &[u8]) -> Result<String, The
         Ok(text) => Ok(text.replace("\r\n", "\n").replace('\r', "\n")),
         Err(error) => {
             let valid = &content[..error.valid_up_to()];
-            Err(ThemeError::NotUtf8 { file, line: 1 + valid.iter().filter(|byte| **byte == b'\n').count() })
+            Err(ThemeError::NotUtf8 { file, line: valid.split(|byte| *byte == b'\n').count() })
         }
     }
 }

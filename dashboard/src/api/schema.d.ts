@@ -2733,7 +2733,7 @@ export interface components {
         JobSchedule: {
             /** @description Content type of the payload. Default: "application/json". */
             content_type?: string;
-            /** @description When the job is enqueued: minute, hour, day of the month, month and day of the week, such as `30 4 * * 1-5`, or `@hourly`, `@daily`, `@weekly` or `@monthly`. Times that a change of clocks skips are made up for right after it, and times that occur twice count once. */
+            /** @description When the job is enqueued: minute, hour, day of the month, month and day of the week, such as `30 4 * * 1-5`, or `@hourly`, `@daily`, `@weekly`, `@monthly` or `@yearly`. `L` is the last day of a month. Times that a change of clocks skips are made up for right after it, and times that occur twice count once. */
             cron: string;
             /** @description Group of the jobs. A FIFO job queue needs it, others have none. */
             group_id?: string;

@@ -127,7 +127,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     }
     for job_queue in &document.job_queues {
         println!("{}", job_queue_summary(job_queue));
-        for schedule in job_queue.schedules.iter() {
+        for schedule in &job_queue.schedules {
             println!("  {}", schedule_summary(schedule, now));
         }
         for warning in webhook_warnings(job_queue, &document.queues) {

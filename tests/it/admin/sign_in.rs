@@ -60,7 +60,7 @@ async fn redis_has_no_sign_in_cookie() {
     let backoffice = Backoffice::redis().await;
     let secret = backoffice.root().visitor().cookie("vestibule_admin").unwrap().to_owned();
     let keys = backoffice.redis.as_ref().unwrap().command(&["KEYS", "*"]).await;
-    let keys: Vec<&str> = keys.array().iter().map(|key| key.text()).collect();
+    let keys: Vec<&str> = keys.array().iter().map(vestibule_tests::Value::text).collect();
     assert!(keys.iter().any(|key| key.contains("sign-in")), "{keys:?}");
     assert!(!keys.iter().any(|key| key.contains(&secret)), "only its hash is kept");
 }

@@ -70,6 +70,6 @@ async fn invalid_input_states_what_is_valid() {
     refused(&["rehearse", gate, "--metrics", "here"], &["is not a valid metrics URL"]).await;
     refused(&["rehearse", gate, "--faults", "none.txt"], &["--faults: cannot read none.txt"]).await;
     refused(&["plan"], &["--quota"]).await;
-    refused(&["plan", "--quota", "5", "--admissions-every", "60"], &["needs --admissions-per-minute"]).await;
+    refused(&["plan", "--quota", "5", "--admissions-every", "60"], &["requires admissions_per_minute"]).await;
     refused(&["plan", "--quota", "5", "--shopping", "uniform:9..3"], &["uniform:FROM..TO"]).await;
 }

@@ -41,6 +41,7 @@ test-all: test ## the same and the long runs: load tests, failover drills, 2,000
 
 bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge -p vestibule-worker --bins
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=s cargo build --release -p vestibule-admin --bins
 	cargo bench --workspace --bench '*' --no-fail-fast
 
 attacks: ## simulate sales under attack, and write the tables of docs/attacks.md

@@ -221,7 +221,8 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
             ..LineRules::with_quota(0)
         },
     };
-    if rules.mode != Mode::Open {
+    let is_event_simulated = rules.mode == Mode::Scheduled && options.lobby.is_some();
+    if rules.mode != Mode::Open && !is_event_simulated {
         eprintln!("note: the queue's mode is \"{}\"; the line is simulated in mode \"open\"", rules.mode.as_str());
     }
     if rules.access.is_some_and(|access| access == Access::Invited) {

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_can_not_join_passes() {
+    fn nobody_admitted_is_a_failure_if_nobody_could_join() {
         let rules = LineRules { access: Some(Access::Invited), ..LineRules::with_quota(50) };
         let workload = patient(100, Arrivals::Burst(10.0), 20.0);
         let SimulationResult { traces, request_stats, duration, completed } = simulate(workload, &rules, None, 3600);

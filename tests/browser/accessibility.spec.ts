@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from '@playwright/test'
+import type { BrowserContext, BrowserContextOptions, Page } from '@playwright/test'
 
 import { expectAccessible } from './axe.ts'
 import { filterCookies } from './cookie-filter.ts'
@@ -28,8 +28,9 @@ async function showStatus(page: Page, change: Record<string, unknown>): Promise<
 
 const wait = { p50: 240, p90: 360 }
 
-/** Checks the page of a waiting visitor, then of the admitted visitor. */
-async function waitingAndAdmitted(page: Page, address: string, look: string): Promise<void> {
+/** Checks the page of a waiting visitor, then of the admitted visitor, in a tab of its own: an admitted page goes to the site by itself. */
+async function waitingAndAdmitted(context: BrowserContext, address: string, look: string): Promise<void> {
+  const page = await context.newPage()
   await page.goto(address)
   await showStatus(page, { wait_seconds: wait })
   await expect(part(page, 'wait')).toHaveText('about 4 to 6 minutes')
@@ -40,16 +41,16 @@ async function waitingAndAdmitted(page: Page, address: string, look: string): Pr
   await pollNow(page)
   await expect(page.getByRole('link', { name: /^Continue to/ })).toBeVisible()
   await expectAccessible(page, `${look}, admitted`)
-  await page.unrouteAll()
+  await page.close()
 }
 
 for (const [look, options] of Object.entries(looks)) {
   test(`brand colors are accessible: ${look}`, async ({ serve, browser }) => {
     const tenants = Object.entries(colors).map(([id, color]) => [id, { name: 'Acme Live', color }])
     const gate = await serve(brands(Object.fromEntries(tenants), { quota: 0 }))
-    const page = await (await browser.newContext({ ...options, reducedMotion: 'reduce' })).newPage()
-    for (const brand of Object.keys(colors)) await waitingAndAdmitted(page, gate.at(`${brand}.localhost`, '/'), brand)
-    await page.context().close()
+    const context = await browser.newContext({ ...options, reducedMotion: 'reduce' })
+    for (const brand of Object.keys(colors)) await waitingAndAdmitted(context, gate.at(`${brand}.localhost`, '/'), brand)
+    await context.close()
   })
 }
 
@@ -60,8 +61,8 @@ for (const [look, options] of Object.entries(looks)) {
       (shop) => `${brands({ acme: { name: 'Acme' } }, { quota: 0 })(shop)}\n${brands(closed, { mode: 'closed' })(shop)}`,
     )
     const context = await browser.newContext({ ...options, reducedMotion: 'reduce' })
+    await waitingAndAdmitted(context, gate.at('acme.localhost', '/'), look)
     const page = await context.newPage()
-    await waitingAndAdmitted(page, gate.at('acme.localhost', '/'), look)
     await page.goto(gate.at('closed.localhost', '/'))
     await expectAccessible(page, 'closed')
     await page.goto(gate.at('nobody.localhost', '/'))

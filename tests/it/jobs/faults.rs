@@ -207,7 +207,8 @@ async fn f01_jobs_of_killed_workers_run_again() {
     const KILLS: usize = 8;
     const CONCURRENCY: u64 = 10;
     let settings = json!({ "concurrency": CONCURRENCY, "max_attempts": 100, "min_backoff": 1, "max_backoff": 1 });
-    let site = Site::start(settings, |_, _| Answer::of(StatusCode::NO_CONTENT, Duration::from_millis(20))).await;
+    // The two workers need most of the time for 200 jobs a second, so nearly each of them is killed while its jobs run.
+    let site = Site::start(settings, |_, _| Answer::of(StatusCode::NO_CONTENT, Duration::from_millis(70))).await;
     let mut workers = [site.worker(), site.worker()];
     let produced = async {
         // 200 jobs a second.
@@ -218,7 +219,7 @@ async fn f01_jobs_of_killed_workers_run_again() {
     };
     let killed = async {
         for kill in 0..KILLS {
-            // At different times of the 100 ms between two batches: the workers are idle for a part of them.
+            // At different times of the 100 ms between two batches.
             sleep(Duration::from_millis(900 + 37 * kill as u64)).await;
             workers[kill % 2].restart();
         }

@@ -82,9 +82,9 @@ const COMPRESSED_MIN: u64 = 1024;
 /// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`, and the dashboard everywhere else.
 pub fn router(parts: AdminParts) -> Router {
     let admin = Admin::new(parts);
-    let (router, document) = openapi::operations().split_for_parts();
-    router
-        .merge(docs::routes(&document))
+    let operations: Router<Admin> = openapi::operations().into();
+    operations
+        .merge(docs::routes())
         .route(&format!("{}{}", PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
         .route(&format!("{}{}", PREFIX, themes::PREVIEW_FRAME), get(themes::preview_frame))
         .fallback(dashboard::serve)

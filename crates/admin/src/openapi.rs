@@ -35,11 +35,15 @@ const PROBLEM: &str = "A problem: 400 or 415 if the body cannot be read, 401 wit
     invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which \
     may or may not have been applied";
 
-/// The operations with their document.
+/// The operations.
 pub(crate) fn operations() -> OpenApiRouter<Admin> {
-    let mut router = OpenApiRouter::with_openapi(base()).nest(crate::prefix::PREFIX, api::routes());
-    complete(router.get_openapi_mut());
-    router
+    OpenApiRouter::with_openapi(base()).nest(crate::prefix::PREFIX, api::routes())
+}
+
+fn document() -> OpenApi {
+    let mut document = operations().into_openapi();
+    complete(&mut document);
+    document
 }
 
 fn base() -> OpenApi {
@@ -188,11 +192,11 @@ fn problem() -> Content {
 
 /// The OpenAPI document as `openapi.json` in the repository.
 pub fn openapi_json() -> String {
-    text(&operations().into_openapi())
+    text(&document())
 }
 
 /// A document as text, its members in order.
-pub(crate) fn text(document: &OpenApi) -> String {
+fn text(document: &OpenApi) -> String {
     let mut value = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     share(&mut value, "parameters", |operation| {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten();
@@ -254,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_an_id_summary_and_tag() {
-        let document = operations().into_openapi();
+        let document = document();
         let mut ids = std::collections::BTreeSet::new();
         for (path, item) in &document.paths.paths {
             let operations = [&item.get, &item.put, &item.post, &item.delete, &item.patch];

@@ -71,8 +71,8 @@
 //!
 //! # TLS
 //!
-//! With `rediss://` the public authorities are trusted, which are built in (Amazon's among them), and those of the system. If
-//! `SSL_CERT_FILE` or `SSL_CERT_DIR` names certificates, only those are.
+//! With `rediss://` the public authorities are trusted, which are built in (Amazon's among them), and, outside of Lambda, those of
+//! the system. If `SSL_CERT_FILE` or `SSL_CERT_DIR` names certificates, only those are.
 //!
 //! # Tests
 //!

@@ -15,7 +15,6 @@ static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-i
 static FALLBACK: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/fallback.js")));
 static JOB: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/job.js")));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
-static QUEUE_VERSION: LazyLock<String> = LazyLock::new(|| content_hash(&queue_script().bytes));
 static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
     let version = queue_script_version();
     format!(r#"<script src="{BASE_PATH}/queue.js?v={version}" defer></script>"#)
@@ -28,7 +27,7 @@ pub fn queue_script() -> &'static Asset {
 
 /// The hash of the queue page's script.
 pub fn queue_script_version() -> &'static str {
-    &QUEUE_VERSION
+    queue_script().etag.trim_matches('"')
 }
 
 /// The inline script of the queue page, which reloads it if [`queue_script`] does not run. The page's policy allows it by its hash.

@@ -21,7 +21,11 @@ pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Opti
         return Some(EndReason::Reset);
     }
     let line = &settings.line;
-    let valid_for = if ticket.admitted_at().is_some() { line.active_ttl } else { line.hold_ttl };
+    let valid_for = match ticket.admitted_at() {
+        _ if ticket.is_unconfirmed() => line.claim_ttl,
+        Some(_) => line.active_ttl,
+        None => line.hold_ttl,
+    };
     let is_valid = answer.now.since(ticket.signed_at()) <= valid_for * MICROS_PER_SECOND;
     Some(if is_valid { EndReason::Ended } else { EndReason::Expired })
 }

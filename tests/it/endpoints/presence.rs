@@ -32,11 +32,17 @@ async fn an_ended_session_has_a_reason(setup: StoreSetup) {
     assert!(page.text().contains("Your previous session has ended"), "{}", page.text());
     assert_eq!(elsewhere.fetch("/").await.json()["reason"], Value::Null, "it is sent once");
 
-    younger.leave(queue).await;
-    let mut asleep = fixture.visitor();
-    asleep.navigate("/").await;
-    fixture.advance_seconds(2000);
-    assert_eq!(asleep.keepalive(queue).await.json()["reason"], json!("expired"));
+    // One did not come back within `claim_ttl`, the other one within `active_ttl`.
+    for (visits, seconds) in [(1, 40), (2, 2000)] {
+        younger.leave(queue).await;
+        fixture.advance_seconds(100);
+        younger = fixture.visitor();
+        for _ in 0..visits {
+            younger.navigate("/").await;
+        }
+        fixture.advance_seconds(seconds);
+        assert_eq!(younger.keepalive(queue).await.json()["reason"], json!("expired"), "after {seconds} s");
+    }
 }
 
 async fn a_keepalive_renews_the_session(setup: StoreSetup) {

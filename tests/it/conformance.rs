@@ -142,6 +142,7 @@ suite! {
         rule_07_claim_prevented_by_the_loss_succeeds_later,
         rule_07_state_that_went_back_in_time_recovers,
         rule_07_unserved_visitors_keep_their_order,
+        rule_07_nobody_is_admitted_before_a_visit_tells_of_an_interruption,
         rule_07_quiet_queue_is_not_an_interruption,
         rule_07_clock_stepping_back_blocks_no_visitor,
         rule_07_newer_settings_replace_restored_ones,

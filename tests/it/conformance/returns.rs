@@ -419,6 +419,28 @@ pub(super) async fn rule_07_unserved_visitors_keep_their_order(stores: &StoreFix
     }
 }
 
+/// Of an interruption, operations other than a visit do not know: the earlier visitor may have expired because of it.
+pub(super) async fn rule_07_nobody_is_admitted_before_a_visit_tells_of_an_interruption(stores: &StoreFixture) {
+    for (visited, admits) in [(32, true), (31, false)] {
+        let fixture = stores.open(json!({ "quota": 1, "recheck_after": 0 })).await;
+        let mut guests = fixture.arrivals(3).await;
+        fixture.advance_seconds(visited);
+        fixture.visit(&mut guests[2]).await;
+        fixture.advance_seconds(61 - visited);
+        fixture.leave(&guests[0]).await;
+        fixture.change(|settings| settings.line.quota = 2).await;
+        fixture.purge().await;
+        assert_eq!(fixture.is_in(&guests[2]).await, admits, "{} s after the last visit", 61 - visited);
+        if !admits {
+            let witness = Witness { unserved: Witness::STARTED, census: None };
+            let visit = Visit { ticket: Some(guests[1].ticket.clone()), witness, ..Visit::default() };
+            let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+            assert!(answer.recovering);
+            assert_eq!(fixture.line().await, sessions(&guests[1..]), "in the old order");
+        }
+    }
+}
+
 pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;

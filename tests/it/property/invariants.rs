@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use vestibule_core::line::{
-    ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Phase, PreTicketLoad, PurgeReport, VisitKind,
+    ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, Mode, Phase, PreTicketLoad, PurgeReport, VisitKind,
 };
 use vestibule_core::settings::Access;
 use vestibule_core::{MICROS_PER_SECOND, Micros, PreTicket, PutOutcome, SessionId, Ticket};
@@ -24,6 +24,8 @@ pub(super) struct StepHistory {
     spent_at: Micros,
     /// When a session was last waiting.
     waited_at: Micros,
+    /// The last visit of the line, or the start of its state; `None` if unknown.
+    visited_at: Option<Micros>,
     /// When sessions joined, by session and arrival, and their head starts in microseconds.
     joined: HashMap<(SessionId, Micros), (Micros, u64)>,
 }
@@ -46,6 +48,7 @@ macro_rules! hold {
 impl Step<'_> {
     pub(super) fn check(&self, history: &mut StepHistory) -> Result<(), String> {
         if matches!(self.operation, Operation::RollBack) {
+            history.visited_at = None;
             return self.state_is_whole();
         }
         let admitted = self.newly_admitted();
@@ -60,7 +63,15 @@ impl Step<'_> {
         self.quota_holds()?;
         self.rate_holds(history)?;
         self.closes_when_drained(history)?;
-        self.no_place_stays_empty()
+        match self.answer {
+            _ if self.is_new_state() => history.visited_at = Some(self.now()),
+            // It may have passed the line by.
+            OperationResult::Visit(answer) if answer.mode == Mode::Bypass => history.visited_at = None,
+            OperationResult::Visit(_) => history.visited_at = Some(self.now()),
+            _ => {}
+        }
+        self.a_visit_tells_of_interruptions(history)?;
+        self.no_place_stays_empty(history)
     }
 
     fn now(&self) -> Micros {
@@ -344,8 +355,30 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Whether nobody may be admitted before the next visit, and whether that is sure.
+    fn may_be_interrupted(&self, history: &StepHistory) -> (bool, bool) {
+        let Some(visited_at) = history.visited_at else { return (true, false) };
+        let unvisited = self.now().since(visited_at);
+        let least = self.after.stats.rules.waiting_ttl * MICROS_PER_SECOND / 2;
+        (unvisited + CLOCK_GRAIN >= least, unvisited >= least + CLOCK_GRAIN)
+    }
+
+    /// Rule 7: without visits for half of `waiting_ttl`, only a visit admits.
+    fn a_visit_tells_of_interruptions(&self, history: &StepHistory) -> Result<(), String> {
+        let admitted = self.after.stats.counters.admitted - self.counters_before().admitted;
+        let (_, is_sure) = self.may_be_interrupted(history);
+        hold!(
+            admitted == 0 || !is_sure || matches!(self.operation, Operation::Visit(_)),
+            "{admitted} were admitted before a visit"
+        );
+        Ok(())
+    }
+
     /// Rule 2: an operation fills all free slots.
-    fn no_place_stays_empty(&self) -> Result<(), String> {
+    fn no_place_stays_empty(&self, history: &StepHistory) -> Result<(), String> {
+        if self.may_be_interrupted(history).0 {
+            return Ok(());
+        }
         let stats = &self.after.stats;
         let rules = &stats.rules;
         let free = stats.mode.admits() && !stats.recovering && rules.admissions_per_minute.is_none();

@@ -35,7 +35,8 @@ impl Line {
 
     fn admit_next(&mut self, now: Micros, current: Option<CurrentVisit>) -> Admissions {
         let free = self.free_slots(now);
-        if !self.mode(now).admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
+        let halted = self.recovering(now) || self.may_be_interrupted(now);
+        if !self.mode(now).admits() || free == 0 || self.order.is_empty() || halted {
             return Admissions::default();
         }
         let rate = self.rules.rate();

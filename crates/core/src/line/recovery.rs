@@ -33,10 +33,8 @@ impl Line {
     /// incomplete.
     pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&Ticket>, witness: &Witness) {
         let Continuity { used_at, waited, .. } = self.continuity;
-        // Waiting visitors poll three times per `waiting_ttl`. A time without visits proves
-        // nothing; a time in which no visit could be served does.
-        let half = self.rules.waiting_ttl * MICROS_PER_SECOND / 2;
-        let interrupted = waited && now.since(used_at).min(witness.unserved) >= half;
+        // A time without visits proves nothing; a time in which no visit could be served does.
+        let interrupted = waited && now.since(used_at).min(witness.unserved) >= self.interruption_min();
         self.note_use(now);
         // A ticket from the lobby was not signed by the store's clock, so it proves nothing about the state.
         let lost_since = ticket.filter(|it| !it.is_new_from_lobby()).and_then(|ticket| self.lost_since(ticket));
@@ -51,6 +49,18 @@ impl Line {
         for census in [carried, witness.census].into_iter().flatten() {
             self.learn(now, census);
         }
+    }
+
+    /// The least time without visits that is an interruption if none could be served, in microseconds: waiting visitors
+    /// near the front poll three times per `waiting_ttl`.
+    fn interruption_min(&self) -> u64 {
+        self.rules.waiting_ttl * MICROS_PER_SECOND / 2
+    }
+
+    /// Whether there may have been an interruption, of which the next visit tells. Until then nobody is admitted: the
+    /// visitors ahead may have expired only because they could not be served.
+    pub(super) fn may_be_interrupted(&self, now: Micros) -> bool {
+        now.since(self.continuity.used_at) >= self.interruption_min()
     }
 
     /// Records the use of the state. If the clock stepped back, the state is re-anchored to now, so

@@ -37,6 +37,7 @@ local function note_use()
     end
     call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', gap)
   end
+  used_at = now
   return gap_from, gap_until, idle
 end
 

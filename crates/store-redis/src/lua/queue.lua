@@ -590,7 +590,10 @@ end
 
 local function admit_next(own, confirmed)
   local most = math.min(free_slots(), ADVANCE_BATCH)
-  if not admits() or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
+  -- Rule 7: without visits for so long, visitors may not have been served, and those ahead may have expired only because of
+  -- that. The next visit tells.
+  local may_be_interrupted = (now - used_at) * 2 >= rules.waiting_ttl * SECOND
+  if not admits() or most <= 0 or waiting == 0 or recovering or may_be_interrupted then return 0, 0, nil end
   local credit, earned_until
   if rules.admissions_per_minute then
     credit, earned_until = buckets.credit_now()

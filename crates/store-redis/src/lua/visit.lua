@@ -41,11 +41,11 @@ if effective_mode() == 'bypass' then
   return reply
 end
 
+local interrupted_since = used_at
 local gap_from, gap_until, idle = note_use()
 -- Waiting visitors poll three times per waiting_ttl. A time without visits proves no interruption;
 -- a time in which no visit could be served does.
 local interrupted = waited and math.min(idle, tonumber(ARGV[3])) * 2 >= rules.waiting_ttl * SECOND
-local interrupted_since = used_at
 -- Whether all expired sessions are removed, whether this call may have moved the line, and whether
 -- it could not move before.
 local reaped, touched, still = false, false, stands_still()

@@ -329,6 +329,8 @@ async fn tenant_owns_themes_with_its_prefix() {
     let mut viewer = studio.backoffice.operator("vic", "viewer", &["acme"]).await;
     assert_eq!(viewer.get(VERSIONS).await.status, 200);
     assert_eq!(viewer.post(VERSIONS, upload(&[("queue.html", &page("x"))])).await.code(), "permission_denied");
+    let broken = send_zip(&mut viewer, VERSIONS, b"no archive".to_vec()).await;
+    assert_eq!(broken.code(), "permission_denied", "before it is unpacked");
 }
 
 #[tokio::test]

@@ -26,10 +26,12 @@ async fn private_authority_of_an_origin_is_trusted_by_variable() {
 #[tokio::test]
 async fn file_without_certificates_is_fatal() {
     let empty = tempfile::NamedTempFile::new().unwrap();
-    let arguments = ["serve", "--origin", "https://127.0.0.1:1", "--state", "state"];
     let path = empty.path().display().to_string();
-    let mut program = Program::vestibule(&arguments).env("SSL_CERT_FILE", &path).start();
-    assert_eq!(program.end().await.code(), Some(1));
-    let log = program.log();
-    assert!(log.contains("SSL_CERT_FILE names no certificate that can be read"), "{log}");
+    for options in [&["https://127.0.0.1:1"][..], &["http://127.0.0.1:1", "--store", "rediss://127.0.0.1:1"]] {
+        let arguments = [&["serve", "--state", "state", "--origin"], options].concat();
+        let mut program = Program::vestibule(&arguments).env("SSL_CERT_FILE", &path).start();
+        assert_eq!(program.end().await.code(), Some(1), "{options:?}");
+        let log = program.log();
+        assert!(log.contains("SSL_CERT_FILE names no certificate that can be read"), "{log}");
+    }
 }

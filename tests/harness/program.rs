@@ -24,7 +24,8 @@ pub struct ProgramOptions {
     environment: Vec<(String, String)>,
     files: Vec<(String, String)>,
     descriptors: Option<u32>,
-    redirection: Option<&'static str>,
+    /// A script of `sh` that runs the program, whose path and arguments are its parameters.
+    script: Option<&'static str>,
 }
 
 impl Program {
@@ -41,7 +42,7 @@ impl Program {
             environment: Vec::new(),
             files: Vec::new(),
             descriptors: None,
-            redirection: None,
+            script: None,
         }
     }
 
@@ -146,14 +147,22 @@ impl ProgramOptions {
     /// Closes the pipe of the program's output at once, as `head` does. The exit status is not that of the program.
     #[must_use]
     pub fn unread(mut self) -> Self {
-        self.redirection = Some("| exec true");
+        self.script = Some(r#""$@" | exec true"#);
         self
     }
 
     /// Writes the program's stdout to a device that is always full.
     #[must_use]
     pub fn on_full_device(mut self) -> Self {
-        self.redirection = Some("> /dev/full");
+        self.script = Some(r#""$@" > /dev/full"#);
+        self
+    }
+
+    /// Runs the program on a terminal, for a minute at most: a terminal that is killed sends it only SIGHUP. Its path and arguments have
+    /// no spaces.
+    #[must_use]
+    pub fn on_terminal(mut self) -> Self {
+        self.script = Some(r#"exec script --quiet --command "timeout 60 $*" /dev/null"#);
         self
     }
 
@@ -169,16 +178,16 @@ impl ProgramOptions {
     }
 
     fn spawn(&self, folder: &Path) -> Process {
-        let mut command = match (self.descriptors, self.redirection) {
+        let mut command = match (self.descriptors, self.script) {
             (Some(most), _) => {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", r#"ulimit -n "$1" && shift && exec "$@""#, "limit", &most.to_string()]);
                 shell.arg(&self.program);
                 shell
             }
-            (None, Some(redirection)) => {
+            (None, Some(script)) => {
                 let mut shell = Command::new("sh");
-                shell.args(["-c", &format!(r#""$@" {redirection}"#), "redirected"]).arg(&self.program);
+                shell.args(["-c", script, "redirected"]).arg(&self.program);
                 shell
             }
             (None, None) => Command::new(&self.program),

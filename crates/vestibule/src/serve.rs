@@ -110,15 +110,10 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         sale_keys,
         previous: Mutex::default(),
     };
-    let written = writer.write(&document, UnlistedQueues::Report).await;
-    match &written {
-        Ok(()) => {}
-        Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
-        Err(error) => warn!(%error, "cannot write the settings to the store yet"),
-    }
+    let is_written = write_settings(&writer, &document).await?;
     print_summary(&options, &server.address(), admin.as_ref(), &document, &directory);
     let mut background = JoinSet::new();
-    background.spawn(watch_settings(options.clone(), writer, document, hangup, written.is_ok()));
+    background.spawn(watch_settings(options.clone(), writer, document, hangup, is_written));
     beacon.map(|recorder| background.spawn(recorder.run()));
     background.spawn(purge_loop(store.clone(), records));
     background.spawn(async move { gate.serve_all_the_time().await });
@@ -152,6 +147,24 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the settings at startup. Returns whether they are in the store; otherwise they are written later.
+async fn write_settings(writer: &SettingsWriter, document: &Document) -> anyhow::Result<bool> {
+    match writer.write(document, UnlistedQueues::Report).await {
+        // Queues of an earlier start are served, too, and the summary names them.
+        Ok(()) => {
+            if let Err(error) = writer.directory.refresh_readable().await {
+                warn!(%error, "queue index could not be read; other queues of the store are loaded later");
+            }
+            Ok(true)
+        }
+        Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
+        Err(error) => {
+            warn!(%error, "cannot write the settings to the store yet");
+            Ok(false)
+        }
+    }
 }
 
 /// The limits of connections and streams, which are logged.

@@ -3,9 +3,10 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
 use vestibule_tests::{Origin, Program, Redis, Visitor, free_port};
 
-use super::{RunningGate, SettingsFile, run, settings};
+use super::{HOST, RunningGate, SettingsFile, run, settings};
 
 #[tokio::test]
 async fn serve_without_queues_names_the_flags() {
@@ -98,6 +99,25 @@ async fn origin_flag_creates_one_queue() {
     let page = second.navigate("/tour").await;
     assert!(page.text().contains("data-vestibule") && page.text().contains("anything.example"), "{}", page.text());
     assert!(!page.text().contains("127.0.0.1"), "the address of the origin is not shown: {}", page.text());
+}
+
+#[tokio::test]
+async fn summary_names_the_queues_of_an_earlier_start() {
+    let (folder, address) = (tempfile::tempdir().unwrap(), format!("127.0.0.1:{}", free_port()));
+    let state = folder.path().display().to_string();
+    let serve = ["serve", "--listen", &address, "--state", &state];
+    let mut earlier = Program::vestibule(&[&serve[..], &["--origin", "http://127.0.0.1:1"]].concat()).start();
+    earlier.until_healthy(&address).await;
+    earlier.terminate().await;
+    let file = SettingsFile::of(&settings("http://127.0.0.1:1", "quota = 1"));
+    let shown = file.shown();
+    let arguments = [&serve[..], &["--settings", &shown]].concat();
+    let mut program = Program::vestibule(&arguments).on_terminal().start();
+    program.until_healthy(&address).await;
+    program.until_logged("also, from the store: default").await;
+    let health = Visitor::new(&address, HOST).try_get("/_vestibule/health").await.unwrap();
+    assert_eq!(health.json(), json!({ "store": "up", "queues": 2 }));
+    program.terminate().await;
 }
 
 #[tokio::test]

@@ -365,13 +365,13 @@ async fn the_site_fails(watch: &Watch, site: &mut Site) {
 
     site.redis.freeze();
     during(site.keep_asking("rush.example.com"), async {
-        watch.fires("VestibuleStoreAway", &place).await;
+        watch.fires("VestibuleStoreUnavailable", &place).await;
         watch.fires("VestibuleEventSoonStoreDown", "soon").await;
         watch.fires("VestibuleGateErrors", &place).await;
     })
     .await;
     site.redis.thaw();
-    watch.resolves("VestibuleStoreAway", &place).await;
+    watch.resolves("VestibuleStoreUnavailable", &place).await;
     watch.resolves("VestibuleEventSoonStoreDown", "soon").await;
     watch.resolves("VestibuleGateErrors", &place).await;
 

@@ -218,7 +218,7 @@ impl AuditEventBuilder {
     ) -> Result<(), Problem> {
         match result {
             Err(error) if changed > 0 => {
-                warn!(%error, action = self.event.action, changed, "an action broke off");
+                warn!(%error, action = self.event.action, changed, "action incomplete");
                 self.incomplete().log(admin).await;
                 Ok(())
             }
@@ -285,10 +285,21 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
 
 /// Writes an event to the log of the process. Returns its text.
 fn report(entry: &AuditEvent) -> String {
-    let text = json!(entry).to_string();
-    let AuditEvent { operator, action, request, queue, subject, outcome, via, .. } = entry;
-    let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
-    info!(operator, action, request, queue, subject, ?outcome, ?via, entry = text, "audit event");
+    let fields = json!(entry);
+    let text = fields.to_string();
+    // What is set, as the API spells it.
+    let field = |name: &str| fields[name].as_str().filter(|value| !value.is_empty());
+    info!(
+        operator = field("operator"),
+        action = field("action"),
+        request = field("request"),
+        queue = field("queue"),
+        subject = field("subject"),
+        outcome = field("outcome"),
+        via = field("via"),
+        entry = text,
+        "audit event"
+    );
     text
 }
 

@@ -120,7 +120,7 @@ pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result
     let is_created = create_operator(records, first).await?;
     if !is_created {
         // Another process was faster, or the operator of this name is not a superuser.
-        warn!(operator = %first.name, "the first superuser was not created: there is an operator of this name already");
+        warn!(operator = %first.name, "the first superuser was not created: an operator with this name already exists");
     }
     Ok(is_created)
 }
@@ -134,7 +134,7 @@ pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError
 pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
     match new.store(records).await {
         Ok(()) => {
-            info!(operator = %new.name, role = ?new.scope.role, "operator created");
+            info!(operator = %new.name, role = new.scope.role.as_str(), "operator created");
             Ok(true)
         }
         Err(Problem::Store(error) | Problem::OutcomeUnknown(error)) => Err(error),
@@ -239,6 +239,6 @@ pub async fn reset_operator(records: &dyn RecordStore, reset: &OperatorReset) ->
     let scope = scope.map_err(OperatorResetError::Scope)?;
     let role = scope.role;
     reset.store(records, (&before, revision), scope).await?;
-    info!(operator = %reset.name, ?role, "operator reset");
+    info!(operator = %reset.name, role = role.as_str(), "operator reset");
     Ok(role)
 }

@@ -110,7 +110,8 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
         let session = visit.admitted.map(|slot| slot.session);
         let Some(permit) = gate.tunnels.open_in_session(session, info.origin.address) else {
             if let Some(suppressed) = gate.refused_tunnels.allow() {
-                warn!(queue = %visit.queue.settings.id, ?session, suppressed, "too many tunnels of one visitor or in all");
+                let session = session.map(tracing::field::display);
+                warn!(queue = %visit.queue.settings.id, session, suppressed, "too many tunnels of one visitor or in all");
             }
             return Answer::new(visit, Reply::Error(GateError::TooManyTunnels));
         };

@@ -315,7 +315,7 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
         |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code, former };
     let admitted = active.map(slot);
     if answer.kind != VisitKind::Renewed {
-        debug!(queue = %id, session = ?status.session, kind = ?answer.kind, state = status.state.as_str());
+        debug!(queue = %id, session = status.session.map(tracing::field::display), kind = ?answer.kind, state = status.state.as_str());
     }
     let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account, former };
     let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);

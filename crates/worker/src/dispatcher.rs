@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info, warn};
@@ -121,7 +122,7 @@ pub(crate) fn log_call(job_queue: &JobQueueId, lease: Lease, outcome: &Outcome, 
         Outcome::Failed(Failure { reason, status, .. })
         | Outcome::Unknown(Failure { reason, status, .. })
         | Outcome::FailedForGood(Failure { reason, status, .. }) => {
-            info!(%job_queue, %job, receive_count, ?reason, status, milliseconds, "call failed");
+            info!(%job_queue, %job, receive_count, reason = json!(reason).as_str(), status, milliseconds, "call failed");
         }
         outcome => debug!(%job_queue, %job, receive_count, ?outcome, milliseconds, "call ended"),
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
@@ -94,7 +95,9 @@ pub(crate) async fn settle(
 fn log_settled(settings: &JobQueueSettings, settlement: &Settlement, settled: Settled) {
     let job = settlement.lease.job;
     match settled {
-        Settled::Now(state) => debug!(job_queue = %settings.id, %job, ?state, "job settled"),
+        Settled::Now(state) => {
+            debug!(job_queue = %settings.id, %job, state = json!(state).as_str(), "job settled");
+        }
         Settled::NotLeased => {
             warn!(job_queue = %settings.id, %job, "the lease has ended; the outcome is ignored");
         }

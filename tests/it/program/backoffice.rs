@@ -263,4 +263,8 @@ async fn settings_file_changes_are_audited() {
     assert_eq!((&event["queue"], &event["via"]), (&json!("default"), &json!("settings_file")), "{found}");
     let found = client.get("/audit?action=operator.create").await.json();
     assert_eq!(found["events"][0]["via"], "command_line", "{found}");
+    let log = both.program.log();
+    let line = log.lines().find(|line| line.contains(r#"action="queue.create""#)).unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains(r#"outcome="done" via="settings_file""#) && !line.contains(" request="), "{line}");
+    assert!(log.contains(r#"operator created operator=root role="superuser""#), "{log}");
 }

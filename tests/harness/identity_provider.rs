@@ -18,7 +18,7 @@ const PROOF_HOLDS: u64 = 60;
 /// The authority of its certificate, in its folder.
 const AUTHORITY: &str = "authority.pem";
 
-/// An `OpenID` provider at which everybody who is known to it signs in with a click.
+/// An OpenID provider at which everybody who is known to it signs in with a click.
 pub struct IdentityProvider {
     port: u16,
     tls_port: u16,

@@ -108,7 +108,7 @@ pub(crate) struct PlanOptions {
     #[arg(long, default_value_t = DURATION_MAX, value_parser = whole::<u32>(1..=DURATION_MAX.into()), value_name = "SECONDS")]
     duration: u32,
 
-    /// Simulates an event: so many of the visitors come in the 30 minutes before its start, the others from the start on
+    /// Simulates an event: this many of the visitors come in the 30 minutes before its start, the others from the start on
     #[arg(long, value_name = "N")]
     lobby: Option<u32>,
 

@@ -1,4 +1,4 @@
-//! `OpenID` Connect options of `vestibule serve`.
+//! OpenID Connect options of `vestibule serve`.
 
 use clap::Args;
 use vestibule_admin::{ProviderConfig, ProviderTexts};
@@ -6,7 +6,7 @@ use vestibule_runtime::EnvError;
 
 #[derive(Args, Clone)]
 pub(crate) struct ProviderOptions {
-    /// Issuer URL of an `OpenID` Connect provider for single sign-on to the backoffice
+    /// Issuer URL of an OpenID Connect provider for single sign-on to the backoffice
     #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL")]
     pub(crate) oidc_issuer: Option<String>,
 
@@ -26,7 +26,7 @@ pub(crate) struct ProviderOptions {
     #[arg(long, env = "VESTIBULE_OIDC_NAME", value_name = "NAME")]
     pub(crate) oidc_name: Option<String>,
 
-    /// Claim that has the name of the operator: email, `preferred_username` or sub [default: email]
+    /// Claim that has the name of the operator: `email`, `preferred_username` or `sub` [default: email]
     #[arg(long, env = "VESTIBULE_OIDC_CLAIM", value_name = "CLAIM")]
     pub(crate) oidc_claim: Option<String>,
 

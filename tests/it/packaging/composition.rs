@@ -22,7 +22,7 @@ async fn page(composition: &ComposeStack) -> String {
 async fn compose_starts_a_queue_with_visitors() {
     let mut composition = ComposeStack::read();
     composition.up("vestibule").await;
-    assert!(page(&composition).await.contains("You are in"), "with nobody before it, the shop is open");
+    assert!(page(&composition).await.contains("You are admitted"), "with nobody before it, the shop is open");
 
     composition.up("crowd").await;
     wait_until("a newcomer waits, on the page from the bucket", TIMEOUT, async || {

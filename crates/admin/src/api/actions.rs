@@ -156,17 +156,17 @@ pub(crate) async fn release(
         return first.map(Json).ok_or(Problem::ConcurrentChange);
     }
     let event = AuditEventBuilder::of(&principal, "queue.release").queue(&settings).with("asked", count);
-    let (released, broke_off) = release_batches(&admin, &settings.id, count).await;
+    let (released, failure) = release_batches(&admin, &settings.id, count).await;
     let event = event.with("released", released);
-    match &broke_off {
+    match &failure {
         None => event.log(&admin).await,
         Some(error) if released > 0 => {
-            warn!(%error, queue = %settings.id, released, count, "a release broke off");
+            warn!(%error, queue = %settings.id, released, count, "release incomplete");
             event.incomplete().log(&admin).await;
         }
         Some(error) => return Err(event.failed(&admin, Problem::of_write(error.clone())).await),
     }
-    let answer = ReleaseResult { released, complete: broke_off.is_none() };
+    let answer = ReleaseResult { released, complete: failure.is_none() };
     if let Some(key) = &key {
         key.end(&admin, &answer).await;
     }

@@ -1,4 +1,4 @@
-//! Signing in through an identity provider: `OpenID` Connect, authorization code with PKCE.
+//! Signing in through an identity provider: OpenID Connect, authorization code with PKCE.
 //!
 //! The provider proves the identity of a person; roles are assigned here. Only operators that were created here can sign in, by
 //! the claim that names them. Roles do not follow groups of the provider: whoever manages groups there would assign roles here,

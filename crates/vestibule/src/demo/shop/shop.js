@@ -1,9 +1,9 @@
-// The shop's own script: tells how many are in the shop, and gives the place up when the visitor is done.
+// The shop's own script: shows how many visitors are in the shop, and ends the session when the visitor is done.
 (() => {
   const leave = () => fetch('/_vestibule/leave?queue=demo', { method: 'POST' });
   const inside = document.querySelector('[data-inside]');
 
-  // Sent by the gate's keepalive.js with each answer: the visitor's standing.
+  // Sent by the gate's keepalive.js with each response: the visitor status.
   document.addEventListener('vestibule:alive', ({ detail: { active, waiting } }) => {
     if (!active) return;
     const others = waiting === 1 ? '1 person waits outside' : `${waiting || 'Nobody'}${waiting ? ' people wait' : ' waits'} outside`;
@@ -19,7 +19,7 @@
     location.href = '/goodbye';
   });
 
-  // Who has bought is done: the place is free for the next in line.
+  // Visitors are done after a purchase: the next one in line gets the slot.
   if (document.querySelector('[data-thanks]')) {
     leave().then((answer) => {
       if (answer.ok) document.querySelectorAll('[data-left]').forEach((line) => { line.hidden = false; });

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use http::StatusCode;
 use serde_json::{Value, json};
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::JobQueueSettings;
@@ -159,6 +160,38 @@ fn every_variable_is_documented() {
     let code: BTreeSet<_> =
         code.into_iter().filter(|name| !name.starts_with("VESTIBULE_TEST") && !name.ends_with('_')).collect();
     assert_eq!(variables(&text("docs/configuration.md")), code);
+}
+
+/// Statuses and codes of responses in a source file: the lines of a match that begin a value with a status.
+fn codes_of_errors(path: &str) -> BTreeSet<(String, String)> {
+    let source = text(path);
+    let pairs = source.split("(StatusCode::").skip(1).chain(source.split("(*").skip(1));
+    let pair = |rest: &str| {
+        let (status, rest) = rest.split_once(", \"")?;
+        Some((status.to_owned(), rest.split_once('"')?.0.to_owned()))
+    };
+    pairs.filter_map(pair).filter(|(status, _)| status.chars().all(|c| c.is_ascii_alphabetic() || c == '_')).collect()
+}
+
+#[test]
+fn every_error_code_of_the_gate_is_documented() {
+    let mut sent = codes_of_errors("crates/gate/src/error.rs");
+    sent.extend(codes_of_errors("crates/runtime/src/job_request.rs"));
+    // The jobs of visitors have no delay.
+    sent.retain(|(_, code)| code != "delay_not_supported");
+    assert!(sent.len() > 40, "the codes were not found: {sent:?}");
+    let page = text("docs/http-api.md");
+    let (_, section) = page.split_once("\n## Errors\n").unwrap();
+    let rows = section.lines().filter(|line| line.contains(" | `"));
+    let documented = rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let status = cells[1].parse().ok().and_then(|status| StatusCode::from_u16(status).ok());
+        let name = status.and_then(|status| status.canonical_reason());
+        // Several statuses are a field of the error.
+        let name = name.map_or_else(|| "status".to_owned(), |name| name.to_uppercase().replace(' ', "_"));
+        (name, cells[2].trim_matches('`').to_owned())
+    });
+    assert_eq!(documented.collect::<BTreeSet<_>>(), sent);
 }
 
 #[test]

@@ -1,21 +1,4 @@
-//! The backoffice: the API with which operators and scripts manage queues, and the dashboard.
-//!
-//! Its one idea: every action of an operator is one request that is validated completely, written over the revision that
-//! the operator saw, and recorded in the audit log. Destructive actions need a confirmation. The dashboard uses the same
-//! API as scripts.
-//!
-//! [`router`] serves it, as a Lambda function or in the stand-alone program; [`bootstrap`] creates the first superuser.
-//! [`openapi_json`] is generated from the code and can be browsed at `/api/docs`.
-//!
-//! - `api`: the operations, one file or folder per resource.
-//! - `body`, `describe`: bodies and queries made of `vestibule_core::fields`, and their schemas.
-//! - `access`: operators, sign-ins, API tokens, roles, and the limits of sign-in attempts.
-//! - `oidc`: single sign-on.
-//! - `dashboard`: the files of the dashboard.
-//! - `themes`: owners of themes, uploads and previews.
-//! - `problem`: all errors; `codes`: all texts.
-//!
-//! Try it: `cargo nextest run -p vestibule-tests admin::`; the document is `openapi.json` at the root.
+#![doc = include_str!("../README.md")]
 
 mod access;
 mod api;

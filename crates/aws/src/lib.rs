@@ -1,4 +1,4 @@
-//! What the clients of AWS services share: where credentials, region and endpoint come from, TLS, and timeouts.
+#![doc = include_str!("../README.md")]
 
 use std::error::Error;
 use std::fmt;

@@ -1,30 +1,4 @@
-//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, and the
-//! store interface.
-//!
-//! The store knows which sessions are *present*; the signed ticket proves the *position*. So a
-//! position survives a sleeping phone, a flushed store and a deployment, while absent visitors
-//! block no one and use no memory.
-//!
-//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The memory store is these
-//! rules plus a lock; every other store implements the same rules.
-//!
-//! ```
-//! use vestibule_core::line::{Line, Visit};
-//! use vestibule_core::settings::Settings;
-//! use vestibule_core::{Micros, SessionId};
-//!
-//! let settings = Settings::from_value(&serde_json::json!({
-//!     "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
-//!     "handover": { "kind": "redirect", "origin": "https://www.example.com" },
-//!     "protection": { "pre_ticket_from": "none" },
-//! }))
-//! .unwrap();
-//! let now = Micros(1_700_000_000_000_000);
-//! let mut line = Line::new(settings.line, now, false);
-//! let mut visit = || line.visit(now, &Visit::joining(SessionId::random()));
-//! assert!(visit().place.unwrap().admitted_at.is_some(), "the first visitor gets the free slot");
-//! assert_eq!(visit().place.unwrap().position, 1, "the second visitor waits at the head of the line");
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod client_network;
 pub mod cookie;

@@ -1,20 +1,4 @@
-//! The gate receives every request and decides whether the visitor continues or waits.
-//!
-//! A request costs one atomic call of the store. The gate verifies the ticket, calls the store once, signs a new ticket
-//! and hands the visitor over to the site or shows the queue page. It keeps no state of a visitor.
-//!
-//! Endpoints are under `/_vestibule/`; all other paths go through admission control. The same [`router`] runs in the
-//! stand-alone program and in a Lambda function:
-//!
-//! ```no_run
-//! # async fn example(gate: vestibule_gate::Gate) -> std::io::Result<()> {
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//! axum::serve(listener, vestibule_gate::router(gate)).await
-//! # }
-//! ```
-//!
-//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it
-//! or `held` makes it a job, and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
+#![doc = include_str!("../README.md")]
 
 mod admin_url;
 mod answer;

@@ -1,13 +1,4 @@
-//! Runs an axum router as a Lambda function behind an Application Load Balancer, an HTTP API or a function URL.
-//!
-//! Events become HTTP requests and responses become events, byte for byte where the event allows it. The limits of a
-//! function are extensions of the request: [`ResponseLimit`] for the size of the response, [`Deadline`] for its time.
-//!
-//! `lambda_http` 1.3.2 is not used, because path, query and body would not reach an origin unchanged: it returns query
-//! parameters in a random order and in another spelling, normalizes paths, re-encodes text bodies, and decodes a body
-//! without a content type as text. Its router does not fit `run_concurrent` either, which needs `Sync`.
-//!
-//! Try it: `cargo test -p vestibule-lambda`.
+#![doc = include_str!("../README.md")]
 
 mod event;
 mod limit;

@@ -1,26 +1,4 @@
-//! Prometheus metrics of every queue, the store and the last purge.
-//!
-//! The store counts everything that happens in a queue, so any process can answer a scrape and none keeps counters of
-//! its own. A scrape reads all queues concurrently over one connection. A queue that cannot be read, or a store that is
-//! unavailable, lowers `vestibule_up` and is no error of the scrape.
-//!
-//! The same [`router`] runs in a Lambda function and in the stand-alone program, which adds metrics of its own requests
-//! ([`RequestMetrics`]). `docs/metrics.md` explains every metric.
-//!
-//! ```
-//! # use std::sync::Arc;
-//! # use vestibule_core::SystemClock;
-//! # use vestibule_store_memory::MemoryStore;
-//! # use vestibule_metrics::{Metrics, RequestMetrics, router};
-//! let store = Arc::new(MemoryStore::new(SystemClock::new()));
-//! let requests = RequestMetrics::new();
-//! let gate = requests.around(axum::Router::new());
-//! let token = "a-token-of-16-characters-or-more".parse().unwrap();
-//! let admin = router(Metrics::new(store).with_requests(requests), token);
-//! # let _: (axum::Router, axum::Router) = (gate, admin);
-//! ```
-//!
-//! Try it: `cargo test -p vestibule-metrics`; `curl -H "Authorization: Bearer $TOKEN" localhost:9090/metrics`.
+#![doc = include_str!("../README.md")]
 
 mod answer;
 mod catalog;

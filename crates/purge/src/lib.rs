@@ -1,21 +1,4 @@
-//! The purge removes expired sessions from every queue, in bounded batches.
-//!
-//! Every operation of a queue removes a few expired sessions, so the purge matters for idle queues only: it frees the
-//! slots of visitors who are gone and admits those who still wait. [`run`] does one round over all queues. Rounds may
-//! overlap and may be killed at any time, and a broken queue does not stop the others. Queues take turns, one batch
-//! each, in a random order, so that no queue starves even if the time never suffices.
-//!
-//! ```
-//! # use vestibule_core::SystemClock;
-//! # use vestibule_store_memory::MemoryStore;
-//! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! let store = MemoryStore::new(SystemClock::new());
-//! let round = vestibule_purge::run(&store, std::time::Duration::from_secs(1)).await;
-//! assert_eq!((round.record.queues, round.record.failed), (0, 0));
-//! # }
-//! ```
-//!
-//! The Lambda function runs on a schedule and ignores the event: [`Function`].
+#![doc = include_str!("../README.md")]
 
 mod function;
 mod queue_metrics;

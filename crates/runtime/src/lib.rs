@@ -1,25 +1,4 @@
-//! What all programs and functions share at run time.
-//!
-//! - [`open_store_and_records`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
-//!   variable in every message.
-//! - [`StoreConfig`], [`variable`]: the environment of a function.
-//! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
-//!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
-//! - [`stored_settings`]: what a settings document is compared with.
-//! - [`JobQueues`]: the settings of job queues, cached, and the backend of their jobs.
-//! - [`JobRequest`]: a request that enqueues a job.
-//! - [`HeldRequest`]: how a held order is stored, for gate and worker.
-//! - [`progress_target`]: where a handler reports the progress of a job, for worker and gate.
-//! - [`record_beacon`]: records the value of the beacon of a draw.
-//! - [`StoreClock`]: the store's time between two answers of the store.
-//! - [`Decision`]: the gate's decision on a request, for log and metrics.
-//! - [`ConnectionCounts`]: the connections of a process, for the listener, the gate and the metrics.
-//! - [`log_requests`]: one line per request, and the request ID in every other line.
-//! - [`Problem`]: errors as problem details (RFC 9457).
-//! - [`request_origin`], [`client_network`]: the client address and scheme, behind trusted proxies.
-//! - [`init_telemetry`]: logging, with levels per module.
-//!
-//! Try it: `cargo test -p vestibule-runtime`.
+#![doc = include_str!("../README.md")]
 
 mod beacon;
 mod client_address;

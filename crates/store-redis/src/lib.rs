@@ -1,38 +1,4 @@
-//! The Redis store of Vestibule: the lines of all queues in one Redis, Redis Cluster, Sentinel-watched Redis or Valkey.
-//!
-//! Every operation is one call of a Redis function over the keys of one queue, so it is atomic, costs one round
-//! trip, and applies the rules of [`vestibule_core::line`] by the server's clock. The functions are in `src/lua`, one file per
-//! operation; shared code is in `queue.lua` and `presence.lua`; limits and codes are generated from Rust. The library is
-//! loaded with the first call to a server that does not know it; Redis 7 or Valkey 7.2 is required.
-//!
-//! ```no_run
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use vestibule_core::line::Visit;
-//! use vestibule_core::SessionId;
-//! use vestibule_core::store::VisitStore as _;
-//! use vestibule_store_redis::{RedisOptions, RedisStore};
-//!
-//! let store = RedisStore::connect("redis://127.0.0.1:6379", RedisOptions::default())?;
-//! let visit = Visit::joining(SessionId::random());
-//! let answer = store.visit(&"acme-tour".parse()?, visit).await?;
-//! println!("{:?} of {}", answer.place, answer.waiting);
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! # Data layout
-//!
-//! The keys of one queue share a hash tag, so that a queue lives on one node and many queues spread over a cluster:
-//! see [`Keys`]. Sessions are their 14 raw bytes; instants are scores in whole microseconds. A queue that was never
-//! written has no key; an empty line has none either.
-//!
-//! The rules of a queue are one packed map of named fields in its settings, read leniently: versions can run side by side.
-//!
-//! # Batching
-//!
-//! Most of what a short call costs the server is entering it and reading rules and state. So concurrent visits to one queue of
-//! one process share a call, up to 64 of them, in the order in which they came. A lone visit is sent at once; while two calls
-//! for a queue are under way, visits collect for the next. Within a call each visit is complete before the next begins.
+#![doc = include_str!("../README.md")]
 //!
 //! # Job queues
 //!
@@ -73,11 +39,6 @@
 //!
 //! With `rediss://` the public authorities are trusted, which are built in (Amazon's among them), and, outside of Lambda, those of
 //! the system. If `SSL_CERT_FILE` or `SSL_CERT_DIR` names certificates, only those are.
-//!
-//! # Tests
-//!
-//! `cargo test -p vestibule-store-redis` starts its own `redis-server`; `VESTIBULE_TEST_REDIS_SERVER` names another
-//! binary, such as `valkey-server`.
 
 mod address;
 mod batcher;

@@ -1,3 +1,3 @@
-//! The parts of the `vestibule` program that tests use as a library.
+#![doc = include_str!("../README.md")]
 
 pub mod cost;

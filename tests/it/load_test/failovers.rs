@@ -77,7 +77,7 @@ async fn gate_restarts_lose_no_position() {
 }
 
 /// Most people of a crowd who were admitted within the moments that a replica never heard of: to it the slots of those who
-/// left meanwhile are taken (`crates/store-redis/src/lib.rs`, *When Redis loses something*), so these wait at the head of the
+/// left meanwhile are taken (`crates/store-redis/src/lib.rs`, *When Redis loses data*), so these wait at the head of the
 /// line. 40 slots, 8.5 s each in the mean.
 const ADMITTED_UNHEARD: f64 = 40.0 / 8.5 * UNHEARD;
 

@@ -1,13 +1,13 @@
 //! The texts of the backoffice by code: problems, field errors, confirmations and reasons of URL tests.
 
-use vestibule_core::wordings;
+use vestibule_core::message_codes;
 
 /// What the name of an operator is made of.
 pub(crate) const NAME_FORMAT: &str = "1 to 63 characters a-z, 0-9, ., _, @ and -, starting with a letter or digit";
 /// What a password is made of.
 pub(crate) const PASSWORD_FORMAT: &str = "12 to 256 characters";
 
-wordings! {
+message_codes! {
     #[allow(clippy::enum_variant_names, reason = "variants are named like the codes that clients read")]
     /// A text of the backoffice. The code of a problem is that of its text.
     pub(crate) enum Code {

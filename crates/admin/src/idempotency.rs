@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::warn;
 use vestibule_core::StoreError;
-use vestibule_core::settings::FieldWording;
+use vestibule_core::settings::FieldErrorCode;
 use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
@@ -36,7 +36,7 @@ impl Idempotency {
         let key = key.to_str().unwrap_or_default();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if key.is_empty() || key.len() > LONGEST || !key.bytes().all(plain) {
-            return Err(wrong("Idempotency-Key", FieldWording::Invalid.with("what", Code::IdempotencyKey)));
+            return Err(wrong("Idempotency-Key", FieldErrorCode::Invalid.with("what", Code::IdempotencyKey)));
         }
         let id = hash(&format!("{} {key}", principal.operator));
         Ok(Some(Self { key: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))

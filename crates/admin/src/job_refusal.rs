@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use vestibule_core::jobs::{JobBackendError, JobId, PAYLOAD_MAX};
-use vestibule_core::settings::FieldWording;
+use vestibule_core::settings::FieldErrorCode;
 use vestibule_core::{Message, QueueId};
 use vestibule_runtime::{CONTENT_TYPE_MAX, JobRequestError, USER_ID_MAX};
 
@@ -79,7 +79,7 @@ fn message_of(error: &JobRequestError) -> Message {
         JobRequestError::GroupRequired => Code::GroupRequired.into(),
         JobRequestError::GroupNotSupported => Code::GroupNotSupported.into(),
         JobRequestError::DelayNotSupported => Code::DelayNotSupported.into(),
-        JobRequestError::InvalidKey(name) => Code::InvalidId.with("name", *name).with("what", FieldWording::JobKey),
+        JobRequestError::InvalidKey(name) => Code::InvalidId.with("name", *name).with("what", FieldErrorCode::JobKey),
         JobRequestError::InvalidUserId => {
             let what = Code::UserIdFormat.with("most", USER_ID_MAX as u64);
             Code::InvalidId.with("name", "user_id").with("what", what)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use vestibule_core::Message;
-use vestibule_core::settings::FieldWording;
+use vestibule_core::settings::FieldErrorCode;
 
 use crate::codes::Code;
 use crate::describe::schema;
@@ -56,7 +56,7 @@ pub(crate) fn describe(document: &mut OpenApi) {
 }
 
 fn described() -> [(&'static str, Value); 3] {
-    let all = || FieldWording::ALL.iter().chain(Code::ALL);
+    let all = || FieldErrorCode::ALL.iter().chain(Code::ALL);
     let codes: Vec<&str> = all().map(|(code, _)| *code).collect();
     let english: Map<String, Value> = all().map(|(code, english)| ((*code).to_owned(), json!(english))).collect();
     let code = json!({
@@ -95,7 +95,7 @@ mod tests {
         let document: Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let known = &document["components"]["schemas"]["ErrorCode"];
         let mut seen = BTreeSet::new();
-        for (code, english) in FieldWording::ALL.iter().chain(Code::ALL) {
+        for (code, english) in FieldErrorCode::ALL.iter().chain(Code::ALL) {
             assert!(seen.insert(code), "{code} is there twice");
             assert_eq!(known["x-english"][code], *english);
         }

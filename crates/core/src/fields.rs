@@ -5,26 +5,26 @@
 //! A [`Field`] names a kind of value, not the value itself: a member declared as `Bounded<3, 3600>`
 //! is a `u64` in the struct.
 
+mod error_code;
 mod field;
 mod kinds;
-mod wording;
 
 use serde_json::{Map, Value as Json, json};
 
+pub use error_code::FieldErrorCode;
 pub use field::{Field, FieldError, Member, Object, ObjectReader, ObjectSchema, Reader, Reading, Usage};
 pub use kinds::{
     Bounded, Flag, Flatten, JsonText, List, NeverIgnored, Nullable, Omissible, OrDefault, OrEmpty, OrNone, Skipped,
     StringMap, Text,
 };
-pub use wording::FieldWording;
 
-use self::wording::FieldWording as W;
+use self::error_code::FieldErrorCode as Code;
 use crate::Message;
 
 /// What an object field accepts.
 #[doc(hidden)]
 pub fn expected_object() -> Message {
-    W::Object.into()
+    Code::Object.into()
 }
 
 /// A reference to the schema of an object.
@@ -271,7 +271,7 @@ pub fn joined(errors: &[FieldError]) -> String {
 /// What a field accepts that accepts a few words or other values.
 pub fn one_of(values: impl Iterator<Item = impl Into<Json>>) -> Message {
     let written: Vec<String> = values.map(|value| value.into().to_string()).collect();
-    W::OneOf.with("words", written.join(", "))
+    Code::OneOf.with("words", written.join(", "))
 }
 
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use hex::FromHex as _;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// 32 bytes, written as 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
@@ -17,7 +17,7 @@ pub struct Hex32(pub [u8; 32]);
 #[error("must be 64 hexadecimal digits")]
 pub struct NotHex32;
 
-crate::text_field! { Hex32: W::Hex32, { "pattern": "^[0-9a-fA-F]{64}$" }; }
+crate::text_field! { Hex32: Code::Hex32, { "pattern": "^[0-9a-fA-F]{64}$" }; }
 
 impl fmt::Display for Hex32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::fields::FieldWording;
+use crate::fields::FieldErrorCode;
 
 /// Maximum length of a tenant, queue, event, batch or theme id, in bytes.
 pub const ID_MAX: usize = 63;
@@ -79,7 +79,7 @@ pub(crate) use text_id;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         text_id! { $(#[$doc])* $name, is_id, IdError }
-        crate::text_field! { $name: FieldWording::Id, { "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }; }
+        crate::text_field! { $name: FieldErrorCode::Id, { "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }; }
     };
 }
 

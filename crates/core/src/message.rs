@@ -129,7 +129,7 @@ impl From<Message> for Param {
 
 /// Defines an enum of messages: `Variant("code", "English text with {placeholders}")`.
 #[macro_export]
-macro_rules! wordings {
+macro_rules! message_codes {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident($code:literal, $english:expr),)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,8 +163,8 @@ macro_rules! wordings {
 mod tests {
     use super::*;
 
-    wordings! {
-        enum Wording {
+    message_codes! {
+        enum TestCode {
             Takes("takes", "takes {what}, not {given}"),
             Numbers("numbers", "a number from {least} to {most}"),
             Table("table", "{ kind, origin }"),
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn message_has_an_english_text_and_a_code() {
-        let message = Wording::Takes.with("what", Wording::Numbers.with("least", 1_u64).with("most", 5_u64));
+        let message = TestCode::Takes.with("what", TestCode::Numbers.with("least", 1_u64).with("most", 5_u64));
         let message = message.with("given", "{most}");
         assert_eq!(message.to_string(), "takes a number from 1 to 5, not {most}");
         let what = json!({ "code": "numbers", "params": { "least": 1, "most": 5 } });
@@ -181,7 +181,7 @@ mod tests {
             (message.code(), Value::Object(message.params())),
             ("takes", json!({ "what": what, "given": "{most}" }))
         );
-        assert_eq!(Message::from(Wording::Table).to_string(), "{ kind, origin }");
-        assert_eq!(Wording::ALL.len(), 3);
+        assert_eq!(Message::from(TestCode::Table).to_string(), "{ kind, origin }");
+        assert_eq!(TestCode::ALL.len(), 3);
     }
 }

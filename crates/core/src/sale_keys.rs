@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::fields::FieldWording;
+use crate::fields::FieldErrorCode;
 use crate::token::SALE_KEY_LEN;
 use crate::{KeyError, KeyList, Message};
 
@@ -43,9 +43,9 @@ impl SaleKeys {
     }
 
     /// The fault of a key that may not be used; `none` if there are no keys.
-    pub(crate) fn unknown(&self, none: FieldWording) -> Message {
+    pub(crate) fn unknown(&self, none: FieldErrorCode) -> Message {
         let known: Vec<&str> = self.ids().collect();
-        if known.is_empty() { none.into() } else { FieldWording::UnknownSaleKey.with("known", known.join(", ")) }
+        if known.is_empty() { none.into() } else { FieldErrorCode::UnknownSaleKey.with("known", known.join(", ")) }
     }
 
     /// The key with this id.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::fields::FieldWording;
+use crate::fields::FieldErrorCode;
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: u64 = 1_000_000;
@@ -97,7 +97,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-crate::text_field! { Timestamp: FieldWording::Timestamp, { "format": "date-time" }; }
+crate::text_field! { Timestamp: FieldErrorCode::Timestamp, { "format": "date-time" }; }
 
 impl fmt::Debug for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

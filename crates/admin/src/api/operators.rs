@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use vestibule_core::TenantId;
 use vestibule_core::fields;
 use vestibule_core::fields::{FieldError, ObjectReader, Omissible};
-use vestibule_core::settings::{FieldChange, FieldWording, differences};
+use vestibule_core::settings::{FieldChange, FieldErrorCode, differences};
 use vestibule_records::DocumentKind;
 
 use crate::access::{NewPassword, Operator, OperatorName, Principal, Role, Scope, TenantIds, Token};
@@ -172,7 +172,7 @@ pub(crate) async fn create_operator(
     principal.manages_operators(now)?;
     let OperatorDraft { name, password, role, tenants } = draft;
     if password.is_none() && admin.provider.is_none() {
-        return Err(wrong("password", FieldWording::Required.with("what", Code::NewPassword)));
+        return Err(wrong("password", FieldErrorCode::Required.with("what", Code::NewPassword)));
     }
     tenants_exist(&admin, &tenants).await?;
     let scope =

@@ -13,7 +13,7 @@ use vestibule_core::fields::{Bounded, Field, Reader};
 use vestibule_core::line::{
     ListedSession, LocatedSession, PAGE_MAX, PAGE_SKIP_MAX, PageStart, Removed, SessionList, SessionLocation,
 };
-use vestibule_core::settings::{FieldWording, Settings};
+use vestibule_core::settings::{FieldErrorCode, Settings};
 use vestibule_core::{Message, Micros, QueueId, SessionId, StoreError, VisitorCode, fields, support_code};
 
 use crate::access::Principal;
@@ -46,7 +46,7 @@ const CLOCK_TOLERANCE: u64 = 3600;
 
 /// Parses a support code or a session ID.
 fn visitor_code(field: &str, text: &str) -> Result<VisitorCode, Problem> {
-    text.parse().map_err(|_| wrong(field, FieldWording::Invalid.with("what", Code::SupportCode)))
+    text.parse().map_err(|_| wrong(field, FieldErrorCode::Invalid.with("what", Code::SupportCode)))
 }
 
 /// The sessions of a queue with this code. A short code has one, or none if its visitor does not wait.

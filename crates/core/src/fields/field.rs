@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::wording::FieldWording as W;
+use super::error_code::FieldErrorCode as Code;
 use crate::Message;
 
 /// Maximum number of characters of an invalid value repeated in a message.
@@ -233,7 +233,7 @@ impl Reader {
         let mut reader = Self { reading, path: String::new(), errors: Vec::new(), more_errors: 0, has_ignored: false };
         let parsed = reader.object::<T>(value);
         if reader.more_errors > 0 {
-            let more = W::MoreErrors.with("count", reader.more_errors).with("most", ERRORS_MAX);
+            let more = Code::MoreErrors.with("count", reader.more_errors).with("most", ERRORS_MAX);
             reader.errors.push(FieldError::new(ROOT, more));
         }
         parsed.filter(|_| reader.errors.is_empty()).ok_or(reader.errors)
@@ -270,10 +270,10 @@ impl Reader {
         if parsed.is_none() {
             let what = F::expected();
             self.error(match value {
-                _ if F::SECRET => W::Invalid.with("what", what),
-                value if is_empty(value) => W::Empty.with("what", what),
-                Json::Object(_) => W::Invalid.with("what", what),
-                value => W::InvalidValue.with("what", what).with("given", shown(value)),
+                _ if F::SECRET => Code::Invalid.with("what", what),
+                value if is_empty(value) => Code::Empty.with("what", what),
+                Json::Object(_) => Code::Invalid.with("what", what),
+                value => Code::InvalidValue.with("what", what).with("given", shown(value)),
             });
         }
         parsed
@@ -365,7 +365,7 @@ impl<'a> ObjectReader<'a> {
         self.known.push(name);
         let Some(value) = self.map.get(name).filter(|value| F::TAKES_NULL || !value.is_null()) else {
             if fallback.is_none() {
-                self.error(name, W::Required.with("what", F::expected()));
+                self.error(name, Code::Required.with("what", F::expected()));
             }
             return fallback;
         };
@@ -395,7 +395,7 @@ impl<'a> ObjectReader<'a> {
         let first: Vec<String> = first.map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
         let others = unknown.count();
         for name in first {
-            self.error(&name, W::UnknownField.with("known", known.as_str()));
+            self.error(&name, Code::UnknownField.with("known", known.as_str()));
         }
         self.reader.more_errors += others;
     }

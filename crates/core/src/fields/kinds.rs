@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use serde_json::{Map, Value, json};
 
+use super::error_code::FieldErrorCode as Code;
 use super::field::{Field, Member, Object, ObjectReader, ObjectSchema, Reader};
-use super::wording::FieldWording as W;
 use crate::Message;
 
 /// A whole number from `MIN` to `MAX`. A stored number is clamped.
@@ -16,7 +16,7 @@ impl<const MIN: u64, const MAX: u64> Field for Bounded<MIN, MAX> {
     type Value = u64;
 
     fn expected() -> Message {
-        W::WholeNumber.with("least", MIN).with("most", MAX)
+        Code::WholeNumber.with("least", MIN).with("most", MAX)
     }
 
     fn schema() -> Value {
@@ -65,7 +65,7 @@ impl<const MAX: usize> Field for Text<MAX> {
     type Value = String;
 
     fn expected() -> Message {
-        W::Text.with("most", MAX)
+        Code::Text.with("most", MAX)
     }
 
     fn schema() -> Value {
@@ -89,7 +89,7 @@ impl Field for JsonText {
     type Value = String;
 
     fn expected() -> Message {
-        W::AnyJson.into()
+        Code::AnyJson.into()
     }
 
     fn schema() -> Value {
@@ -113,7 +113,7 @@ impl<F: Field, const MIN: usize, const MAX: usize> Field for List<F, MIN, MAX> {
 
     fn expected() -> Message {
         let list =
-            if MIN == 0 { W::ListAtMost.with("most", MAX) } else { W::List.with("least", MIN).with("most", MAX) };
+            if MIN == 0 { Code::ListAtMost.with("most", MAX) } else { Code::List.with("least", MIN).with("most", MAX) };
         list.with("what", F::expected())
     }
 
@@ -150,7 +150,7 @@ impl<const MAX: usize> Field for StringMap<MAX> {
     type Value = BTreeMap<String, String>;
 
     fn expected() -> Message {
-        W::StringMap.with("most", MAX)
+        Code::StringMap.with("most", MAX)
     }
 
     fn schema() -> Value {
@@ -288,7 +288,7 @@ impl<F: Field> Field for OrNone<F> {
     const TAKES_NULL: bool = true;
 
     fn expected() -> Message {
-        W::OrNone.with("what", F::expected())
+        Code::OrNone.with("what", F::expected())
     }
 
     fn schema() -> Value {

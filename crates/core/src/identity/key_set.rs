@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Message;
 use crate::fields::{Field, Reader};
-use crate::settings::FieldWording as W;
+use crate::settings::FieldErrorCode as Code;
 
 /// Maximum number of keys in a set.
 pub const KEYS_MAX: usize = 32;
@@ -205,7 +205,7 @@ impl Field for KeySet {
     type Value = Self;
 
     fn expected() -> Message {
-        W::KeySet.with("most", KEYS_MAX)
+        Code::KeySet.with("most", KEYS_MAX)
     }
 
     fn schema() -> Value {

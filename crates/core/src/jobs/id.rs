@@ -9,7 +9,7 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest as _, Sha256};
 
 use crate::SessionId;
-use crate::fields::FieldWording;
+use crate::fields::FieldErrorCode;
 use crate::support_code;
 
 /// Maximum length of the ID of a job queue, without `.fifo`.
@@ -54,8 +54,8 @@ crate::id::text_id! {
 }
 
 crate::text_field! {
-    JobQueueId: FieldWording::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" };
-    JobGroupId: FieldWording::JobKey, { "pattern": "^[!-~]{1,100}$" };
+    JobQueueId: FieldErrorCode::JobQueueId, { "pattern": "^[A-Za-z0-9_-]{1,40}(\\.fifo)?$" };
+    JobGroupId: FieldErrorCode::JobKey, { "pattern": "^[!-~]{1,100}$" };
 }
 
 /// Jobs of one group of a FIFO job queue run one at a time, in order: `user-17`. A visitor chooses among groups of their own session,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::fields::FieldWording;
+use crate::fields::FieldErrorCode;
 
 /// Maximum length of a media type.
 const MEDIA_TYPE_MAX: usize = 100;
@@ -15,7 +15,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaType(String);
 
-crate::text_field! { MediaType: FieldWording::MediaType, { "maxLength": MEDIA_TYPE_MAX }; }
+crate::text_field! { MediaType: FieldErrorCode::MediaType, { "maxLength": MEDIA_TYPE_MAX }; }
 
 impl MediaType {
     /// `application/json`.

@@ -16,7 +16,7 @@ use super::content::Payload;
 use super::id::{DeduplicationId, JobGroupId};
 use super::media_type::MediaType;
 use crate::ScheduleId;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{ObjectReader, Omissible, Text};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -61,9 +61,9 @@ fn check_schedule(schedule: &mut JobSchedule, object: &mut ObjectReader<'_>) {
     }
     let payload = schedule.payload();
     if payload.bytes.is_empty() {
-        object.error("payload", W::SchedulePayload);
+        object.error("payload", Code::SchedulePayload);
     } else if payload.is_json() && serde_json::from_slice::<Value>(&payload.bytes).is_err() {
-        object.error("payload", W::SchedulePayloadJson);
+        object.error("payload", Code::SchedulePayloadJson);
     }
 }
 
@@ -187,8 +187,8 @@ impl fmt::Display for TimeZone {
 }
 
 crate::text_field! {
-    Cron: W::Cron, { "maxLength": CRON_MAX };
-    TimeZone: W::TimeZone, { "maxLength": 64 };
+    Cron: Code::Cron, { "maxLength": CRON_MAX };
+    TimeZone: Code::TimeZone, { "maxLength": 64 };
 }
 
 #[cfg(test)]

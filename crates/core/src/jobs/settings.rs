@@ -8,7 +8,7 @@ use super::media_type::MediaType;
 use super::schedule::{JobSchedule, SCHEDULES_MAX};
 use super::target::{JobTarget, JobTargetKind, fingerprint};
 use super::webhook::{JobWebhook, WebhookEvent};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Bounded, FieldError, Flag, List, Object as _, ObjectReader, Omissible, Reader, Reading};
 use crate::time::MICROS_PER_SECOND;
 use crate::{Message, TenantId};
@@ -133,7 +133,7 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
     } else if settings.retry != JobRetry::Safe {
         settings.retry = JobRetry::Safe;
         if !object.is_stored() {
-            object.error("retry", W::OriginTargetOnly);
+            object.error("retry", Code::OriginTargetOnly);
         }
     }
     if settings.webhook.is_some() {
@@ -148,7 +148,7 @@ fn check_settings(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>
     if object.is_stored() {
         settings.max_backoff = settings.min_backoff;
     } else {
-        object.error("max_backoff", W::MaxBackoffTooShort);
+        object.error("max_backoff", Code::MaxBackoffTooShort);
     }
 }
 
@@ -161,12 +161,12 @@ fn check_held_orders(settings: &mut JobQueueSettings, object: &mut ObjectReader<
         }
     }
     if !settings.id.is_fifo() {
-        object.error("target.kind", W::OriginNeedsFifo);
+        object.error("target.kind", Code::OriginNeedsFifo);
     }
     if settings.producers != JobProducers::Api {
         settings.producers = JobProducers::Api;
         if !object.is_stored() {
-            object.error("producers", W::OriginProducers);
+            object.error("producers", Code::OriginProducers);
         }
     }
 }
@@ -175,31 +175,31 @@ fn check_webhook(settings: &mut JobQueueSettings, object: &mut ObjectReader<'_>)
     if settings.target.kind != JobTargetKind::Http {
         settings.webhook = None;
         if !object.is_stored() {
-            object.error("webhook", W::HttpTargetOnly);
+            object.error("webhook", Code::HttpTargetOnly);
         }
     } else if settings.producers != JobProducers::Api {
         // Their jobs have the same signature.
         settings.producers = JobProducers::Api;
         if !object.is_stored() {
-            object.error("producers", W::WebhookProducers);
+            object.error("producers", Code::WebhookProducers);
         }
     }
 }
 
 fn check_schedules(settings: &JobQueueSettings, object: &mut ObjectReader<'_>) {
     if settings.holds_orders() && !settings.schedules.is_empty() {
-        object.error("schedules", W::ScheduleOfOrders);
+        object.error("schedules", Code::ScheduleOfOrders);
         return;
     }
     for (index, JobSchedule { id, group_id, .. }) in settings.schedules.iter().enumerate() {
         let mut error = |field: &str, fault: Message| object.error(&format!("schedules[{index}].{field}"), fault);
         match (settings.id.is_fifo(), group_id) {
-            (true, None) => error("group_id", W::ScheduleGroup.into()),
-            (false, Some(_)) => error("group_id", W::ScheduleGroupUnused.into()),
+            (true, None) => error("group_id", Code::ScheduleGroup.into()),
+            (false, Some(_)) => error("group_id", Code::ScheduleGroupUnused.into()),
             _ => {}
         }
         if settings.schedules[..index].iter().any(|other| other.id == *id) {
-            error("id", W::ScheduleIdTaken.with("id", id.as_str()));
+            error("id", Code::ScheduleIdTaken.with("id", id.as_str()));
         }
     }
 }

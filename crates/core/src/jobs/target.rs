@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::Message;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Field, ObjectReader, Omissible, Reader};
 use crate::settings::url_kind;
 
@@ -53,20 +53,20 @@ crate::fields! {
 fn check_target(target: &mut JobTarget, object: &mut ObjectReader<'_>) {
     if target.kind == JobTargetKind::Http {
         if target.url.is_none() && !object.has_errors() {
-            object.error("url", W::Required.with("what", HandlerUrl::expected()));
+            object.error("url", Code::Required.with("what", HandlerUrl::expected()));
         }
         return;
     }
     for (name, is_given) in [("url", target.url.take().is_some()), ("secret", target.secret.take().is_some())] {
         if is_given && !object.is_stored() {
-            object.error(name, W::HttpTargetOnly);
+            object.error(name, Code::HttpTargetOnly);
         }
     }
 }
 
 url_kind! {
     /// The address of a handler.
-    HandlerUrl: W::HandlerUrl;
+    HandlerUrl: Code::HandlerUrl;
 }
 
 /// The secret that signs the calls of a handler.
@@ -114,7 +114,7 @@ impl Field for SigningSecret {
     const SECRET: bool = true;
 
     fn expected() -> Message {
-        W::SigningSecret.into()
+        Code::SigningSecret.into()
     }
 
     fn schema() -> Value {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::content::Payload;
 use super::id::{DeduplicationId, JobGroupId, JobId, JobQueueId};
 use super::media_type::MediaType;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::List;
 use crate::time::{Micros, Timestamp};
 use crate::{IdError, QueueId, TenantId};
@@ -97,7 +97,7 @@ impl fmt::Display for WebhookQueue {
 }
 
 crate::text_field! {
-    WebhookQueue: W::WebhookQueue, { "pattern": "^(\\*|[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)$" };
+    WebhookQueue: Code::WebhookQueue, { "pattern": "^(\\*|[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)$" };
 }
 
 crate::fields! {

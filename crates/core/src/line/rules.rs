@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mode::{Mode, known_mode};
 use super::rate::{RATE_MAX, Rate, STEP_MAX};
-use crate::fields::{Bounded, FieldWording as W, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
+use crate::fields::{Bounded, FieldErrorCode as Code, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
 use crate::settings::{Access, BetweenEvents, Events, Protection};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -79,7 +79,7 @@ fn check_rules(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
     check_times(rules, object);
     let is_step_without_rate = rules.admissions_every.is_some() && rules.admissions_per_minute.is_none();
     if is_step_without_rate && !object.is_stored() {
-        object.error("admissions_every", W::StepWithoutRate);
+        object.error("admissions_every", Code::StepWithoutRate);
     }
     rules.events.check(object);
 }
@@ -90,10 +90,10 @@ fn check_times(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
         rules.claim_ttl = rules.claim_ttl.max(rules.waiting_ttl.div_ceil(3));
     }
     if rules.hold_ttl < rules.waiting_ttl {
-        object.error("hold_ttl", W::HoldTtlTooShort);
+        object.error("hold_ttl", Code::HoldTtlTooShort);
     }
     if rules.claim_ttl * 3 < rules.waiting_ttl {
-        object.error("claim_ttl", W::ClaimTtlTooShort);
+        object.error("claim_ttl", Code::ClaimTtlTooShort);
     }
 }
 

@@ -10,7 +10,7 @@ use super::origin::Origin;
 use super::origin_pattern::OriginPattern;
 use super::reach::Reach;
 use super::tenant::Tenant;
-use crate::fields::{FieldError, FieldWording as W};
+use crate::fields::{FieldError, FieldErrorCode as Code};
 use crate::jobs::JobQueueSettings;
 use crate::{Message, Param};
 
@@ -84,9 +84,9 @@ impl Tenant {
     fn host_refusal(&self, host: &HostPattern, by_superuser: bool) -> Option<Message> {
         match (host, &self.domains) {
             (HostPattern::Any, None) if by_superuser => None,
-            (HostPattern::Any, _) => Some(W::AnyHost.into()),
+            (HostPattern::Any, _) => Some(Code::AnyHost.into()),
             (HostPattern::Exact(name) | HostPattern::Wildcard(name), Some(domains)) => {
-                let fault = || W::HostOutside.with("host", host.to_string()).with("domains", listed(domains));
+                let fault = || Code::HostOutside.with("host", host.to_string()).with("domains", listed(domains));
                 (!is_within(name, domains)).then(fault)
             }
             (_, None) => no_list(by_superuser, "domains"),
@@ -95,22 +95,22 @@ impl Tenant {
 
     fn origin_refusal(&self, origin: &Origin, by_superuser: bool) -> Option<Message> {
         let Some(origins) = &self.origins else { return no_list(by_superuser, "origins") };
-        let fault = || W::OriginOutside.with("origin", origin.to_string()).with("origins", listed(origins));
+        let fault = || Code::OriginOutside.with("origin", origin.to_string()).with("origins", listed(origins));
         (!self.allows_origin(origin)).then(fault)
     }
 
     fn cookie_domain_refusal(&self, domain: &str, by_superuser: bool) -> Option<Message> {
         if psl::suffix(domain.as_bytes()).is_some_and(|suffix| suffix == domain) {
-            return Some(W::PublicSuffix.with("domain", domain));
+            return Some(Code::PublicSuffix.with("domain", domain));
         }
         let Some(domains) = &self.domains else { return no_list(by_superuser, "domains") };
-        let fault = || W::CookieDomainOutside.with("domain", domain).with("domains", listed(domains));
+        let fault = || Code::CookieDomainOutside.with("domain", domain).with("domains", listed(domains));
         (!is_within(domain, domains)).then(fault)
     }
 }
 
 fn no_list(by_superuser: bool, list: &'static str) -> Option<Message> {
-    (!by_superuser).then(|| W::SuperusersOnly.with("list", list))
+    (!by_superuser).then(|| Code::SuperusersOnly.with("list", list))
 }
 
 fn is_within(name: &str, domains: &[String]) -> bool {
@@ -119,7 +119,7 @@ fn is_within(name: &str, domains: &[String]) -> bool {
 
 fn listed<T: ToString>(entries: &[T]) -> Param {
     if entries.is_empty() {
-        return W::NoEntries.into();
+        return Code::NoEntries.into();
     }
     entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ").into()
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::fields::{Bounded, FieldWording as W};
+use crate::fields::{Bounded, FieldErrorCode as Code};
 use crate::hex32::Hex32;
 use crate::time::{Micros, Timestamp};
 
@@ -73,7 +73,7 @@ crate::fields! {
 
 crate::text_kind! {
     /// The signature of a round.
-    pub Signature: W::Signature, { "pattern": "^([0-9a-fA-F]{2}){1,96}$" }, |text| {
+    pub Signature: Code::Signature, { "pattern": "^([0-9a-fA-F]{2}){1,96}$" }, |text| {
         signature_bytes(text).map(|_| text.to_ascii_lowercase())
     };
 }

@@ -2,7 +2,7 @@
 
 use super::rule::takes_unmatched;
 use super::{FieldError, HostPattern, Route, Rule, Settings, is_subdomain_of};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::{Message, Param};
 
 /// Maximum number of reported conflicts.
@@ -18,11 +18,11 @@ pub fn routing_conflicts<'a>(
 ) -> Vec<FieldError> {
     let mut found = Vec::new();
     for other in all.into_iter().filter(|other| other.id != candidate.id) {
-        let name: Param = if can_name(other) { format!("\"{}\"", other.id).into() } else { W::ForeignQueue.into() };
+        let name: Param = if can_name(other) { format!("\"{}\"", other.id).into() } else { Code::ForeignQueue.into() };
         let is_foreign = other.tenant != candidate.tenant && !across_tenants;
         for (index, host) in candidate.hosts.iter().enumerate() {
             let fault = if is_foreign && overlaps(host, &other.hosts) {
-                Some(W::HostTaken.with("host", host.to_string()).with("queue", name.clone()))
+                Some(Code::HostTaken.with("host", host.to_string()).with("queue", name.clone()))
             } else if other.hosts.contains(host) {
                 shadowing(candidate, other, host, &name)
             } else {
@@ -58,11 +58,11 @@ fn overlaps(host: &HostPattern, others: &[HostPattern]) -> bool {
 /// Of two queues of the same host, the one with the lower ID is evaluated first. If it queues all requests, the other one
 /// never applies.
 fn shadowing(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Message> {
-    let fault = |wording: W| wording.with("host", host.to_string()).with("queue", name.clone());
+    let fault = |code: Code| code.with("host", host.to_string()).with("queue", name.clone());
     if other.id < candidate.id && queues_unmatched(other) {
-        return Some(fault(W::NeverApplies));
+        return Some(fault(Code::NeverApplies));
     }
-    (candidate.id < other.id && queues_unmatched(candidate)).then(|| fault(W::HidesOther))
+    (candidate.id < other.id && queues_unmatched(candidate)).then(|| fault(Code::HidesOther))
 }
 
 /// Rules with the same conditions in both queues: the one of the later queue never matches.
@@ -75,7 +75,7 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<F
         for (theirs, their_rule) in other.rules.iter().enumerate().filter(same) {
             let later = if is_later { rule } else { their_rule };
             if later.action.route() == Some(Route::Queue) {
-                let fault = W::RuleRepeated.with("rule", theirs + 1).with("queue", name.clone());
+                let fault = Code::RuleRepeated.with("rule", theirs + 1).with("queue", name.clone());
                 found.push(FieldError::new(format!("rules[{mine}]"), fault.with("host", host.to_string())));
             }
         }

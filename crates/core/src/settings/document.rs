@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::{Settings, Tenant};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{FieldError, List, Object as _};
 use crate::jobs::JobQueueSettings;
 
@@ -51,7 +51,7 @@ fn conflicts_between_tables(document: &Value) -> Vec<FieldError> {
         let mut ids = HashSet::new();
         for (index, id) in texts(document, list, "id") {
             if !ids.insert(id.to_owned()) {
-                errors.push(FieldError::new(format!("{list}[{index}].id"), W::IdTaken.with("id", id)));
+                errors.push(FieldError::new(format!("{list}[{index}].id"), Code::IdTaken.with("id", id)));
             }
         }
         ids
@@ -63,7 +63,7 @@ fn conflicts_between_tables(document: &Value) -> Vec<FieldError> {
     for list in ["queues", "job_queues"] {
         for (index, tenant) in texts(document, list, "tenant") {
             if !tenants.contains(tenant) && tenant.parse::<crate::TenantId>().is_ok() {
-                let fault = W::NoSuchTenant.with("tenant", tenant);
+                let fault = Code::NoSuchTenant.with("tenant", tenant);
                 errors.push(FieldError::new(format!("{list}[{index}].tenant"), fault));
             }
         }

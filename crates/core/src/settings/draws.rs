@@ -3,7 +3,7 @@
 use super::Settings;
 use super::event::{Event, EventOrder, Events, SALT_MAX};
 use crate::draw::{commitment_of, hmac};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::line::LineRules;
 use crate::{Draw, DrawNumber, DrawTerms, FieldError, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId};
 
@@ -88,10 +88,10 @@ pub fn complete_draws(
     for (index, event) in events.iter_mut().enumerate() {
         let held = before.and_then(|before| before.events.iter().find(|held| held.id == event.id));
         if let Err(field) = event.complete_beacon(held) {
-            errors.push(FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer));
+            errors.push(FieldError::new(format!("events[{index}].{field}"), Code::RecordedByServer));
         }
         if !event.complete_draw(held, policy, keys) {
-            errors.push(FieldError::new(format!("events[{index}].key"), keys.unknown(W::NoSaleKeys)));
+            errors.push(FieldError::new(format!("events[{index}].key"), keys.unknown(Code::NoSaleKeys)));
         }
     }
     rules.events = Events(events.into());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::beacon::{Beacon, BeaconValue, beacon_randomness};
 use super::name::Name;
-use crate::fields::{Bounded, Field, FieldWording as W, Flag, List, ObjectReader, Omissible, Reader, Reading};
+use crate::fields::{Bounded, Field, FieldErrorCode as Code, Flag, List, ObjectReader, Omissible, Reader, Reading};
 use crate::line::Mode;
 use crate::time::{Micros, Timestamp};
 use crate::token::is_key_id;
@@ -42,7 +42,7 @@ pub(super) const SALT_MAX: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventOrder {
-    /// In an order that is drawn at the start for everyone who is in the lobby; later visitors follow in order of arrival.
+    /// In an order that is drawn at the start for all visitors of the lobby; later visitors follow in order of arrival.
     Draw,
     /// In order of arrival: visitors join the line before the start.
     Arrival,
@@ -115,9 +115,9 @@ crate::fields! {
 
 crate::text_kind! {
     /// The salt of a draw.
-    pub Salt: W::Salt, { "pattern": "^[a-z0-9-]{1,64}$" }, parse_salt;
+    pub Salt: Code::Salt, { "pattern": "^[a-z0-9-]{1,64}$" }, parse_salt;
     /// The ID of a key.
-    pub KeyId: W::KeyId, { "pattern": "^[A-Za-z0-9._-]{1,32}$" }, |text| is_key_id(text).then(|| text.to_owned());
+    pub KeyId: Code::KeyId, { "pattern": "^[A-Za-z0-9._-]{1,32}$" }, |text| is_key_id(text).then(|| text.to_owned());
 }
 
 fn parse_salt(text: &str) -> Option<String> {
@@ -128,23 +128,23 @@ fn parse_salt(text: &str) -> Option<String> {
 fn check_event(event: &mut Event, object: &mut ObjectReader<'_>) {
     let (lobby_at, starts_at, ends_at) = (event.lobby_at(), event.starts_at, event.ends_at);
     if !event.can_open_at(lobby_at) {
-        object.error("lobby_at", W::LobbyTime);
+        object.error("lobby_at", Code::LobbyTime);
     }
     if !(DURATION_MIN..=DURATION_MAX).contains(&ends_at.seconds_after(starts_at)) {
-        object.error("ends_at", W::EventDuration);
+        object.error("ends_at", Code::EventDuration);
     } else if event.order == EventOrder::Draw && ends_at.seconds_after(starts_at) < event.draw_seconds() + DURATION_MIN
     {
-        object.error("ends_at", W::DrawDuration);
+        object.error("ends_at", Code::DrawDuration);
     }
     check_beacon(event, object);
 }
 
 fn check_beacon(event: &mut Event, object: &mut ObjectReader<'_>) {
     if event.beacon.is_some() && event.order != EventOrder::Draw {
-        object.error("beacon", W::BeaconNeedsDraw);
+        object.error("beacon", Code::BeaconNeedsDraw);
     }
     if event.beacon.is_some() && event.draw_seconds() < DRAW_WITH_BEACON_MIN {
-        object.error("draw_seconds", W::DrawSecondsWithBeacon);
+        object.error("draw_seconds", Code::DrawSecondsWithBeacon);
     }
     let is_false = |value: &BeaconValue| {
         let named = event.beacon_round().filter(|named| named.round == value.round);
@@ -152,11 +152,11 @@ fn check_beacon(event: &mut Event, object: &mut ObjectReader<'_>) {
             || named.is_none_or(|named| value.received_at < named.published_at)
     };
     if event.beacon_value.as_ref().is_some_and(is_false) {
-        object.error("beacon_value", W::BeaconValue);
+        object.error("beacon_value", Code::BeaconValue);
     }
     let is_removed = event.beacon.is_none() && event.order == EventOrder::Draw;
     if event.beacon_removed_at.is_some_and(|at| !is_removed || at < event.starts_at) {
-        object.error("beacon_removed_at", W::BeaconRemovedAt);
+        object.error("beacon_removed_at", Code::BeaconRemovedAt);
     }
 }
 
@@ -244,7 +244,7 @@ impl Events {
     fn check_ids(&self, object: &mut ObjectReader<'_>) {
         for (index, event) in self.iter().enumerate() {
             if self[..index].iter().any(|other| other.id == event.id) {
-                object.error(&format!("events[{index}].id"), W::EventIdTaken.with("id", event.id.as_str()));
+                object.error(&format!("events[{index}].id"), Code::EventIdTaken.with("id", event.id.as_str()));
             }
         }
     }
@@ -257,7 +257,7 @@ impl Events {
             let [(_, before), (index, event)] = pair else { continue };
             if event.lobby_at().seconds_after(before.ends_at) < PAUSE_MIN {
                 let fault =
-                    W::EventTooEarly.with("other", before.id.as_str()).with("ends_at", before.ends_at.to_string());
+                    Code::EventTooEarly.with("other", before.id.as_str()).with("ends_at", before.ends_at.to_string());
                 object.error(&format!("events[{index}].lobby_at"), fault);
             }
         }

@@ -1,7 +1,7 @@
 //! Rule 13: which changes of events are allowed, and what they do to the lobbies that are open.
 
 use super::event::{Event, EventOrder};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::line::{LineRules, Mode};
 use crate::poll::lobby_retry;
 use crate::time::Micros;
@@ -22,18 +22,18 @@ impl Event {
     }
 
     /// The locked fields (rule 13.7) that `after`, the same event after a change at `now`, has changed.
-    fn locked_changes(&self, after: &Self, now: Micros) -> impl Iterator<Item = (&'static str, W)> {
+    fn locked_changes(&self, after: &Self, now: Micros) -> impl Iterator<Item = (&'static str, Code)> {
         let (has_lobby, has_started) = (self.lobby_at().micros() <= now, self.starts_at.micros() <= now);
         let is_removed = self.beacon.is_some() && after.beacon.is_none();
         let is_decided = self.beacon_value.is_some() || self.missed_beacon(now);
         let changes = [
-            ("lobby_at", has_lobby && self.lobby_at() != after.lobby_at(), W::LobbyLocked),
-            ("order", has_lobby && self.order != after.order, W::LobbyLocked),
-            ("salt", has_lobby && self.salt != after.salt, W::LobbyLocked),
-            ("key", has_lobby && self.key != after.key, W::LobbyLocked),
-            ("starts_at", has_started && self.starts_at != after.starts_at, W::StartLocked),
-            ("beacon", has_lobby && self.beacon != after.beacon && after.beacon.is_some(), W::LobbyLocked),
-            ("beacon", is_removed && is_decided, W::BeaconLocked),
+            ("lobby_at", has_lobby && self.lobby_at() != after.lobby_at(), Code::LobbyLocked),
+            ("order", has_lobby && self.order != after.order, Code::LobbyLocked),
+            ("salt", has_lobby && self.salt != after.salt, Code::LobbyLocked),
+            ("key", has_lobby && self.key != after.key, Code::LobbyLocked),
+            ("starts_at", has_started && self.starts_at != after.starts_at, Code::StartLocked),
+            ("beacon", has_lobby && self.beacon != after.beacon && after.beacon.is_some(), Code::LobbyLocked),
+            ("beacon", is_removed && is_decided, Code::BeaconLocked),
         ];
         changes.into_iter().filter(|(_, is_changed, _)| *is_changed).map(|(field, _, fault)| (field, fault))
     }
@@ -107,7 +107,7 @@ pub fn invented_beacon_values(before: Option<&LineRules>, after: &LineRules) -> 
             [("beacon_value", event.beacon_value.is_some()), ("beacon_removed_at", event.beacon_removed_at.is_some())];
         fields.into_iter().filter(|(_, is_stated)| *is_stated).map(move |(field, _)| (index, field))
     });
-    stated.map(|(index, field)| FieldError::new(format!("events[{index}].{field}"), W::RecordedByServer)).collect()
+    stated.map(|(index, field)| FieldError::new(format!("events[{index}].{field}"), Code::RecordedByServer)).collect()
 }
 
 /// The changes of `events` from `before` to `after` that the rules no longer allow at `now` (rule
@@ -125,7 +125,7 @@ pub fn locked_event_changes(before: &LineRules, after: &LineRules, now: Micros) 
             let is_open = !held.suspended && held.lobby_at().micros() <= now && now < held.ends_at.micros();
             let same = after.events.iter().position(|event| is_new(event) && event.lobby_at() < held.ends_at);
             if let Some(index) = same.filter(|_| is_open) {
-                errors.push(FieldError::new(format!("events[{index}].id"), W::LobbyLocked));
+                errors.push(FieldError::new(format!("events[{index}].id"), Code::LobbyLocked));
             }
             continue;
         };
@@ -149,7 +149,7 @@ pub fn late_lobbies(before: &LineRules, after: &LineRules, now: Micros) -> Vec<F
         event.lobby_at().micros() < now.add_seconds(IDLE_USED_FOR) && now < event.ends_at.micros() && !is_known(event)
     };
     let late = after.events.iter().enumerate().filter(|(_, event)| !event.suspended && is_late(event));
-    let fault = || W::LobbySoon.with("seconds", IDLE_USED_FOR);
+    let fault = || Code::LobbySoon.with("seconds", IDLE_USED_FOR);
     late.map(|(index, _)| FieldError::new(format!("events[{index}].lobby_at"), fault())).collect()
 }
 
@@ -166,7 +166,8 @@ pub fn hasty_starts(before: &LineRules, after: &LineRules, now: Micros) -> Vec<F
     let hasty = draws.filter_map(|(index, event)| {
         let seconds = learned_after(event)?;
         let is_hasty = event.starts_at.micros() < now.add_seconds(seconds);
-        is_hasty.then(|| FieldError::new(format!("events[{index}].starts_at"), W::StartSoon.with("seconds", seconds)))
+        is_hasty
+            .then(|| FieldError::new(format!("events[{index}].starts_at"), Code::StartSoon.with("seconds", seconds)))
     });
     hasty.collect()
 }
@@ -178,13 +179,13 @@ pub fn event_problems(rules: &LineRules, event: &Event, now: Micros) -> Vec<Mess
         return Vec::new();
     }
     if event.ends_at.micros() <= now {
-        return vec![W::EventPast.into()];
+        return vec![Code::EventPast.into()];
     }
     let is_short = event.order == EventOrder::Draw && rules.hold_ttl < event.draw_seconds() + RETURN_MIN;
     let problems = [
-        (rules.mode != Mode::Scheduled, W::NotScheduled),
-        (rules.quota == 0, W::QuotaZero),
-        (is_short, W::HoldTtlForDraw),
+        (rules.mode != Mode::Scheduled, Code::NotScheduled),
+        (rules.quota == 0, Code::QuotaZero),
+        (is_short, Code::HoldTtlForDraw),
     ];
     problems.into_iter().filter(|(is_there, _)| *is_there).map(|(_, problem)| problem.into()).collect()
 }

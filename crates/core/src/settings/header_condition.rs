@@ -1,7 +1,7 @@
 //! What a rule asks of a header.
 
 use super::value_text::ValueText;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Bounded, Flag, ObjectReader, Omissible};
 
 /// Maximum number that a header can be compared with.
@@ -35,12 +35,12 @@ fn check_tests(condition: &mut HeaderCondition, object: &mut ObjectReader<'_>) {
     let tests = [condition.value.is_some(), is_number, condition.present.is_some()];
     let is_unknown = object.is_stored() && object.has_ignored();
     if is_unknown || (tests.into_iter().filter(|test| *test).count() != 1 && !object.has_errors()) {
-        object.error("", W::HeaderTest);
+        object.error("", Code::HeaderTest);
     }
     if let (Some(below), Some(above)) = (condition.below, condition.above)
         && above.saturating_add(1) >= below
     {
-        object.error("below", W::HeaderRange);
+        object.error("below", Code::HeaderRange);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// Maximum length of a host name in DNS.
 const HOST_MAX: usize = 253;
@@ -51,7 +51,7 @@ impl fmt::Display for HostPattern {
 }
 
 crate::text_field! {
-    HostPattern: W::Host, { "maxLength": HOST_MAX + 2 }, DROPPED_IF_INVALID;
+    HostPattern: Code::Host, { "maxLength": HOST_MAX + 2 }, DROPPED_IF_INVALID;
 }
 
 impl HostPattern {
@@ -111,7 +111,7 @@ pub fn normalize_host(authority: &str) -> Option<String> {
 
 crate::text_kind! {
     /// A domain of an allowlist.
-    pub DomainName: W::Domain, { "maxLength": 253 }, parse_hostname;
+    pub DomainName: Code::Domain, { "maxLength": 253 }, parse_hostname;
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::absolute_url::{AbsoluteUrl, url_kind};
 use super::{KeyId, ValueText};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
@@ -77,14 +77,14 @@ fn check_identity(identity: &mut Identity, object: &mut ObjectReader<'_>) {
     }
     match identity.kind {
         IdentityKind::Jwt if identity.jwks.is_some() == identity.keys.is_some() => {
-            object.error("jwks", W::JwksOrKeys);
+            object.error("jwks", Code::JwksOrKeys);
         }
-        IdentityKind::Alb if identity.keys.is_some() => object.error("keys", W::KeysOfAlb),
-        IdentityKind::Alb if identity.key_address().is_none() => object.error("audience", W::AlbArn),
+        IdentityKind::Alb if identity.keys.is_some() => object.error("keys", Code::KeysOfAlb),
+        IdentityKind::Alb if identity.key_address().is_none() => object.error("audience", Code::AlbArn),
         _ => {}
     }
     if identity.required && identity.sign_in.is_none() {
-        object.error("sign_in", W::SignInRequired);
+        object.error("sign_in", Code::SignInRequired);
     }
 }
 
@@ -140,7 +140,7 @@ pub enum IdentitySource {
     Header(String),
 }
 
-crate::text_field! { IdentitySource: W::IdentitySource, { "maxLength": 137 }; }
+crate::text_field! { IdentitySource: Code::IdentitySource, { "maxLength": 137 }; }
 
 /// Maximum length of the name of a cookie or a header.
 const SOURCE_NAME_MAX: usize = 128;
@@ -182,9 +182,9 @@ impl fmt::Display for IdentitySource {
 
 url_kind! {
     /// An address from which keys are fetched: over https, or over http from this machine.
-    HttpsUrl: W::HttpsUrl, may_serve_keys;
+    HttpsUrl: Code::HttpsUrl, may_serve_keys;
     /// The address of a page on which visitors sign in.
-    SignInUrl: W::SignInUrl;
+    SignInUrl: Code::SignInUrl;
 }
 
 fn may_serve_keys(url: &AbsoluteUrl, text: &str) -> bool {

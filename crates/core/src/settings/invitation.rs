@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::KeyId;
 use super::name::Name;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Bounded, Flag, ObjectReader, Omissible};
 use crate::time::{Micros, Timestamp};
 use crate::{BatchId, FieldError, SaleKeys};
@@ -62,7 +62,7 @@ fn check_batch(batch: &mut InvitationBatch, object: &mut ObjectReader<'_>) {
     if let (Some(from), Some(until)) = (batch.from, batch.until)
         && until <= from
     {
-        object.error("until", W::UntilBeforeFrom);
+        object.error("until", Code::UntilBeforeFrom);
     }
 }
 
@@ -93,10 +93,10 @@ pub(super) fn check_batches(batches: &[InvitationBatch], object: &mut ObjectRead
     for (index, batch) in batches.iter().enumerate() {
         let before = &batches[..index];
         if before.iter().any(|other| other.number == batch.number) {
-            object.error(&format!("invitations[{index}].number"), W::BatchNumberTaken.with("number", batch.number));
+            object.error(&format!("invitations[{index}].number"), Code::BatchNumberTaken.with("number", batch.number));
         }
         if before.iter().any(|other| other.id == batch.id) {
-            object.error(&format!("invitations[{index}].id"), W::BatchIdTaken.with("id", batch.id.as_str()));
+            object.error(&format!("invitations[{index}].id"), Code::BatchIdTaken.with("id", batch.id.as_str()));
         }
     }
 }
@@ -114,7 +114,7 @@ pub fn complete_invitations(
         let (key, may_be_used) = keys.choose(batch.key.take(), held);
         batch.key = key;
         if !may_be_used {
-            errors.push(FieldError::new(format!("invitations[{index}].key"), keys.unknown(W::NoSaleKeysToInvite)));
+            errors.push(FieldError::new(format!("invitations[{index}].key"), keys.unknown(Code::NoSaleKeysToInvite)));
         }
     }
     errors

@@ -3,7 +3,7 @@
 use super::Tenant;
 use super::field_change::{FieldChange, differences};
 use crate::fields::Field as _;
-use crate::fields::{Bounded, FieldError, FieldWording, Reader, Reading};
+use crate::fields::{Bounded, FieldError, FieldErrorCode, Reader, Reading};
 use crate::jobs::{JobQueueId, JobQueueSettings, SigningSecret};
 use serde_json::Value;
 
@@ -154,11 +154,11 @@ impl JobQueuePlan {
             }
             if before.is_some_and(|before| before.settings.tenant != settings.tenant) {
                 let field = format!("{}.tenant", settings.id);
-                plan.invalid.push(FieldError::new(field, FieldWording::JobQueueTenant));
+                plan.invalid.push(FieldError::new(field, FieldErrorCode::JobQueueTenant));
             }
             if before.is_some_and(|before| before.settings.holds_orders() != settings.holds_orders()) {
                 let field = format!("{}.target.kind", settings.id);
-                plan.invalid.push(FieldError::new(field, FieldWording::OrdersKind));
+                plan.invalid.push(FieldError::new(field, FieldErrorCode::OrdersKind));
             }
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());
@@ -180,7 +180,7 @@ impl JobQueuePlan {
     /// Keeps job queues in which rules hold orders: without them, the orders would be sent without their pace.
     pub(super) fn keep_in_use(&mut self, is_in_use: impl Fn(&JobQueueSettings) -> bool) {
         for StoredJobQueue { settings, .. } in self.removed.extract_if(.., |it| is_in_use(&it.settings)) {
-            self.in_use.push(FieldError::new(settings.id.to_string(), FieldWording::JobQueueStays));
+            self.in_use.push(FieldError::new(settings.id.to_string(), FieldErrorCode::JobQueueStays));
             self.after.push(settings.clone());
             self.kept.push(settings);
         }

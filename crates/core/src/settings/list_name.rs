@@ -1,11 +1,11 @@
 //! Names of lists of networks.
 
 use crate::QueueId;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 crate::text_kind! {
     /// The name of a list of networks: that of its file.
-    pub ListName: W::Id, { "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "maxLength": crate::ID_MAX }, parse_list_name;
+    pub ListName: Code::Id, { "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "maxLength": crate::ID_MAX }, parse_list_name;
 }
 
 /// The name of a list, if the text is one.

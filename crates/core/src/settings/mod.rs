@@ -76,7 +76,7 @@ pub use value_text::ValueText;
 use serde_json::{Map, Value, json};
 
 use self::host::parse_hostname;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{
     Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, OrEmpty, Reader, Reading, Skipped,
 };
@@ -84,7 +84,7 @@ use crate::jobs::JobQueueSettings;
 use crate::line::LineRules;
 use crate::{PASS_TTL, QueueId, TenantId, ThemeId};
 
-pub use crate::fields::{FieldError, FieldWording};
+pub use crate::fields::{FieldError, FieldErrorCode};
 pub use crate::line::Mode;
 
 /// Maximum number of hosts per queue.
@@ -128,7 +128,7 @@ crate::fields! {
 
 fn check_origin(handover: &mut Handover, object: &mut ObjectReader<'_>) {
     if handover.origin.is_none() && handover.kind != HandoverKind::Check && !object.has_errors() {
-        object.error("origin", W::Required.with("what", W::Origin));
+        object.error("origin", Code::Required.with("what", Code::Origin));
     }
 }
 
@@ -188,7 +188,7 @@ crate::fields! {
 
 crate::text_kind! {
     /// The domain of cookies.
-    pub CookieDomain: W::CookieDomain, { "maxLength": 253 }, |text| {
+    pub CookieDomain: Code::CookieDomain, { "maxLength": 253 }, |text| {
         parse_hostname(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
     };
 }
@@ -221,7 +221,7 @@ fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
         if object.is_stored() {
             settings.cookie_domain = None;
         } else {
-            let fault = W::HostNotCovered.with("host", outside.to_string()).with("what", W::CookieDomain);
+            let fault = Code::HostNotCovered.with("host", outside.to_string()).with("what", Code::CookieDomain);
             object.error("cookie_domain", fault);
         }
     }
@@ -239,7 +239,7 @@ fn check_held_orders(settings: &mut Settings, object: &mut ObjectReader<'_>) {
             rule.action = RuleAction::Queue;
         }
     } else {
-        object.error("handover", W::HoldNeedsProxy.with("rule", index + 1));
+        object.error("handover", Code::HoldNeedsProxy.with("rule", index + 1));
     }
 }
 

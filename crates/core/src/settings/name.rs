@@ -1,6 +1,6 @@
 //! Names shown to visitors.
 
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// Maximum length of a name shown to visitors, in characters.
 pub const NAME_MAX: usize = 120;
@@ -10,7 +10,7 @@ pub const HOST_GAP: &str = "{host}";
 
 crate::text_kind! {
     /// A name shown to visitors.
-    pub Name: W::Name, { "minLength": 1, "maxLength": NAME_MAX }, parse_name;
+    pub Name: Code::Name, { "minLength": 1, "maxLength": NAME_MAX }, parse_name;
 }
 
 /// A name shown to visitors, if the text is one.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::list_name::ListName;
 use super::rule::Network;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Field, List, OrEmpty, Reader};
 use crate::{Message, NetworkClass};
 
@@ -82,7 +82,7 @@ impl Field for ClassifiedNetworks {
     const OMISSIBLE: bool = true;
 
     fn expected() -> Message {
-        W::ClassifiedNetworks.with("most", NETWORKS_MAX)
+        Code::ClassifiedNetworks.with("most", NETWORKS_MAX)
     }
 
     fn schema() -> Value {

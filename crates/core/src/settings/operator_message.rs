@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::Message;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Field, Reader};
 
 /// Maximum length of a message in characters.
@@ -38,7 +38,7 @@ impl OperatorMessage {
 
 crate::text_kind! {
     /// A message in one language.
-    MessageText: W::MessageText.with("most", MESSAGE_MAX), { "minLength": 1, "maxLength": MESSAGE_MAX }, message_text;
+    MessageText: Code::MessageText.with("most", MESSAGE_MAX), { "minLength": 1, "maxLength": MESSAGE_MAX }, message_text;
 }
 
 fn message_text(text: &str) -> Option<String> {
@@ -62,7 +62,7 @@ impl Field for OperatorMessage {
     type Value = Self;
 
     fn expected() -> Message {
-        W::OperatorMessage.with("most", MESSAGE_MAX)
+        Code::OperatorMessage.with("most", MESSAGE_MAX)
     }
 
     fn schema() -> Value {
@@ -80,7 +80,7 @@ impl Field for OperatorMessage {
         for (tag, text) in texts {
             let is_known = by_tag.keys().any(|known: &String| known.eq_ignore_ascii_case(tag));
             if tag != DEFAULT && (is_known || !is_language_tag(tag)) {
-                reader.entry(tag, |reader| reader.error(if is_known { W::TagTwice } else { W::LanguageTag }));
+                reader.entry(tag, |reader| reader.error(if is_known { Code::TagTwice } else { Code::LanguageTag }));
             } else if let Some(text) = reader.entry(tag, |reader| MessageText::parse(text, reader)) {
                 by_tag.insert(tag.clone(), text);
             }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use super::host::{is_subdomain_of, parse_hostname};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// Scheme, host and port of a site: `https://www.example.com`. Paths and user names are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ impl Origin {
     }
 }
 
-crate::text_field! { Origin: W::Origin, { "maxLength": 512 }; }
+crate::text_field! { Origin: Code::Origin, { "maxLength": 512 }; }
 
 /// The error for a text that is not an [`Origin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use super::host::is_subdomain_of;
 use super::origin::{InvalidOrigin, Origin};
 use super::reach::embedded;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// An allowed origin: `https://www.example.com`, `https://*.example.com` for every subdomain, or `http://10.20.0.0/16` for every
 /// address of a network.
@@ -25,7 +25,7 @@ pub enum OriginPattern {
     Network(Origin, IpNet),
 }
 
-crate::text_field! { OriginPattern: W::OriginPattern, { "maxLength": 512 }; }
+crate::text_field! { OriginPattern: Code::OriginPattern, { "maxLength": 512 }; }
 
 impl FromStr for OriginPattern {
     type Err = String;

@@ -6,7 +6,7 @@ use super::identity::Identity;
 use super::network_lists::{ClassifiedNetworks, NetworkListNames};
 use super::proof_of_work::ProofOfWork;
 use crate::ProofMode;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Bounded, Flag, ObjectReader, Omissible, OrDefault, OrNone};
 use crate::join_counters::COUNTERS;
 
@@ -107,7 +107,7 @@ fn check_protection(protection: &mut Protection, object: &mut ObjectReader<'_>) 
     let is_enforced = protection.mode == LimitMode::Enforce && protection.on_exceed == OnExceed::Challenge;
     let challenges = protection.proof_of_work.mode != ProofMode::Off;
     if is_enforced && limits && !challenges && !object.is_stored() && !object.has_errors() {
-        object.error("on_exceed", W::NoProofOfWork);
+        object.error("on_exceed", Code::NoProofOfWork);
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_protection_without_a_percentage_requires_no_pre_ticket() {
+    fn stored_protection_without_percentage_needs_no_pre_ticket() {
         let read = |stored: Value| serde_json::from_value::<Protection>(stored).unwrap().pre_ticket_from;
         assert_eq!(read(json!({ "pre_ticket_max_age": 30, "mode": "monitor" })), None);
         assert_eq!(read(json!({ "pre_ticket_from": 0 })), Some(0));

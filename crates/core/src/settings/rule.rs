@@ -12,7 +12,7 @@ use super::list_name::parse_list_name;
 use super::path::path_readings;
 use super::trusted_headers::TrustedHeaders;
 use super::value_text::{TEXT_MAX, ValueText};
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Field, FieldError, List, ObjectReader, Omissible, OrEmpty, Reader};
 use crate::jobs::{JobQueueId, JobQueueSettings};
 use crate::{Message, NetworkClass, TenantId};
@@ -119,20 +119,20 @@ crate::fields! {
 
 crate::text_kind! {
     /// A path glob.
-    pub PathGlob: W::PathGlob.with("most", WILDCARDS_MAX), { "maxLength": TEXT_MAX }, |text| {
+    pub PathGlob: Code::PathGlob.with("most", WILDCARDS_MAX), { "maxLength": TEXT_MAX }, |text| {
         let wildcards = text.bytes().filter(|byte| b"*?[{".contains(byte)).count();
         let has_size = text.len() <= TEXT_MAX && wildcards <= WILDCARDS_MAX;
         let fits = text.starts_with('/') && has_size && glob(text).is_some();
         fits.then(|| text.to_owned())
     };
     /// A method.
-    pub Method: W::Method, { "pattern": "^[A-Z-]{1,32}$" }, |text| {
+    pub Method: Code::Method, { "pattern": "^[A-Z-]{1,32}$" }, |text| {
         let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
         fits.then(|| text.to_owned())
     };
 }
 
-crate::text_field! { IpAddr: W::Address, {}; }
+crate::text_field! { IpAddr: Code::Address, {}; }
 
 fn parse_network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
@@ -140,7 +140,7 @@ fn parse_network(text: &str) -> Option<IpNet> {
 
 crate::text_kind! {
     /// A network, or a single address.
-    pub Network -> IpNet: W::Network, {}, parse_network;
+    pub Network -> IpNet: Code::Network, {}, parse_network;
 }
 
 /// Where a client may be: a network, or a list of networks.
@@ -168,7 +168,7 @@ impl Field for Source {
     type Value = Self;
 
     fn expected() -> Message {
-        W::Source.into()
+        Code::Source.into()
     }
 
     fn schema() -> Value {
@@ -274,10 +274,10 @@ fn check_rule(rule: &mut Rule, object: &mut ObjectReader<'_>) {
             rule.action = RuleAction::Queue;
         }
         if rule.action != RuleAction::Queue && object.has_ignored() {
-            object.error("action", W::RuleWithoutCondition);
+            object.error("action", Code::RuleWithoutCondition);
         }
     } else if !rule.has_condition() && !object.has_errors() {
-        object.error("action", W::RuleWithoutCondition);
+        object.error("action", Code::RuleWithoutCondition);
     }
     if rule.action.class().is_some() && !object.has_errors() {
         check_client_conditions(rule, object);
@@ -295,31 +295,31 @@ fn check_hold(rule: &Rule, object: &mut ObjectReader<'_>) {
     if rule.action != RuleAction::Hold {
         for (name, is_given) in [("job_queue", rule.job_queue.is_some()), ("on_failure", rule.on_failure.is_some())] {
             if is_given {
-                object.error(name, W::OnlyWithHold);
+                object.error(name, Code::OnlyWithHold);
             }
         }
         return;
     }
     match &rule.job_queue {
-        None => object.error("job_queue", W::Required.with("what", W::JobQueueId)),
-        Some(id) if !id.is_fifo() => object.error("job_queue", W::HoldNeedsFifo),
+        None => object.error("job_queue", Code::Required.with("what", Code::JobQueueId)),
+        Some(id) if !id.is_fifo() => object.error("job_queue", Code::HoldNeedsFifo),
         Some(_) => {}
     }
     let is_order = |method: &String| !METHODS_WITHOUT_ORDERS.contains(&method.as_str());
     if rule.method.is_empty() || !rule.method.iter().all(is_order) {
-        object.error("method", W::HoldMethods);
+        object.error("method", Code::HoldMethods);
     }
 }
 
 /// Clients are classified by what a trusted proxy says of them.
 fn check_client_conditions(rule: &Rule, object: &mut ObjectReader<'_>) {
     if rule.header.is_none() {
-        object.error("header", W::ClassNeedsHeader);
+        object.error("header", Code::ClassNeedsHeader);
     }
     let conditions =
         [("path", rule.path.sources.is_empty()), ("method", rule.method.is_empty()), ("cookie", rule.cookie.is_none())];
     for (name, _) in conditions.into_iter().filter(|(_, is_absent)| !is_absent) {
-        object.error(name, W::NoClientCondition);
+        object.error(name, Code::NoClientCondition);
     }
 }
 
@@ -493,7 +493,7 @@ pub fn class_of(rules: &[Rule], facts: &RequestAttributes<'_>) -> Option<Network
 #[must_use]
 pub fn untrusted_headers(rules: &[Rule], trusted: &TrustedHeaders) -> Vec<FieldError> {
     let found = rules.iter().enumerate().filter_map(|(index, rule)| Some((index, rule.untrusted_header(trusted)?)));
-    let fault = |name: &str| W::UntrustedHeader.with("name", name).with("known", trusted.to_string());
+    let fault = |name: &str| Code::UntrustedHeader.with("name", name).with("known", trusted.to_string());
     found.map(|(index, name)| FieldError::new(format!("rules[{index}].header"), fault(name))).collect()
 }
 
@@ -510,7 +510,7 @@ pub fn rules_without_job_queue(
     let exists = |id: &JobQueueId| {
         unreadable.contains(id) || job_queues.iter().any(|it| it.id == *id && it.holds_orders_of(tenant))
     };
-    let fault = |id: &JobQueueId| W::NoOrdersJobQueue.with("job_queue", id.as_str());
+    let fault = |id: &JobQueueId| Code::NoOrdersJobQueue.with("job_queue", id.as_str());
     holds
         .filter(|(_, id)| !exists(id))
         .map(|(index, id)| FieldError::new(format!("rules[{index}].job_queue"), fault(id)))
@@ -524,5 +524,5 @@ pub(super) fn has_too_many_globs(rules: &[Rule]) -> bool {
 
 /// The error for [`has_too_many_globs`].
 pub(super) fn too_many_globs() -> Message {
-    W::TooManyPaths.with("most", GLOBS_MAX)
+    Code::TooManyPaths.with("most", GLOBS_MAX)
 }

@@ -7,7 +7,7 @@ use super::host::DomainName;
 use super::name::{NAME_MAX, Name};
 use super::origin_pattern::OriginPattern;
 use crate::TenantId;
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 use crate::fields::{FieldError, List, Nullable, Object as _};
 
 /// Maximum number of domains, and of origins, per tenant.
@@ -36,9 +36,9 @@ crate::fields! {
 
 crate::text_kind! {
     /// A color as `#rrggbb`.
-    pub Color: W::Color, { "pattern": "^#[0-9a-fA-F]{6}$" }, color;
+    pub Color: Code::Color, { "pattern": "^#[0-9a-fA-F]{6}$" }, color;
     /// A file of a theme's folder.
-    pub Logo: W::Logo, { "maxLength": NAME_MAX }, logo;
+    pub Logo: Code::Logo, { "maxLength": NAME_MAX }, logo;
 }
 
 impl Tenant {

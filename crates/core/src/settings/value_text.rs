@@ -1,13 +1,13 @@
 //! Names and values of headers and cookies.
 
-use crate::fields::FieldWording as W;
+use crate::fields::FieldErrorCode as Code;
 
 /// Maximum length of a header or cookie text, and of a path glob.
 pub(super) const TEXT_MAX: usize = 512;
 
 crate::text_kind! {
     /// A name or value of a header or cookie.
-    pub ValueText: W::ValueText.with("most", TEXT_MAX), { "minLength": 1, "maxLength": TEXT_MAX }, |text| {
+    pub ValueText: Code::ValueText.with("most", TEXT_MAX), { "minLength": 1, "maxLength": TEXT_MAX }, |text| {
         (!text.is_empty() && text.len() <= TEXT_MAX).then(|| text.to_owned())
     };
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vestibule_core::fields::Object as _;
-use vestibule_core::fields::{FieldError, FieldWording};
+use vestibule_core::fields::{FieldError, FieldErrorCode};
 use vestibule_core::jobs::{JobQueueId, JobQueueSettings, JobTargetKind};
 use vestibule_core::settings::{
     JOB_QUEUES_MAX, JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant, differences,
@@ -131,7 +131,7 @@ pub(super) fn patched(current: &CachedJobQueue, patch: &Value) -> Result<Edited,
         settings.target.secret.clone_from(&current.settings.target.secret);
     }
     if settings.holds_orders() != current.settings.holds_orders() {
-        return Err(Problem::ValidationFailed(vec![FieldError::new("target.kind", FieldWording::OrdersKind)]));
+        return Err(Problem::ValidationFailed(vec![FieldError::new("target.kind", FieldErrorCode::OrdersKind)]));
     }
     Ok(Edited::settings(current, settings))
 }

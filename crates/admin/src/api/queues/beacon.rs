@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use vestibule_core::fields::Bounded;
-use vestibule_core::settings::{BEACON_ROUND_MAX, BeaconRefusal, FieldWording, Settings, Signature, differences};
+use vestibule_core::settings::{BEACON_ROUND_MAX, BeaconRefusal, FieldErrorCode, Settings, Signature, differences};
 use vestibule_core::{FieldError, fields};
 use vestibule_runtime::{RecordBeaconError, RecordedBeacon, record_beacon};
 
@@ -71,7 +71,7 @@ fn problem_of(error: RecordBeaconError, settings: &Settings, event: &str) -> Pro
             Problem::Plain(StatusCode::CONFLICT, Code::BeaconRecorded)
         }
         RecordBeaconError::Refused(BeaconRefusal::Signature) => {
-            let fault = FieldWording::Invalid.with("what", FieldWording::Signature);
+            let fault = FieldErrorCode::Invalid.with("what", FieldErrorCode::Signature);
             Problem::ValidationFailed(vec![FieldError::new("signature", fault)])
         }
         RecordBeaconError::Refused(BeaconRefusal::Round) => {

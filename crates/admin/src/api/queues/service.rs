@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::debug;
 use vestibule_core::settings::{
-    FieldChange, FieldWording, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
+    FieldChange, FieldErrorCode, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
     invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue,
     settle_removed_beacons, untrusted_headers,
 };
@@ -67,7 +67,7 @@ impl IfMatch {
         match number {
             Ok(revision) => Ok(Self::Revision(revision)),
             Err(_) if text == "*" => Ok(Self::Any),
-            Err(_) => Err(wrong("If-Match", FieldWording::Invalid.with("what", Code::Revision))),
+            Err(_) => Err(wrong("If-Match", FieldErrorCode::Invalid.with("what", Code::Revision))),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::fields::{List, ObjectReader, Omissible, StringMap};
 use vestibule_core::settings::{
-    FieldWording, ListName, Method, RULES_MAX, RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders,
+    FieldErrorCode, ListName, Method, RULES_MAX, RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders,
     decisive, normalize_host, route_of, rulings, untrusted_headers,
 };
 use vestibule_core::{Message, QueueId, fields, text_field};
@@ -58,7 +58,7 @@ fields! {
 
 fn check_queue(test: &mut UrlTest, object: &mut ObjectReader<'_>) {
     if test.rules.is_some() && test.queue.is_none() {
-        object.error("queue", FieldWording::Required.with("what", FieldWording::Id));
+        object.error("queue", FieldErrorCode::Required.with("what", FieldErrorCode::Id));
     }
 }
 
@@ -259,7 +259,7 @@ fn met(
     };
     let evaluated = queues.iter().take(evaluated_count).enumerate().map(|(index, queue)| {
         if !can_view(queue) {
-            return EvaluatedQueue::new(None, None, None, FieldWording::ForeignQueue.into());
+            return EvaluatedQueue::new(None, None, None, FieldErrorCode::ForeignQueue.into());
         }
         let takes = decisive.route == Route::Queue && decisive.queue == Some(index);
         ask(&queue.settings, &facts, &request.url.host, &decisive.path, takes)

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use vestibule_core::fields::{Bounded, Field as _, ObjectReader, Omissible};
-use vestibule_core::settings::{FieldWording, Name};
+use vestibule_core::settings::{FieldErrorCode, Name};
 use vestibule_core::{Timestamp, VisitorState, choice_kind, fields, text_kind};
 use vestibule_themes::{Language, VersionId};
 
@@ -47,7 +47,7 @@ const STARTS_IN: u64 = 900;
 
 fn check_event(query: &mut PreviewQuery, object: &mut ObjectReader<'_>) {
     if query.event.is_some() && query.starts_at.is_none() {
-        object.error("starts_at", FieldWording::Required.with("what", Timestamp::expected()));
+        object.error("starts_at", FieldErrorCode::Required.with("what", Timestamp::expected()));
     }
 }
 

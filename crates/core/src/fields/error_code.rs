@@ -1,10 +1,10 @@
 //! Messages for invalid fields and for conflicts between queues. The parsers and checks of this crate report all of them.
 
-use crate::wordings;
+use crate::message_codes;
 
-wordings! {
+message_codes! {
     /// What is wrong with a field, to be appended to its name, and what fields accept, as the rest of "must be ..".
-    pub enum FieldWording {
+    pub enum FieldErrorCode {
         InvalidValue("invalid_value", "must be {what}; got {given}"),
         Invalid("invalid", "must be {what}"),
         Empty("empty", "is empty; it must be {what}"),

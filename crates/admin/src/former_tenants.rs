@@ -65,8 +65,8 @@ impl FormerTenants {
         Ok(())
     }
 
-    /// Takes [`add`](Self::add) back for a tenant that was not removed after all.
-    pub(crate) async fn take_back(admin: &Admin, id: &TenantId, earlier: Option<Micros>) -> Result<(), Problem> {
+    /// Restores what was recorded before [`add`](Self::add), for a tenant that was not removed after all.
+    pub(crate) async fn restore(admin: &Admin, id: &TenantId, earlier: Option<Micros>) -> Result<(), Problem> {
         if let Some(removed_at) = earlier {
             return Self::put(&*admin.records, id, removed_at).await;
         }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{Event, EventOrder, Mode, Settings};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
-use vestibule_estimate::{QuotaForecast, newcomer_wait, quota_forecast, wait_estimate};
+use vestibule_estimate::{QuotaForecast, WaitRange, estimate_wait, newcomer_wait, quota_forecast};
 use vestibule_records::history::{History, Step, rates};
 
 use vestibule_core::Store;
@@ -145,7 +145,7 @@ impl QueueStats {
         let rates = rates(&*sources.records, &LoggedQueue::of(settings), &stats).await?;
         let mode = stats.mode;
         let rules = stats.rules.in_mode(mode);
-        let wait_at = |position| wait_estimate(&rules, &stats.flow(), stats.now, position);
+        let wait_at = |position| estimate_wait(&rules, &stats.flow(), stats.now, position).map(WaitRange::seconds);
         let wait = newcomer_wait(&stats);
         let drained = match stats.waiting {
             0 => Some(Wait { p50: 0, p90: 0 }),

@@ -100,7 +100,7 @@ impl Forecast {
 ///
 /// `None` while no visitor is admitted (`paused` and `closed`), and while there is no basis for an
 /// estimate.
-pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitRange> {
+pub fn estimate_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitRange> {
     let rate = rules.admissions_per_minute.map_or(f64::INFINITY, |per_minute| per_minute as f64 / 60.0);
     if !rules.mode.admits() || rules.quota == 0 || rate <= 0.0 {
         return None;
@@ -147,11 +147,6 @@ fn above_quota(quota: f64, active: f64) -> f64 {
     quota * (active / quota).max(1.0).ln()
 }
 
-/// The expected wait at `position`, in whole seconds. See [`expected_wait`].
-pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
-    expected_wait(rules, flow, now, position).map(WaitRange::seconds)
-}
-
 /// The expected wait of a visitor who joins now. Zero if the same request would admit them; `None` if
 /// nobody can join, and during a recovery, as part of the line has not returned.
 pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
@@ -162,7 +157,7 @@ pub fn newcomer_wait(stats: &Stats) -> Option<WaitSeconds> {
     let wait = if at_once {
         Some(WaitSeconds { p50: 0, p90: 0 })
     } else {
-        wait_estimate(rules, &stats.flow(), stats.now, stats.waiting + 1)
+        estimate_wait(rules, &stats.flow(), stats.now, stats.waiting + 1).map(WaitRange::seconds)
     };
     wait.filter(|_| rules.mode.accepts_joins() && !stats.recovering)
 }

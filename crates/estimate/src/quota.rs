@@ -3,7 +3,7 @@
 use vestibule_core::WaitSeconds;
 use vestibule_core::line::{Flow, LineRules, Mode, Stats};
 
-use crate::wait_estimate;
+use crate::{WaitRange, estimate_wait};
 
 /// What a queue would do with another quota, if nobody else joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn quota_forecast(stats: &Stats, quota: u64) -> QuotaForecast {
     };
     let last_wait = match flow.waiting {
         0 => Some(WaitSeconds { p50: 0, p90: 0 }),
-        last => wait_estimate(&rules, &flow, stats.now, last),
+        last => estimate_wait(&rules, &flow, stats.now, last).map(WaitRange::seconds),
     };
     QuotaForecast { admitted_now, last_wait }
 }

@@ -6,8 +6,8 @@ use vestibule_core::line::{LineRules, Observed};
 const HOLD_PRIOR: f64 = 0.53;
 /// Weight of that prior in equivalent admissions: a constant, and an addition per slot.
 const HOLD_PRIOR_WEIGHT: (f64, f64) = (0.75, 0.05);
-/// Prior for the silent share: admitted visitors who close the site without a signal.
-const SILENT_PRIOR: f64 = 0.27;
+/// Prior for the abandoned share: admitted visitors who close the site without a signal.
+const ABANDONED_SHARE_PRIOR: f64 = 0.27;
 /// Number of ended sessions at which the observed mean stay and the prior have equal weight.
 const STAY_PRIOR_WEIGHT: f64 = 8.0;
 /// Square of the number of mean stays since counting began at which observation and prior have
@@ -33,7 +33,7 @@ const LOG_RATE_VARIANCE_EARLY: (f64, f64) = (0.07, 0.3);
 /// The same variance at the head of the line if all slots expire together, and the factor by which
 /// it shrinks one quota further back.
 const LOG_RATE_VARIANCE_COHORT: (f64, f64) = (1.5, 4.0);
-/// Bisection steps for the silent share: precise to one ten-thousandth.
+/// Bisection steps for the abandoned share: precise to one ten-thousandth.
 const BISECTION_STEPS: u32 = 13;
 
 /// The mean stay that follows from the stays that ended, and how much it says.
@@ -84,10 +84,10 @@ pub(super) struct SlotModel {
     pace: f64,
     /// Mean stay of visitors who leave, in seconds.
     stay: f64,
-    /// Silent share: admitted visitors who close the site without a signal.
-    silent: f64,
+    /// Share of the admitted visitors who close the site without a signal.
+    abandoned_share: f64,
     /// Mean holding time of a slot over both groups, in seconds.
-    held: f64,
+    mean_hold: f64,
 }
 
 impl SlotModel {
@@ -101,15 +101,15 @@ impl SlotModel {
         // Until the first slots expire, the prior of the holding time gives way to the observed stay. With visits that are
         // short for their `active_ttl`, a pace drawn towards the prior would look as if most visitors were silent.
         let hold = HOLD_PRIOR * ttl;
-        let hold = if age < ttl { stays.update(hold, stays.mean / (1.0 - SILENT_PRIOR)) } else { hold };
+        let hold = if age < ttl { stays.update(hold, stays.mean / (1.0 - ABANDONED_SHARE_PRIOR)) } else { hold };
         let expected = (quota / hold).min(rate);
         let pace = ((prior_weight + admissions) / (prior_weight / expected + seen.seconds)).min(rate);
-        let mut model = Self { quota, ttl, age, turnover, pace, stay: 0.0, silent: 0.0, held: 0.0 };
+        let mut model = Self { quota, ttl, age, turnover, pace, stay: 0.0, abandoned_share: 0.0, mean_hold: 0.0 };
         // Rate at which visitors leave, per second and slot.
         let leave = pace / quota * (seen.short_stays + 1.0) / (seen.short_stays + seen.long_stays + 1.0);
         model.stay = model.mean_stay(seen, &stays, leave);
-        model.silent = model.silent_share(seen, leave);
-        model.held = model.mean_hold(seen);
+        model.abandoned_share = model.abandoned_share(seen, leave);
+        model.mean_hold = model.mean_hold(seen);
         model
     }
 
@@ -123,16 +123,17 @@ impl SlotModel {
     /// `active_ttl` counts as silent.
     fn mean_stay(&self, seen: &Observed, stays: &ObservedStay, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
-        let believed = ((1.0 - SILENT_PRIOR) / leave - SILENT_PRIOR * (from + until) / 2.0).max(STAY_MIN / leave);
+        let believed = ((1.0 - ABANDONED_SHARE_PRIOR) / leave - ABANDONED_SHARE_PRIOR * (from + until) / 2.0)
+            .max(STAY_MIN / leave);
         stays.update(believed, stays.mean).min(1.0 / leave).min(self.ttl)
     }
 
-    /// The silent share that explains the observed leave rate at this mean stay. A larger silent
+    /// The abandoned share that explains the observed leave rate at this mean stay. A larger
     /// share means a lower leave rate.
-    fn silent_share(&self, seen: &Observed, leave: f64) -> f64 {
+    fn abandoned_share(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
         // If all who were seen to leave did so, the next one may still be silent (Laplace's rule of succession).
-        let (mut least, mut most) = (1.0 / (1.0 / SILENT_PRIOR + seen.short_stays + seen.long_stays), 1.0);
+        let (mut least, mut most) = (1.0 / (1.0 / ABANDONED_SHARE_PRIOR + seen.short_stays + seen.long_stays), 1.0);
         for _ in 0..BISECTION_STEPS {
             let share = f64::midpoint(least, most);
             let leave_then = (1.0 - share) * self.share_of_leavers(share, from, until) / self.stay;
@@ -142,10 +143,10 @@ impl SlotModel {
     }
 
     /// Mean share of the slots held by visitors who will leave, between two instants. Every `stay`
-    /// seconds such a visitor leaves, and with probability `silent` the successor is a silent
+    /// seconds such a visitor leaves, and with probability `abandoned` the successor is a silent
     /// visitor.
-    fn share_of_leavers(&self, silent: f64, from: f64, until: f64) -> f64 {
-        let (decay, seconds) = (silent / self.stay, until - from);
+    fn share_of_leavers(&self, abandoned: f64, from: f64, until: f64) -> f64 {
+        let (decay, seconds) = (abandoned / self.stay, until - from);
         let share = if decay * seconds < 1e-6 { 1.0 } else { -(-decay * seconds).exp_m1() / (decay * seconds) };
         (-decay * from).exp() * share
     }
@@ -153,7 +154,7 @@ impl SlotModel {
     /// Mean holding time of a slot: derived from the stays and, after the first slots expire, from
     /// the observed rate.
     fn mean_hold(&self, seen: &Observed) -> f64 {
-        let follows = self.stay + self.silent * self.ttl;
+        let follows = self.stay + self.abandoned_share * self.ttl;
         let counted = self.quota / self.pace;
         let stays = seen.short_stays + seen.long_stays;
         // Silent visitors were also active for a while before they closed the site, unless no stay
@@ -168,14 +169,14 @@ impl SlotModel {
 
     /// Median time, in seconds, for this number of admissions.
     pub(super) fn median_seconds(&self, admissions: f64) -> f64 {
-        let evenly = self.held / self.quota;
+        let evenly = self.mean_hold / self.quota;
         if self.age >= self.ttl {
             return admissions * evenly;
         }
         // Until the first slots expire, only visitors who leave free a slot; later, also those
         // admitted in their place.
-        let decay = self.silent / self.stay;
-        let most = (1.0 - self.silent) / self.silent * self.quota * (-decay * self.age).exp();
+        let decay = self.abandoned_share / self.stay;
+        let most = (1.0 - self.abandoned_share) / self.abandoned_share * self.quota * (-decay * self.age).exp();
         let left = self.ttl - self.age;
         let until_then = most * -(-decay * left).exp_m1();
         if admissions <= until_then {
@@ -190,11 +191,11 @@ impl SlotModel {
         let early = LOG_RATE_VARIANCE_EARLY.0 / (1.0 + self.turnover / LOG_RATE_VARIANCE_EARLY.1);
         // Slots that are held until they expire become free in waves, which even out over several
         // of them.
-        let waves = (self.silent * self.ttl / (self.stay + self.silent * self.ttl)).powi(4);
+        let waves = (self.abandoned_share * self.ttl / (self.stay + self.abandoned_share * self.ttl)).powi(4);
         // Whether visitors are silent was seen of about as many as were admitted, and silent ones add up with every stay until
         // the first slots expire.
         let stays = (admissions / self.quota).min((self.ttl - self.age).max(0.0) / self.stay);
-        let unknown = stays * stays * self.silent / (self.quota * (1.0 + self.turnover));
+        let unknown = stays * stays * self.abandoned_share / (self.quota * (1.0 + self.turnover));
         LOG_RATE_VARIANCE_MIN
             + unknown
             + early

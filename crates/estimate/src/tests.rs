@@ -4,6 +4,10 @@ use vestibule_core::line::{Counters, LimitStats, Mode, Pace, StayCounts, Waits};
 
 use super::*;
 
+fn estimated_seconds(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
+    estimate_wait(rules, flow, now, position).map(WaitRange::seconds)
+}
+
 /// A full queue whose line moved evenly for four windows.
 fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     let start = Micros(1_000_000_000);
@@ -12,8 +16,8 @@ fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     let (current, previous, departures_before) = (admissions, admissions, departures);
     // Every slot is held all the time.
     let short_ms = quota * PACE_WINDOW * 1000;
-    let lapses = short_ms >= admissions * 600_000;
-    let stays = if lapses {
+    let expires = short_ms >= admissions * 600_000;
+    let stays = if expires {
         StayCounts { long: admissions, ..StayCounts::default() }
     } else {
         StayCounts { short: admissions, short_ms, ..StayCounts::default() }
@@ -35,13 +39,13 @@ fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
 #[test]
 fn estimate_without_history_uses_quota_and_active_ttl() {
     let full = Flow { waiting: 600, active: 600, pace: Pace::default() };
-    let wait = wait_estimate(&LineRules::with_quota(600), &full, Micros(0), 600).unwrap();
+    let wait = estimated_seconds(&LineRules::with_quota(600), &full, Micros(0), 600).unwrap();
     assert!((250..=600).contains(&wait.p50), "{wait:?}");
     assert!(wait.p90 > 2 * wait.p50 && wait.p90 < 5 * wait.p50, "{wait:?}");
-    assert_eq!(wait_estimate(&LineRules::with_quota(0), &full, Micros(0), 1), None);
+    assert_eq!(estimated_seconds(&LineRules::with_quota(0), &full, Micros(0), 1), None);
     let shorter = LineRules { max_session: Some(300), ..LineRules::with_quota(600) };
     assert!(
-        wait_estimate(&shorter, &full, Micros(0), 600).unwrap().p50 * 3 < wait.p50 * 2,
+        estimated_seconds(&shorter, &full, Micros(0), 600).unwrap().p50 * 3 < wait.p50 * 2,
         "no slot is held for longer"
     );
 }
@@ -49,16 +53,16 @@ fn estimate_without_history_uses_quota_and_active_ttl() {
 #[test]
 fn no_estimate_while_admissions_are_stopped() {
     let (flow, now) = steady(600, 300, 0);
-    for (mode, is_told) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
+    for (mode, is_shown) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
         let rules = LineRules { mode, ..LineRules::with_quota(600) };
-        assert_eq!(wait_estimate(&rules, &flow, now, 1).is_some(), is_told, "{mode:?}");
+        assert_eq!(estimated_seconds(&rules, &flow, now, 1).is_some(), is_shown, "{mode:?}");
     }
 }
 
 #[test]
 fn estimate_follows_the_recent_admission_rate() {
     let (flow, now) = steady(600, 5 * PACE_WINDOW, 0);
-    let wait = wait_estimate(&LineRules::with_quota(600), &flow, now, 1500).unwrap();
+    let wait = estimated_seconds(&LineRules::with_quota(600), &flow, now, 1500).unwrap();
     assert!((285..=315).contains(&wait.p50), "{wait:?}");
     assert!((310..=350).contains(&wait.p90), "{wait:?}");
 }
@@ -67,7 +71,7 @@ fn estimate_follows_the_recent_admission_rate() {
 fn abandonment_shortens_the_wait() {
     let wait = |departures: i64, position: u64| {
         let (flow, now) = steady(600, PACE_WINDOW, departures);
-        wait_estimate(&LineRules::with_quota(600), &flow, now, position).unwrap()
+        estimated_seconds(&LineRules::with_quota(600), &flow, now, position).unwrap()
     };
     let (patient, impatient) = (wait(0, 1000), wait(300, 1000));
     assert!(impatient.p50 < patient.p50 * 4 / 5, "{impatient:?} {patient:?}");
@@ -79,7 +83,7 @@ fn free_slots_fill_at_the_configured_rate() {
     let rules = LineRules { admissions_per_minute: Some(30), ..LineRules::with_quota(50) };
     let at = |active: u64, position: u64| {
         let flow = Flow { waiting: 25, active, pace: Pace::default() };
-        wait_estimate(&rules, &flow, Micros(0), position).unwrap().p50
+        estimated_seconds(&rules, &flow, Micros(0), position).unwrap().p50
     };
     assert!((27..=30).contains(&at(0, 14)), "14 slots at 2 seconds: {}", at(0, 14));
     assert!(at(45, 14) > 2 * at(0, 14), "after five, others have to leave first: {}", at(45, 14));
@@ -89,17 +93,17 @@ fn free_slots_fill_at_the_configured_rate() {
 fn limiting_rate_gives_a_narrow_range() {
     let rules = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(600) };
     let (flow, now) = steady(100, PACE_WINDOW, 0);
-    let wait = wait_estimate(&rules, &flow, now, 600).unwrap();
+    let wait = estimated_seconds(&rules, &flow, now, 600).unwrap();
     assert!(wait.p50.abs_diff(600) <= 2 && wait.p90 <= 606, "{wait:?}");
     let fast = Flow { pace: Pace { current: 9000, previous: 9000, ..flow.pace }, ..flow };
-    assert!(wait_estimate(&rules, &fast, now, 600).unwrap().p50 >= 600, "a release is no pace to count on");
+    assert!(estimated_seconds(&rules, &fast, now, 600).unwrap().p50 >= 600, "a release is no pace to count on");
 }
 
 #[test]
 fn steps_add_half_a_step() {
     let even = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(600) };
     let (flow, now) = steady(100, PACE_WINDOW, 0);
-    let wait = |rules: &LineRules, flow: &Flow| wait_estimate(rules, flow, now, 600).unwrap();
+    let wait = |rules: &LineRules, flow: &Flow| estimated_seconds(rules, flow, now, 600).unwrap();
     for every in [1, 60, 150, 600] {
         let stepped = LineRules { admissions_every: Some(every), ..even.clone() };
         let (without, with) = (wait(&even, &flow), wait(&stepped, &flow));
@@ -118,7 +122,7 @@ fn time_between_steps_is_not_a_slow_rate() {
     let step = Micros(6_000_000_000);
     let flow = Flow { waiting: 211, active: 100, pace: Pace { since: step, window: step, ..Pace::default() } };
     for seconds in [0, 20, 59] {
-        let wait = wait_estimate(&rules, &flow, step.add_seconds(seconds), 211).unwrap();
+        let wait = estimated_seconds(&rules, &flow, step.add_seconds(seconds), 211).unwrap();
         assert!((200..=280).contains(&wait.p50), "{seconds}: {wait:?}");
     }
 }
@@ -141,7 +145,7 @@ fn newcomers_wait_unless_a_slot_is_free_and_paid_for() {
 fn excess_above_a_lowered_quota_ends_first() {
     let (full, now) = steady(100, PACE_WINDOW, 0);
     let above = Flow { active: 150, ..full };
-    let wait = |flow: &Flow, position| wait_estimate(&LineRules::with_quota(100), flow, now, position).unwrap();
+    let wait = |flow: &Flow, position| estimated_seconds(&LineRules::with_quota(100), flow, now, position).unwrap();
     assert!(
         wait(&above, 10).p50.abs_diff(wait(&full, 50).p50) <= 5,
         "the excess ends faster than half of the quota would"
@@ -155,7 +159,7 @@ fn silent_share_is_estimated_before_the_first_expiry() {
     // seconds, and the ended stays are the shorter ones. If the mean stay is 50 seconds, half of
     // the admitted visitors are silent.
     let wait = |(flow, now): (Flow, Micros), position| {
-        wait_estimate(&LineRules::with_quota(100), &flow, now, position).unwrap()
+        estimated_seconds(&LineRules::with_quota(100), &flow, now, position).unwrap()
     };
     let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
     assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
@@ -167,7 +171,7 @@ fn silent_share_is_estimated_before_the_first_expiry() {
 fn short_visits_are_no_silent_visitors() {
     // Everybody leaves after twelve seconds, so that four slots admit 57 visitors in 172 seconds.
     let (flow, now) = young(172, 57, 12);
-    let wait = |flow, position| wait_estimate(&LineRules::with_quota(4), flow, now, position).unwrap();
+    let wait = |flow, position| estimated_seconds(&LineRules::with_quota(4), flow, now, position).unwrap();
     let flow = Flow { waiting: 62, active: 4, ..flow };
     assert!((170..300).contains(&wait(&flow, 62).p50), "about 190 at this pace: {:?}", wait(&flow, 62));
     assert!(wait(&flow, 62).p90 < 500, "{:?}", wait(&flow, 62));
@@ -179,7 +183,7 @@ fn wait_increases_with_position_around_first_expiry() {
         let (flow, now) = young(age, short, seconds);
         let mut last = 0;
         for position in 1..=1000 {
-            let wait = expected_wait(&LineRules::with_quota(100), &flow, now, position).unwrap();
+            let wait = estimate_wait(&LineRules::with_quota(100), &flow, now, position).unwrap();
             assert!(wait.p50_ms >= last && wait.p90_ms >= wait.p50_ms, "{age} {position}: {wait:?}");
             last = wait.p50_ms;
         }
@@ -190,14 +194,14 @@ fn wait_increases_with_position_around_first_expiry() {
 fn slots_expire_if_no_session_ends() {
     let wait = |age, position| {
         let (flow, now) = young(age, 0, 0);
-        wait_estimate(&LineRules::with_quota(100), &flow, now, position).unwrap()
+        estimated_seconds(&LineRules::with_quota(100), &flow, now, position).unwrap()
     };
     for age in [60, 300, 590, 620] {
         assert!((600 - age.min(600)..1500).contains(&wait(age, 100).p50), "{age}: {:?}", wait(age, 100));
     }
     let (flow, now) = steady(100, 50, 0);
     assert!(
-        (560..640).contains(&wait_estimate(&LineRules::with_quota(100), &flow, now, 100).unwrap().p50),
+        (560..640).contains(&estimated_seconds(&LineRules::with_quota(100), &flow, now, 100).unwrap().p50),
         "every slot expires in turn"
     );
 }
@@ -205,7 +209,7 @@ fn slots_expire_if_no_session_ends() {
 #[test]
 fn many_slots_do_not_imply_certainty() {
     let (flow, now) = steady(20_000, 100 * PACE_WINDOW, 0);
-    let wait = wait_estimate(&LineRules::with_quota(20_000), &flow, now, 50_000).unwrap();
+    let wait = estimated_seconds(&LineRules::with_quota(20_000), &flow, now, 50_000).unwrap();
     assert!(wait.p90 * 100 > wait.p50 * 105, "{wait:?}: the pace strays, however many are counted");
 }
 
@@ -214,7 +218,7 @@ fn estimate_is_finite_up_to_position_one_million() {
     let (flow, now) = steady(30_000, 50 * PACE_WINDOW, 0);
     let mut last = 0;
     for position in [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
-        let wait = wait_estimate(&LineRules::with_quota(30_000), &flow, now, position).unwrap();
+        let wait = estimated_seconds(&LineRules::with_quota(30_000), &flow, now, position).unwrap();
         assert!(wait.p50 >= last && wait.p90 >= wait.p50, "{position}: {wait:?}");
         assert!(wait.p50.abs_diff(position / 50) <= position / 500 + 1, "{position}: {wait:?}");
         last = wait.p50;
@@ -249,7 +253,7 @@ fn larger_quota_admits_at_once_and_shortens_the_rest() {
     let (flow, now) = steady(100, PACE_WINDOW, 0);
     let stats = stats_of(LineRules::with_quota(100), flow, now);
     let same = quota_forecast(&stats, 100);
-    let expected = wait_estimate(&stats.rules, &flow, now, 1000);
+    let expected = estimated_seconds(&stats.rules, &flow, now, 1000);
     assert_eq!(same, QuotaForecast { admitted_now: 0, last_wait: expected });
     let wait = |quota| quota_forecast(&stats, quota).last_wait.unwrap().p50;
     let double = quota_forecast(&stats, 200);

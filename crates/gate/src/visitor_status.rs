@@ -6,7 +6,7 @@ use vestibule_core::{
     EventStatus, JoinStep, Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, draw_after,
     full_after, poll_after, rejected_after, support_code,
 };
-use vestibule_estimate::{WaitRange, expected_wait};
+use vestibule_estimate::{WaitRange, estimate_wait};
 
 /// The position that the visitor sees. It never rises, although a restored session ahead raises the rank: those few are
 /// admitted before it matters. Until all have returned after a loss, ranks are too small, so the last known position is
@@ -30,7 +30,7 @@ fn waits_on(ticket: &Ticket, answer: &VisitAnswer) -> bool {
 /// The estimated wait at this position.
 fn expected(settings: &Settings, answer: &VisitAnswer, position: Option<u64>) -> Option<WaitRange> {
     let rules = LineRules { quota: answer.quota, ..settings.line.in_mode(answer.mode) };
-    expected_wait(&rules, &answer.flow(), answer.now, position?)
+    estimate_wait(&rules, &answer.flow(), answer.now, position?)
 }
 
 /// The wait that the visitor sees: a smooth continuation of the wait that the ticket says they saw before.

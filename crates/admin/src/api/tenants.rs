@@ -243,7 +243,7 @@ pub(crate) async fn remove_tenant(
     // Its operators see its events again.
     if removed.is_err()
         && find(&admin, &tenant.id).await.is_ok_and(|found| found.is_some())
-        && let Err(error) = FormerTenants::take_back(&admin, &tenant.id, earlier).await
+        && let Err(error) = FormerTenants::restore(&admin, &tenant.id, earlier).await
     {
         warn!(%error, tenant = %tenant.id, "the tenant was not removed, but its operators do not see its earlier events");
     }

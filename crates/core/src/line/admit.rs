@@ -23,7 +23,7 @@ impl Line {
     /// the lowest arrival is admitted.
     pub(super) fn advance(&mut self, now: Micros, current: Option<CurrentVisit>) -> u64 {
         let admissions = self.admit_next(now, current);
-        self.keep_pace(now, admissions.waited);
+        self.save_pace(now, admissions.waited);
         admissions.admitted
     }
 

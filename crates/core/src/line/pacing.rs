@@ -24,7 +24,7 @@ const MICROS_PER_MILLI: u64 = 1000;
 
 impl Line {
     /// Counts the movements of this operation, `waited` of them by admission.
-    pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
+    pub(super) fn save_pace(&mut self, now: Micros, waited: u64) {
         let (departures, stays) = (std::mem::take(&mut self.departures), std::mem::take(&mut self.stays));
         self.pace.count(now, waited, departures, stays);
         self.start_pace(now);

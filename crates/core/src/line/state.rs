@@ -462,7 +462,7 @@ impl Line {
             return 0;
         }
         let released = self.admit_from_head(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
-        self.keep_pace(now, 0);
+        self.save_pace(now, 0);
         self.counters.released += released.admitted;
         released.admitted
     }

@@ -29,7 +29,7 @@ pub struct Checkpoint {
     pub arrival: Micros,
 }
 
-/// The ranks of the checkpoints of a line with so many sessions.
+/// The ranks of the checkpoints of a line of this length.
 fn checkpoint_ranks(waiting: u64) -> Vec<u64> {
     let mut ranks = Vec::new();
     let mut rank = 1;

@@ -9,7 +9,7 @@ use crate::time::Micros;
 pub const DELAY_PER_DIFFICULTY: u64 = 30;
 /// Maximum of these seconds.
 pub const DELAY_MAX: u64 = 300;
-/// At most one of so many joins is a delayed one.
+/// One join in this many, at most, is a delayed one.
 pub const DELAYED_SHARE: u64 = 10;
 /// Delayed joins in [`JOIN_SLOT`] seconds that are always possible: one per second.
 pub const DELAYED_MIN: u64 = JOIN_SLOT;

@@ -3,7 +3,7 @@
 use vestibule_core::line::LineRules;
 use vestibule_core::settings::Protection;
 
-use crate::chance::Chance;
+use crate::rng::Rng;
 
 /// A kind of on-sale.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 
 /// Behavior of the visitors. Times in seconds.
 #[derive(Debug, Clone)]
-pub(crate) struct Habits {
+pub(crate) struct Behavior {
     /// Mean shopping time.
     pub(crate) shopping: f64,
     /// Shape of the log-normal shopping time.
@@ -62,7 +62,7 @@ pub(crate) struct Sale {
     pub(crate) rules: LineRules,
     /// Arrival times.
     pub(crate) arrivals: Vec<f64>,
-    pub(crate) habits: Habits,
+    pub(crate) behavior: Behavior,
     /// Times and values of quota changes.
     pub(crate) changes: Vec<(f64, u64)>,
     /// When ranges begin to count.
@@ -75,8 +75,8 @@ fn rules_of(quota: u64) -> LineRules {
 }
 
 /// A third close the site silently, and a few the page in line.
-fn habits() -> Habits {
-    Habits {
+fn behavior() -> Behavior {
+    Behavior {
         shopping: 200.0,
         spread: 0.8,
         silent: 0.33,
@@ -89,46 +89,46 @@ fn habits() -> Habits {
 }
 
 impl Sale {
-    pub(crate) fn of(kind: Kind, chance: &mut Chance) -> Self {
+    pub(crate) fn of(kind: Kind, rng: &mut Rng) -> Self {
         match kind {
-            Kind::Flash => flash(chance),
-            Kind::Silent => silent(chance),
-            Kind::ShortVisits => short_visits(chance),
-            _ => slow(kind, chance),
+            Kind::Flash => flash(rng),
+            Kind::Silent => silent(rng),
+            Kind::ShortVisits => short_visits(rng),
+            _ => slow(kind, rng),
         }
     }
 }
 
-fn slow(kind: Kind, chance: &mut Chance) -> Sale {
-    let quota = chance.between(10.0, 40.0) as u64;
-    let shopping = chance.between(100.0, 400.0);
+fn slow(kind: Kind, rng: &mut Rng) -> Sale {
+    let quota = rng.between(10.0, 40.0) as u64;
+    let shopping = rng.between(100.0, 400.0);
     let pace = quota as f64 / shopping;
     let mut sale = Sale {
         rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules_of(quota) },
-        arrivals: rush(chance, quota, 60.0),
-        habits: Habits { shopping, ..habits() },
+        arrivals: rush(rng, quota, 60.0),
+        behavior: Behavior { shopping, ..behavior() },
         changes: Vec::new(),
         counts_from: 0.0,
     };
     match kind {
-        Kind::Steady => sale.arrivals = stream(chance, quota, pace),
-        Kind::Burst => sale.arrivals = rush(chance, quota, 10.0),
-        Kind::QuotaChanges => sale.changes = changes(chance, quota),
-        Kind::HeavyTails => sale.habits.spread = 1.1,
-        Kind::ClosedTabs => sale.habits.closed_tabs = (0.5, chance.between(100.0, 600.0)),
+        Kind::Steady => sale.arrivals = stream(rng, quota, pace),
+        Kind::Burst => sale.arrivals = rush(rng, quota, 10.0),
+        Kind::QuotaChanges => sale.changes = changes(rng, quota),
+        Kind::HeavyTails => sale.behavior.spread = 1.1,
+        Kind::ClosedTabs => sale.behavior.closed_tabs = (0.5, rng.between(100.0, 600.0)),
         Kind::RateLimited => {
-            let per_minute = chance.between(10.0, 40.0) as u64;
+            let per_minute = rng.between(10.0, 40.0) as u64;
             (sale.rules.admissions_per_minute, sale.rules.quota) = (Some(per_minute), per_minute * 12);
-            let crowd = per_minute as f64 * chance.between(8.0, 25.0);
-            sale.arrivals = (0..crowd as usize).map(|_| chance.between(0.0, 60.0)).collect();
+            let visitors = per_minute as f64 * rng.between(8.0, 25.0);
+            sale.arrivals = (0..visitors as usize).map(|_| rng.between(0.0, 60.0)).collect();
         }
-        Kind::Phones => sale.habits.phones = 0.33,
+        Kind::Phones => sale.behavior.phones = 0.33,
         Kind::Robots => {
-            sale.arrivals = stream(chance, quota, pace);
-            sale.habits.robots = pace * chance.between(0.5, 1.5);
+            sale.arrivals = stream(rng, quota, pace);
+            sale.behavior.robots = pace * rng.between(0.5, 1.5);
         }
         Kind::TwoSteps => {
-            sale.arrivals = rush(chance, quota, 10.0);
+            sale.arrivals = rush(rng, quota, 10.0);
             sale.rules.protection = Protection::default();
         }
         Kind::Flash | Kind::Silent | Kind::ShortVisits => {}
@@ -137,26 +137,22 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
 }
 
 /// Many slots, short visits, and the visitor behavior of a rehearsal.
-fn flash(chance: &mut Chance) -> Sale {
-    let quota = chance.between(100.0, 300.0) as u64;
-    let crowd = quota as f64 * chance.between(4.0, 10.0);
-    let (burst, ramp) = (chance.between(30.0, 180.0), chance.between(60.0, 300.0));
-    let early = chance.between(0.4, 1.0);
-    let comes = |chance: &mut Chance| {
+fn flash(rng: &mut Rng) -> Sale {
+    let quota = rng.between(100.0, 300.0) as u64;
+    let visitors = quota as f64 * rng.between(4.0, 10.0);
+    let (burst, ramp) = (rng.between(30.0, 180.0), rng.between(60.0, 300.0));
+    let early = rng.between(0.4, 1.0);
+    let comes = |rng: &mut Rng| {
         // Cubed, half of the shares are below an eighth of the time.
-        if chance.happens(early) {
-            burst * chance.between(0.0, 1.0).powi(3)
-        } else {
-            ramp * chance.between(0.0, 1.0).sqrt()
-        }
+        if rng.happens(early) { burst * rng.between(0.0, 1.0).powi(3) } else { ramp * rng.between(0.0, 1.0).sqrt() }
     };
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..rules_of(quota) },
-        arrivals: (0..crowd as usize).map(|_| comes(chance)).collect(),
-        habits: Habits {
-            shopping: chance.between(20.0, 60.0),
+        rules: LineRules { active_ttl: rng.between(120.0, 300.0) as u64, ..rules_of(quota) },
+        arrivals: (0..visitors as usize).map(|_| comes(rng)).collect(),
+        behavior: Behavior {
+            shopping: rng.between(20.0, 60.0),
             spread: 0.8,
-            silent: chance.between(0.0, 0.3),
+            silent: rng.between(0.0, 0.3),
             closed_tabs: (0.05, 120.0),
             come_back: (0.5, 60.0),
             phones: 0.05,
@@ -169,58 +165,58 @@ fn flash(chance: &mut Chance) -> Sale {
 }
 
 /// Slots that mostly expire.
-fn silent(chance: &mut Chance) -> Sale {
-    let quota = chance.between(30.0, 150.0) as u64;
-    let crowd = quota as f64 * chance.between(4.0, 10.0);
-    let seconds = chance.between(10.0, 200.0);
+fn silent(rng: &mut Rng) -> Sale {
+    let quota = rng.between(30.0, 150.0) as u64;
+    let visitors = quota as f64 * rng.between(4.0, 10.0);
+    let seconds = rng.between(10.0, 200.0);
     Sale {
-        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..rules_of(quota) },
-        arrivals: (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect(),
-        habits: Habits { shopping: chance.between(30.0, 120.0), silent: chance.between(0.33, 0.67), ..habits() },
+        rules: LineRules { active_ttl: rng.between(120.0, 600.0) as u64, ..rules_of(quota) },
+        arrivals: (0..visitors as usize).map(|_| rng.between(0.0, seconds)).collect(),
+        behavior: Behavior { shopping: rng.between(30.0, 120.0), silent: rng.between(0.33, 0.67), ..behavior() },
         changes: Vec::new(),
         counts_from: 0.0,
     }
 }
 
 /// A small shop with short visits and a long `active_ttl`.
-fn short_visits(chance: &mut Chance) -> Sale {
-    let quota = chance.between(4.0, 60.0) as u64;
-    let shopping = chance.between(5.0, 30.0);
-    let crowd = quota as f64 / shopping * chance.between(200.0, 900.0);
+fn short_visits(rng: &mut Rng) -> Sale {
+    let quota = rng.between(4.0, 60.0) as u64;
+    let shopping = rng.between(5.0, 30.0);
+    let visitors = quota as f64 / shopping * rng.between(200.0, 900.0);
     Sale {
         rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules_of(quota) },
-        arrivals: (0..crowd as usize).map(|_| chance.between(0.0, 30.0)).collect(),
-        habits: Habits { shopping, silent: chance.between(0.0, 0.02), ..habits() },
+        arrivals: (0..visitors as usize).map(|_| rng.between(0.0, 30.0)).collect(),
+        behavior: Behavior { shopping, silent: rng.between(0.0, 0.02), ..behavior() },
         changes: Vec::new(),
         counts_from: 120.0,
     }
 }
 
 /// Arrivals of several times the quota within `seconds`.
-fn rush(chance: &mut Chance, quota: u64, seconds: f64) -> Vec<f64> {
-    let crowd = quota as f64 * chance.between(4.0, 15.0);
-    (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect()
+fn rush(rng: &mut Rng, quota: u64, seconds: f64) -> Vec<f64> {
+    let visitors = quota as f64 * rng.between(4.0, 15.0);
+    (0..visitors as usize).map(|_| rng.between(0.0, seconds)).collect()
 }
 
 /// Arrivals that, once all slots are taken, are somewhat faster than slots become free.
-fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
+fn stream(rng: &mut Rng, quota: u64, pace: f64) -> Vec<f64> {
     let (mut at, mut arrivals) = (0.0, Vec::new());
-    let every = 1.0 / (pace * chance.between(1.1, 1.6));
+    let every = 1.0 / (pace * rng.between(1.1, 1.6));
     for number in 0..quota * 10 {
-        at += chance.exponential(if number < quota { every / 5.0 } else { every });
+        at += rng.exponential(if number < quota { every / 5.0 } else { every });
         arrivals.push(at);
     }
     arrivals
 }
 
 /// Quota changes of 10 to 40 % up or down, equally likely, every few minutes.
-fn changes(chance: &mut Chance, quota: u64) -> Vec<(f64, u64)> {
+fn changes(rng: &mut Rng, quota: u64) -> Vec<(f64, u64)> {
     let mut at = 0.0;
     let mut changes = Vec::new();
     for _ in 0..6 {
-        at += chance.between(600.0, 2400.0);
-        let share = chance.between(0.1, 0.4);
-        let up = chance.happens(0.5);
+        at += rng.between(600.0, 2400.0);
+        let share = rng.between(0.1, 0.4);
+        let up = rng.happens(0.5);
         changes.push((at, (quota as f64 * if up { 1.0 + share } else { 1.0 - share }) as u64));
     }
     changes

@@ -6,16 +6,16 @@
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #![cfg(test)]
 
-mod chance;
 mod kinds;
+mod rng;
 mod run;
 mod shown;
 
 mod tests {
     use std::env;
 
-    use super::chance::Chance;
     use super::kinds::{Kind, Sale};
+    use super::rng::Rng;
     use super::run::Run;
     use super::shown::{Shares, Shown, jump};
 
@@ -33,9 +33,9 @@ mod tests {
     /// Every range that was shown in sales of this kind to visitors who stayed.
     fn shown(kind: Kind) -> Vec<Shown> {
         let of = |seed: u64| {
-            let mut chance = Chance::of(seed * 100 + kind as u64);
-            let sale = Sale::of(kind, &mut chance);
-            Run::new(sale, chance).run()
+            let mut rng = Rng::of(seed * 100 + kind as u64);
+            let sale = Sale::of(kind, &mut rng);
+            Run::new(sale, rng).run()
         };
         let (first, sales) = (number("VESTIBULE_ESTIMATE_SEED", SEED), number("VESTIBULE_ESTIMATE_SALES", SALES));
         let times = if matches!(kind, Kind::QuotaChanges | Kind::HeavyTails) { MORE } else { 1 };

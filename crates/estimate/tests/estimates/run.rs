@@ -8,10 +8,10 @@ use vestibule_core::{
     FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, ShownEstimate, Ticket, TicketOrigin,
     TicketSigner, poll_after,
 };
-use vestibule_estimate::expected_wait;
+use vestibule_estimate::estimate_wait;
 
-use crate::chance::Chance;
 use crate::kinds::Sale;
+use crate::rng::Rng;
 use crate::shown::Shown;
 
 const START: Micros = Micros(1_700_000_000_000_000);
@@ -67,7 +67,7 @@ struct Visitor {
 
 pub(crate) struct Run {
     sale: Sale,
-    chance: Chance,
+    rng: Rng,
     line: Line,
     events: BinaryHeap<Reverse<(Micros, u64, Event)>>,
     planned: u64,
@@ -83,10 +83,10 @@ fn after(now: Micros, seconds: f64) -> Micros {
 }
 
 impl Run {
-    pub(crate) fn new(sale: Sale, chance: Chance) -> Self {
+    pub(crate) fn new(sale: Sale, rng: Rng) -> Self {
         let mut run = Self {
             line: Line::new(sale.rules.clone(), START, false),
-            chance,
+            rng,
             events: BinaryHeap::new(),
             planned: 0,
             visitors: Vec::new(),
@@ -107,25 +107,25 @@ impl Run {
 
     fn plan(&mut self) {
         self.put(START, Event::Purge);
-        if self.sale.habits.robots > 0.0 {
+        if self.sale.behavior.robots > 0.0 {
             self.put(START, Event::Robot);
         }
         for (at, quota) in self.sale.changes.clone() {
             self.put(after(START, at), Event::Quota(quota));
         }
         self.put(after(START, self.sale.counts_from), Event::Count);
-        let habits = self.sale.habits.clone();
+        let behavior = self.sale.behavior.clone();
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
             let comes = after(START, at);
             let (phase, answer, shown) = (Phase::Waiting, None, Vec::new());
             self.visitors.push(Visitor { phase, answer, pre_ticket: None, asks: comes, was_away: false, shown });
             self.put(comes, Event::Poll(number));
-            if self.chance.happens(habits.closed_tabs.0) {
-                let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
+            if self.rng.happens(behavior.closed_tabs.0) {
+                let closes = after(comes, self.rng.exponential(behavior.closed_tabs.1));
                 self.put(closes, Event::Close(number));
             }
-            if self.chance.happens(habits.phones) {
-                let sleeps = after(comes, self.chance.exponential(habits.awake.0));
+            if self.rng.happens(behavior.phones) {
+                let sleeps = after(comes, self.rng.exponential(behavior.awake.0));
                 self.put(sleeps, Event::Sleep(number));
             }
         }
@@ -189,7 +189,7 @@ impl Run {
         match (ticket, pre_ticket) {
             (None, Some(pre_ticket)) => Visit::redeeming(pre_ticket),
             (ticket, _) => {
-                let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
+                let join = ticket.as_ref().map_or_else(|| self.rng.session(), Ticket::session);
                 Visit { ticket, join: Some(join), ..Visit::default() }
             }
         }
@@ -203,7 +203,7 @@ impl Run {
         let answer = self.line.visit(now, &visit);
         if answer.kind == VisitKind::NeedsPreTicket {
             self.visitors[number].pre_ticket = visit.join.map(|session| self.pre_ticket(now, session));
-            let seconds = self.chance.between(REDEEMS_AFTER.0, REDEEMS_AFTER.1);
+            let seconds = self.rng.between(REDEEMS_AFTER.0, REDEEMS_AFTER.1);
             return self.ask_after(now, number, seconds);
         }
         let place = answer.place.expect("an open queue gives everybody a place");
@@ -211,7 +211,7 @@ impl Run {
             self.visitors[number].answer = Some((now, place, ShownEstimate::default()));
             return self.shop(now, number);
         }
-        let expected = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
+        let expected = estimate_wait(self.line.rules(), &answer.flow(), now, place.position);
         let visitor = &mut self.visitors[number];
         let shown = expected.map(|expected| {
             let shown = Shown::after(visitor.shown.last(), now, expected, answer.pace.observed(now).age);
@@ -230,7 +230,7 @@ impl Run {
         let soonest = expected.into_iter().chain(shown).map(|wait| wait.seconds().p50).min();
         let pause = poll_after(Some(place.position), soonest, full, Some(left), now);
         // Polls are late by the delays of the network and the browser.
-        let pause = pause as f64 + self.chance.between(0.0, 0.3);
+        let pause = pause as f64 + self.rng.between(0.0, 0.3);
         self.ask_after(now, number, pause);
     }
 
@@ -248,7 +248,7 @@ impl Run {
             if !visitor.was_away {
                 self.shown.extend(shown.into_iter().map(|shown| shown.until(now)));
             }
-            let shopping = self.chance.log_normal(self.sale.habits.shopping, self.sale.habits.spread);
+            let shopping = self.rng.log_normal(self.sale.behavior.shopping, self.sale.behavior.spread);
             self.put(after(now, shopping), Event::Finish(number));
         }
         // The pages of the site renew the session at once, and a visit with a ticket extends the slot to its full time.
@@ -265,14 +265,14 @@ impl Run {
         if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Away) {
             return;
         }
-        if self.chance.happens(TELLS)
+        if self.rng.happens(TELLS)
             && let Some(ticket) = self.ticket(number)
         {
             self.line.away(now, &ticket);
         }
-        let (share, seconds) = self.sale.habits.come_back;
-        if self.chance.happens(share) {
-            let seconds = self.chance.exponential(seconds);
+        let (share, seconds) = self.sale.behavior.come_back;
+        if self.rng.happens(share) {
+            let seconds = self.rng.exponential(seconds);
             self.go_away(now, number, seconds);
         } else {
             self.depart(number);
@@ -287,9 +287,9 @@ impl Run {
 
     fn sleep(&mut self, now: Micros, number: usize) {
         if self.visitors[number].phase == Phase::Waiting {
-            let seconds = self.chance.between(ASLEEP, self.sale.habits.awake.1);
+            let seconds = self.rng.between(ASLEEP, self.sale.behavior.awake.1);
             self.go_away(now, number, seconds);
-            let again = seconds + self.chance.exponential(self.sale.habits.awake.0);
+            let again = seconds + self.rng.exponential(self.sale.behavior.awake.0);
             self.put(after(now, again), Event::Sleep(number));
         }
     }
@@ -307,7 +307,7 @@ impl Run {
             return;
         }
         self.depart(number);
-        if !self.chance.happens(self.sale.habits.silent)
+        if !self.rng.happens(self.sale.behavior.silent)
             && let Some(ticket) = self.ticket(number)
         {
             self.line.leave(now, &ticket);
@@ -315,9 +315,9 @@ impl Run {
     }
 
     fn robot(&mut self, now: Micros) {
-        let session = self.chance.session();
+        let session = self.rng.session();
         self.line.visit(now, &Visit::joining(session));
-        let next = self.chance.exponential(1.0 / self.sale.habits.robots);
+        let next = self.rng.exponential(1.0 / self.sale.behavior.robots);
         self.put(after(now, next), Event::Robot);
     }
 

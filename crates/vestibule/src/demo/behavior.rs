@@ -42,7 +42,7 @@ pub(super) fn workload(visitors: u32, seed: u64) -> Workload {
 }
 
 /// The approximate wait of a visitor who arrives when all virtual visitors have just come and are waiting or active.
-pub(super) fn expected_wait(visitors: u32, quota: u64) -> Duration {
+pub(super) fn approximate_wait(visitors: u32, quota: u64) -> Duration {
     let (visitors, quota) = (f64::from(visitors), quota.max(1) as f64);
     let shopping = f64::midpoint(SHOPPING.0, SHOPPING.1);
     let session = ENTRY_DELAY + shopping + (1.0 - LEAVE_SHARE) * ACTIVE_TTL as f64;
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn wait_of_the_default_demo_is_about_two_minutes() {
-        let wait = |visitors, quota| expected_wait(visitors, quota).as_secs();
+        let wait = |visitors, quota| approximate_wait(visitors, quota).as_secs();
         assert!((90..150).contains(&wait(200, 20)), "{}", wait(200, 20));
         assert_eq!(wait(0, 20), 0);
         assert_eq!(wait(20, 20), 0);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use vestibule_core::line::Stats;
 use vestibule_core::store::OperationsStore;
-use vestibule_estimate::wait_estimate;
+use vestibule_estimate::estimate_wait;
 
-use super::behavior::expected_wait;
+use super::behavior::approximate_wait;
 use super::options::DemoOptions;
 use super::queue::queue_id;
 
@@ -46,7 +46,7 @@ fn introduction(options: &DemoOptions, address: SocketAddr, credentials: &Creden
         "\n  Shop       http://{address}/\n  Dashboard  http://{dashboard}/  sign in as {name} / {password}\n\n"
     );
     let _ = writeln!(text, "A sample ticket shop with a quota of {quota} and {visitors} simulated visitors.");
-    let wait = expected_wait(*visitors, *quota);
+    let wait = approximate_wait(*visitors, *quota);
     let _ = if wait.as_secs() < SHORT_WAIT {
         writeln!(text, "There are free slots: you are admitted at once.")
     } else {
@@ -86,8 +86,8 @@ fn status(stats: &Stats) -> String {
         stats.waiting, stats.active, stats.rules.quota, stats.counters.admitted
     );
     let full = stats.active >= stats.rules.quota;
-    if let Some(wait) = wait_estimate(&stats.rules, &stats.flow(), stats.now, stats.waiting + 1).filter(|_| full) {
-        let _ = write!(text, ", estimated wait for new arrivals {} s", wait.p50);
+    if let Some(wait) = estimate_wait(&stats.rules, &stats.flow(), stats.now, stats.waiting + 1).filter(|_| full) {
+        let _ = write!(text, ", estimated wait for new arrivals {} s", wait.seconds().p50);
     }
     text
 }

@@ -4,7 +4,7 @@ use vestibule_core::line::{Mode, VisitAnswer, VisitKind};
 use vestibule_core::{
     JoinStep, MICROS_PER_SECOND, Micros, NEAR_FRONT, VisitorState, draw_after, full_after, poll_after, rejected_after,
 };
-use vestibule_estimate::{WaitRange, expected_wait};
+use vestibule_estimate::{WaitRange, estimate_wait};
 
 use super::super::polls::polls;
 use super::{MICROS_PER_MILLI, PRESENCE_TTL, VirtualGate};
@@ -26,7 +26,7 @@ impl VirtualGate {
         let seen = answer.pace.observed(answer.now);
         let known_for = seen.age;
         let ranked = position.filter(|_| answer.mode.admits());
-        let expected = ranked.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
+        let expected = ranked.and_then(|position| estimate_wait(&self.rules, &answer.flow(), answer.now, position));
         let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
         let poll_wait = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
         let full = match wait {

@@ -33,7 +33,7 @@ def main(folder, name):
     bucket.create()
     there = {}
     while True:
-        # A server that was started anew has lost the bucket: this ends with an error then, and begins again.
+        # A server that was restarted has lost the bucket: this ends with an error then, and begins again.
         bucket.meta.client.head_bucket(Bucket=name)
         there = bring_up_to_date(bucket, Path(folder), there)
         time.sleep(PAUSE_SECONDS)

@@ -116,7 +116,7 @@ test('a gate restart keeps visitors and their order', async ({ serve, browser })
   for (const page of pages) await expect(part(page, 'offline')).toBeVisible()
   await expect(part(first, 'position')).toHaveText('1')
 
-  // The memory store is empty; only tickets are left. The first ticket starts recovery, so that newcomers overtake nobody.
+  // The memory store is empty; only tickets are left. The first ticket starts recovery, so that newcomers are not admitted first.
   await gate.start()
   expect(await active.status()).toMatchObject({ state: 'admitted' })
   const newcomer = new Visitor(gate)

@@ -83,7 +83,7 @@ test.describe('without JavaScript', () => {
     expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
   })
 
-  test('visitors without cookies are told to allow them', async ({ serve, page }) => {
+  test('visitors without cookies are asked to allow them', async ({ serve, page }) => {
     const gate = await serve(always())
     const filter = await filterCookies(gate)
     try {

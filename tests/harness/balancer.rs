@@ -23,7 +23,7 @@ use event::{event_of, health_check};
 
 /// The largest body of a request that is handed to a function.
 pub const MAX_REQUEST: usize = 1 << 20;
-/// The largest answer of a function, as it stands in JSON.
+/// The largest answer of a function, as JSON.
 pub const MAX_RESPONSE: usize = 1 << 20;
 /// The longest request line and the longest header line.
 const LONGEST_LINE: usize = 16 << 10;

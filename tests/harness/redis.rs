@@ -43,7 +43,7 @@ impl Redis {
         SHARED.get_or_init(Self::start).await
     }
 
-    /// Starts a server whose clock is `time`: it stands until the test moves it.
+    /// Starts a server whose clock is `time`: it stays until the test moves it.
     pub async fn start_at(time: Arc<FakeTime>) -> Self {
         Self::prepared(free_port(), &[], Some(time)).await
     }

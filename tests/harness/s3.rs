@@ -162,7 +162,7 @@ impl S3 {
         self.way.delay(time);
     }
 
-    /// Breaks off the connection instead of handing on an answer, so many times from now on.
+    /// Closes the connection instead of forwarding an answer, this many times from now on.
     pub fn drop_next(&self, answers: u64) {
         self.way.drop_next(answers);
     }
@@ -214,7 +214,7 @@ impl S3 {
     }
 }
 
-/// What stands in an element of an answer.
+/// The content of an element of an answer.
 fn inside(name: &str, answer: &str) -> String {
     let rest = answer.split(&format!("<{name}>")).nth(1).unwrap_or_else(|| panic!("no {name} in {answer}"));
     rest.split('<').next().unwrap_or_default().to_owned()

@@ -65,12 +65,12 @@ impl TcpProxy {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// Resets the connections that are there, as a server does that was started anew.
+    /// Resets the open connections, as a restarted server does.
     pub fn reset(&self) {
         self.cut(How::Reset);
     }
 
-    /// Closes the connections that are there, as a server does that has not heard of its client for long.
+    /// Closes the connections that are there, as a server does after the timeout of an idle client.
     pub fn close(&self) {
         self.cut(How::Closed);
     }

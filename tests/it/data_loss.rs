@@ -23,7 +23,7 @@ const QUOTA: u64 = 60;
 /// Admissions before Redis dies.
 const THROUGH: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// The whole line moves through within so many polls, one a second.
+/// The whole line moves through within this many polls, one a second.
 const ROUNDS_MAX: usize = 100;
 
 /// Who was admitted, and when by the store's clock.
@@ -77,7 +77,7 @@ async fn empty_redis_loses_no_position() {
     let (origin, id) = (Origin::start(), random_id());
     let host = format!("{id}.example.com");
     let queue: QueueId = id.parse().unwrap();
-    // The slots of those who were active and had not heard of it are reserved for active_ttl.
+    // The slots of those who were active and had not seen it are reserved for active_ttl.
     let times = json!({ "waiting_ttl": 8, "claim_ttl": 8, "active_ttl": 15, "recheck_after": 0 });
     let mut settings = json!({ "quota": 0, "name": "As it was" });
     settings.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());

@@ -273,6 +273,12 @@ fn names_of_tests() -> BTreeSet<String> {
     names
 }
 
+#[test]
+fn names_of_tests_are_short() {
+    let long: Vec<_> = names_of_tests().into_iter().filter(|name| name.len() > 60).collect();
+    assert!(long.is_empty(), "{long:?}");
+}
+
 /// A column that is headed "tests" has tests, files and targets of make. Elsewhere, paths are checked.
 #[test]
 fn pages_about_tests_name_existing_ones() {

@@ -244,7 +244,7 @@ impl GateFixture {
         self.gate.store().stats(&self.queue).await.unwrap()
     }
 
-    /// How many wait and how many are let in.
+    /// The numbers of waiting and of active sessions.
     pub(crate) async fn counts(&self) -> (u64, u64) {
         let stats = self.stats().await;
         (stats.waiting, stats.active)

@@ -131,7 +131,7 @@ impl StoreFixture {
         }
     }
 
-    /// The ticket that the gate would set after this answer, if it holds a place.
+    /// The ticket that the gate would set after this answer, if the session is waiting or active.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
         let place = answer.place?;
         Some(self.ticket_with_wait(queue, answer, place, None))
@@ -221,7 +221,7 @@ pub(crate) struct LineFixture<'a> {
     pub(crate) queue: QueueId,
 }
 
-/// A visitor as a browser is one: a ticket, signed anew on every visit.
+/// A visitor with a browser: a ticket, signed again on every visit.
 #[derive(Clone, Debug)]
 pub(crate) struct TestVisitor {
     pub(crate) session: SessionId,
@@ -387,7 +387,7 @@ impl LineFixture<'_> {
         self.store().stats(&self.queue).await.unwrap()
     }
 
-    /// How many wait and how many are let in.
+    /// The numbers of waiting and of active sessions.
     pub(crate) async fn counts(&self) -> (u64, u64) {
         let stats = self.stats().await;
         (stats.waiting, stats.active)
@@ -397,7 +397,7 @@ impl LineFixture<'_> {
         self.store().find(&self.queue, guest.session).await.unwrap().map(|found| found.state)
     }
 
-    /// When the session lapses, in microseconds from now.
+    /// When the session expires, in microseconds from now.
     pub(crate) async fn expires_in(&self, guest: &TestVisitor) -> u64 {
         self.store().find(&self.queue, guest.session).await.unwrap().unwrap().expires_at.since(self.now())
     }

@@ -29,7 +29,7 @@ const PATIENT: [&str; 10] = ["--leave", "1", "--close", "0", "--sleep", "0", "--
 /// Longest that a rehearsal of a test may last.
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// So many people who come within a second, wait, shop for so long and leave.
+/// This many visitors who come within a second, wait, shop for that long and leave.
 fn patient(visitors: u32, shopping: Shopping) -> Workload {
     Workload {
         visitors,
@@ -41,7 +41,7 @@ fn patient(visitors: u32, shopping: Shopping) -> Workload {
     }
 }
 
-/// People with all the habits there are, in a hurry.
+/// Visitors with all behaviors, at short intervals.
 fn mixed(visitors: u32) -> Workload {
     let behavior = Behavior {
         shopping: Shopping::Uniform(0.5, 2.0),
@@ -63,7 +63,7 @@ fn mixed(visitors: u32) -> Workload {
     Workload { visitors, arrivals: Arrivals::Steady(3.0), behavior, seed: 11, repeat: None, hostile: Vec::new() }
 }
 
-/// Plays a crowd against a gate at this address and host, and reports.
+/// Runs a workload against a gate at this address and host, and reports.
 async fn rehearse(
     workload: Workload,
     address: &str,
@@ -109,20 +109,20 @@ fn value(report: &Report, figure: &str) -> f64 {
     value.unwrap_or_else(|| panic!("nothing is known of {figure}:\n{}", report.to_text()))
 }
 
-/// The figures that are beyond what a gate promises.
+/// The checks that failed.
 fn failed(report: &Report) -> Vec<&'static str> {
     let failed = report.checks.iter().filter(|check| check.status == CheckStatus::Failed);
     failed.map(|check| check.name).collect()
 }
 
-/// Never above the quota, nobody overtaken, no place lost, everybody in.
-fn assert_held(report: &Report) {
-    assert_held_but(report, &[]);
+/// No over-admission, no inversion, no position lost, every visitor admitted.
+fn assert_passed(report: &Report) {
+    assert_passed_except(report, &[]);
     assert!(report.passed());
 }
 
-/// The same, whatever the report says of the figures that are excused.
-fn assert_held_but(report: &Report, excused: &[&str]) {
+/// The same, except the excused figures.
+fn assert_passed_except(report: &Report, excused: &[&str]) {
     let failed: Vec<_> = failed(report).into_iter().filter(|name| !excused.contains(name)).collect();
     assert_eq!(failed, [""; 0], "\n{}\n{:?}", report.to_text(), report.failures);
     for figure in ["over_admission", "tau", "worst_inversion_seconds", "positions_lost", "never_admitted"] {

@@ -51,7 +51,7 @@ async fn lists_in_a_bucket_are_read_and_read_again() {
 
 /// Others may write to the bucket than those who start gates.
 #[tokio::test]
-async fn gate_starts_with_an_invalid_list_in_a_bucket_and_uses_it_once_corrected() {
+async fn gate_starts_with_an_invalid_list_and_uses_it_once_fixed() {
     let s3 = S3::start().await;
     s3.put("networks/offices.txt", "our office").await;
     let address: BucketAddress = s3.themes("networks").parse().unwrap();

@@ -68,7 +68,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay_ms: Arc<At
     }
 }
 
-/// A gate before a Redis that fails, with one visitor let in and three who wait.
+/// A gate before a Redis that fails, with one active visitor and three who wait.
 struct Failing {
     redis: Redis,
     way: Route,
@@ -127,7 +127,7 @@ impl Failing {
         .await;
     }
 
-    async fn mend(&self, failure: Failure) {
+    async fn repair(&self, failure: Failure) {
         match failure {
             Failure::Stopped => self.redis.restart_empty().await,
             Failure::Frozen => self.redis.thaw(),
@@ -220,7 +220,7 @@ async fn store_failure_tickets_passes_admitted_tickets_only(failure: Failure) {
     let status = asking.status(&failing.queue).await;
     assert_eq!((status.status, &status.json()["state"]), (StatusCode::OK, &json!("unavailable")));
     assert_eq!(asking.away(&failing.queue).await.status, StatusCode::NO_CONTENT);
-    failing.mend(failure).await;
+    failing.repair(failure).await;
     assert_eq!(failing.order_of_admission().await, [0, 1, 2], "the line goes on in its order");
 }
 
@@ -237,7 +237,7 @@ async fn open_mode_passes_everyone(failure: Failure) {
         requests.iter().rev().take(3).map(|seen| seen.headers.contains_key("x-vestibule-pass")).collect();
     assert_eq!(passes, [false, false, true], "nobody gets a pass for a place that they do not have");
     assert_eq!(requests.last().unwrap().headers["x-vestibule-bypass"], "store-failure");
-    failing.mend(failure).await;
+    failing.repair(failure).await;
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
@@ -246,12 +246,12 @@ async fn store_failure_closed_rejects_new_visitors(failure: Failure) {
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
         [failing.inside.clone(), failing.waiting[1].clone(), failing.stranger()];
-    assert!(failing.page(&mut inside).await.text().contains("origin /tour"), "who is in stays");
+    assert!(failing.page(&mut inside).await.text().contains("origin /tour"), "an active session continues");
     for visitor in [&mut waiting, &mut stranger] {
         assert!(failing.page(visitor).await.text().contains("Closed for now"));
         assert_eq!(failing.data(visitor).await["state"], "closed");
     }
-    failing.mend(failure).await;
+    failing.repair(failure).await;
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
@@ -276,7 +276,7 @@ async fn streams_continue_after_an_outage() {
     let mut late = failing.waiting[1].event_stream(&path).await.unwrap();
     assert_eq!(late.event().await.unwrap()["state"], "unavailable");
     assert!(!late.headers.contains_key("set-cookie"), "nothing is signed without the store");
-    failing.mend(Failure::Frozen).await;
+    failing.repair(Failure::Frozen).await;
     let status = stream.event().await.unwrap();
     assert_eq!((&status["state"], &status["position"]), (&json!("waiting"), &json!(1)));
     assert_eq!(late.next().await, None, "opening it renewed nothing, so the browser opens another one");
@@ -394,7 +394,7 @@ async fn newcomers_of_an_outage_keep_the_order_of_their_first_visits() {
         })
         .await;
     }
-    failing.mend(Failure::Stopped).await;
+    failing.repair(Failure::Stopped).await;
     let mut sessions = Vec::new();
     for newcomer in newcomers.iter_mut().rev() {
         let mut status = json!(null);

@@ -1,4 +1,4 @@
-//! Tickets: who shows what is recognised, or simply new; and what a request costs the store.
+//! Tickets: which ones restore a session and which are ignored; and what a request costs the store.
 
 mod cookies;
 mod cost;

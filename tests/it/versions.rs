@@ -12,7 +12,7 @@ use vestibule_tests::{GateOptions, GateUnderTest, Value as Reply, Visitor};
 use crate::gate_fixture::{GateFixture, StoreSetup, document_of, session_in};
 
 const VISITORS: usize = 24;
-/// More steps than a line of so many takes.
+/// More steps than a line of this length takes.
 const STEPS_MAX: usize = 4000;
 const QUOTAS: std::ops::Range<u64> = 2..6;
 

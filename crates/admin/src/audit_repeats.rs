@@ -39,7 +39,7 @@ impl RepeatLimit {
 pub(crate) struct Repeats {
     /// Whether to store it.
     pub(crate) is_stored: bool,
-    /// How many there were, and in which field the event says so, if it stands for others.
+    /// How many there were, and in which field the event says so, if it represents others.
     pub(crate) total: Option<(&'static str, u64)>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct JoinCounters {
 }
 
 impl JoinCounters {
-    /// Empty counters with so many cells per row, from `now` on.
+    /// Empty counters with this many cells per row, from `now` on.
     pub(crate) fn new(counters: u64, now: Micros) -> Self {
         let counters = counters as usize;
         let cells = vec![0; JOIN_WINDOWS * COUNTER_ROWS * counters].into_boxed_slice();

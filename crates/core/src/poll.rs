@@ -142,7 +142,7 @@ mod tests {
         assert!(far.iter().all(|seconds| (15..=20).contains(seconds)));
         assert!(far.iter().any(|seconds| *seconds != far[0]), "everyone at the same second");
         assert_eq!(poll_after(Some(900), Some(3600), 3, Some(3), Micros(0)), 1);
-        assert_eq!(poll_after(None, None, 60, Some(6), Micros(0)), 4, "before the session lapses");
+        assert_eq!(poll_after(None, None, 60, Some(6), Micros(0)), 4, "before the session expires");
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_beyond_the_limit_is_cancelled() {
+    async fn work_beyond_the_limit_is_canceled() {
         assert_eq!(timeout(LIMIT, async { 7 }).await, Some(7));
         assert_eq!(timeout(LIMIT, tokio::time::sleep(LIMIT * 2)).await, None);
         assert_eq!(timeout(LIMIT, std::future::pending::<()>()).await, None);

@@ -1,7 +1,7 @@
 //! Challenges of newcomers who have to prove work: how many this process makes, and how many wrong proofs of an address it takes.
 //!
 //! A challenge costs one key derivation, and a proof two MACs. So the challenges of a second are shared fairly among networks, and an
-//! address that sends wrong proofs is told to wait.
+//! address that sends wrong proofs has to wait.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;

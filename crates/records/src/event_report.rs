@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn report_of_a_draw_that_is_counted_from_its_lobby_on_is_complete() {
+    fn draw_report_counted_from_its_lobby_is_complete() {
         let event = Event { order: EventOrder::Draw, ..event() };
         let is_complete = |seconds| {
             let lobby = entry(TurningPoint::Lobby, snapshot(seconds, 5, 100));

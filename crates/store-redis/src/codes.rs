@@ -178,7 +178,7 @@ const SLOT_WAIT_MAX: u64 = 60;
 /// A job without a free slot is looked at again after this part of its age at least: in 10 days that is about 550 times. SQS keeps a
 /// message that was received 1,000 times apart.
 const SLOT_WAIT_PART: u64 = 50;
-/// How long after the instant that it has reserved a job keeps its place among those that the rate delays.
+/// How long after the instant that it has reserved a job stays ahead of the others that the rate delays.
 const RESERVED_FOR: u64 = 5;
 /// The longest time for which a message queue keeps a message.
 const MESSAGE_RETENTION: u64 = 14 * 86_400;

@@ -70,7 +70,7 @@ fn outline_of(environment: &Environment<'_>, name: &str) -> Option<Outline> {
         }
         match tokens.next()?.0 {
             Token::Ident("extends") => {
-                // A template whose parent is only known while it is rendered can't be judged.
+                // A template whose parent is only known while it is rendered cannot be checked.
                 let Token::Str(parent) = tokens.next()?.0 else { return None };
                 if outline.extends.replace(parent.to_owned()).is_some() {
                     return None;

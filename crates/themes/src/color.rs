@@ -152,7 +152,7 @@ mod tests {
             }
             prop_assert!(contrast(&palette.accent_light, "#ffffff") >= READABLE);
             prop_assert!(contrast(&palette.accent_dark, "#1b1e25") >= READABLE);
-            // The grey texts of the style sheet, on the page and on the glow.
+            // The gray texts of the style sheet, on the page and on the glow.
             for ground in [&palette.page_light, &palette.glow_light] {
                 prop_assert!(contrast("#16181d", ground) >= READABLE);
             }

@@ -147,7 +147,7 @@ pub(crate) struct EventTexts {
 pub(crate) struct DrawTexts {
     /// The lead in the lobby.
     pub(crate) lobby: String,
-    /// The lead for visitors who were in line before the lobby opened.
+    /// The lead for visitors who joined the line before the lobby opened.
     pub(crate) ahead: String,
     /// The lead for visitors of the lobby while an operator has paused the queue.
     pub(crate) paused: String,

@@ -13,7 +13,7 @@ const ADMIN_CONNECTIONS: usize = 512;
 const ADMIN_SHARE: usize = 8;
 /// Minimum number of connections of a listener.
 const CONNECTIONS_MIN: usize = 16;
-/// Streams hold their connections, so they get at most one in so many, of all and of one client network.
+/// Streams hold their connections, so they get at most one connection in this many, of all and of one client network.
 const STREAM_SHARE: usize = 2;
 /// The same for tunnels.
 const TUNNEL_SHARE: usize = 4;

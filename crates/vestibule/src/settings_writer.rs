@@ -220,7 +220,7 @@ impl SettingsWriter {
                 }
                 Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
             }
-            // Between attempts only: an attempt that is broken off could leave changes that are not audited.
+            // Between attempts only: an interrupted attempt could leave changes that are not audited.
             tokio::select! {
                 () = sleep(pause) => {}
                 _ = hangup.recv() => return Written::Hangup,

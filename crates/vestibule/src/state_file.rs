@@ -102,7 +102,7 @@ impl StateFile {
     pub(crate) async fn write_until(self, stop: impl Future<Output = ()>) {
         let mut stop = pin!(stop);
         loop {
-            // Between writes only: one that is broken off would continue beside the last one.
+            // Between writes only: an interrupted one would continue beside the last one.
             tokio::select! {
                 () = tokio::time::sleep(SNAPSHOT_INTERVAL) => self.write().await,
                 () = &mut stop => break,

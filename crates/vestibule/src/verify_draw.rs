@@ -312,7 +312,7 @@ impl VerifiableDraw {
     }
 }
 
-/// The expected position of this number among so many: its share of them.
+/// The expected position of this number among `tickets`: its share of them.
 fn position(number: DrawNumber, tickets: u64) -> u64 {
     ((u128::from(number.0) * u128::from(tickets)) >> u64::BITS) as u64 + 1
 }

@@ -36,7 +36,7 @@ pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// How long it then waits for the backend.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What is told how long each call took.
+/// Receives the duration of each call.
 pub type CallObserver = Arc<dyn Fn(&JobQueueId, Duration) + Send + Sync>;
 
 pub(crate) type Settings = watch::Receiver<Arc<CachedJobQueue>>;
@@ -63,7 +63,7 @@ pub(crate) struct Dispatcher {
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) parts: CallParts,
     pub(crate) events: JobEvents,
-    /// Is told how long each call took.
+    /// Receives the duration of each call.
     pub(crate) observer: CallObserver,
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::{Instant, interval};
 use vestibule_tests::{Redis, account_token, forged_account_token};
 
-use crate::crowd::Client;
+use crate::clients::Client;
 use crate::server::{Processors, Server};
 use crate::{AT_ONCE, ROUNDS, WAITING, address, median};
 

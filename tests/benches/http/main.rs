@@ -7,7 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
-mod crowd;
+mod clients;
 mod forgers;
 mod served;
 mod server;
@@ -15,7 +15,7 @@ mod streams;
 
 use vestibule_tests::Redis;
 
-use crowd::Visitors;
+use clients::Visitors;
 use server::{Processors, Server};
 
 /// The program's allocator, for gate and hello alike.
@@ -126,7 +126,7 @@ fn address(kind: &str, redis: &Redis) -> String {
     }
 }
 
-/// Measures these requests of so many visitors at once in a line that is so long, each in turns with hello.
+/// Measures these requests of this many visitors at once in a line of this length, each in turns with hello.
 async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, processors: &Processors) {
     let redis = Redis::start().await;
     let address = address(kind, &redis);

@@ -71,7 +71,7 @@ fn keys() -> KeyList {
     KeyList::of_bytes("bench", [7; 32])
 }
 
-/// The server's side: a hello of so many bytes, or the gate.
+/// The server's side: a hello of this many bytes, or the gate.
 pub(crate) async fn serve(kind: &str, waiting: usize, port: u16) {
     let router = if let Some(bytes) = kind.strip_prefix("hello:") {
         let body = "x".repeat(bytes.parse().unwrap());

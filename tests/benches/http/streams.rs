@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use vestibule_tests::Redis;
 
-use crate::crowd::{Client, Visitors, open};
+use crate::clients::{Client, Visitors, open};
 use crate::server::{Processors, Server};
 use crate::{AT_ONCE, ROUNDS, address, median};
 

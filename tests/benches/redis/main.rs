@@ -80,7 +80,7 @@ impl StoreFixture {
         visits.buffered(IN_FLIGHT).collect().await
     }
 
-    /// Lets so many join, and returns some of them. Visitors of a long line come in no order that a cache would like.
+    /// Lets this many join, and returns some of them. Visitors of a long line come in no order that a cache would like.
     async fn shuffled(&self, waiting: usize) -> Vec<Ticket> {
         let mut sample = self.join(&self.queue, waiting).await;
         sample.shuffle(&mut SmallRng::seed_from_u64(1));

@@ -48,7 +48,7 @@ struct DrawnLine<'a> {
 }
 
 impl<'a> DrawnLine<'a> {
-    /// An event whose draw takes place in so many seconds.
+    /// An event whose draw takes place in this many seconds.
     async fn open(fixture: &'a StoreFixture, starts_in: u64) -> Self {
         let settings = settings("sale", &sale(SystemClock::new().now().seconds() + starts_in));
         fixture.store.put_settings(&settings, PutMode::Always).await.unwrap();

@@ -62,7 +62,7 @@ impl Paths {
     }
 }
 
-/// Replaces what stands in `table`, the longest first, and nothing in what was put in.
+/// Replaces what is in `table`, the longest first, and nothing in what was put in.
 pub(super) fn replace(text: &str, table: &BTreeMap<String, String>) -> String {
     let mut keys: Vec<&String> = table.keys().collect();
     keys.sort_by_key(|key| std::cmp::Reverse(key.len()));

@@ -9,8 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// A way to a server on this machine: responses have a given delay, and requests are recorded. It carries bytes, so
-/// that a server which refuses, breaks off or says nothing does so to whoever comes this way.
+/// A proxy of a server on this machine: responses have a given delay, and requests are recorded. It forwards bytes, so\n/// that a server which refuses, closes or does not answer connections behaves the same to its clients.
 pub(super) struct Route {
     port: u16,
     heard: Arc<Heard>,

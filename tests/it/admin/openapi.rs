@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::backoffice::Backoffice;
 
-/// The document in the repository is what the code says. `VESTIBULE_WRITE_OPENAPI=1` writes it anew.
+/// The document in the repository is what the code says. `VESTIBULE_WRITE_OPENAPI=1` writes it.
 #[test]
 fn the_document_in_the_repository_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json");

@@ -51,7 +51,7 @@ async fn sign_in_cookie_is_http_only_and_same_site(backoffice: Backoffice) {
     assert_eq!(client.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
     assert_eq!(client.visitor().cookie("vestibule_admin"), None);
     client.visitor().set_cookie("vestibule_admin", &secret);
-    assert_eq!(client.get("/queues").await.code(), "not_signed_in", "it is good no more");
+    assert_eq!(client.get("/queues").await.code(), "not_signed_in", "the sign-in is invalid");
     assert_eq!(client.get("/sign-in").await.json(), json!(null));
 }
 

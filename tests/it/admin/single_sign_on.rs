@@ -117,7 +117,7 @@ async fn signs_in(front: Front) {
 }
 
 #[tokio::test]
-async fn superuser_without_password_signs_in_again_to_manage_operators() {
+async fn superuser_without_password_signs_in_to_manage_operators() {
     let front = Front::memory().await;
     let mut root = front.root.clone();
     assert_eq!(root.patch("/operators/zoe@example.com", json!({ "role": "superuser" })).await.status, 200);

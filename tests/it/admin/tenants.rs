@@ -92,12 +92,12 @@ async fn tenant_with_queues_cannot_be_removed(backoffice: Backoffice) {
 }
 
 async fn all_invalid_and_unknown_fields_are_listed(backoffice: Backoffice) {
-    let body = json!({ "id": "Acme", "name": "", "color": "green", "colour": "#fff" });
+    let body = json!({ "id": "Acme", "name": "", "color": "green", "shade": "#fff" });
     let refused = backoffice.root().post("/tenants", body).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
     let fields = refused.wrong_fields();
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
-    assert_eq!(names, ["id", "name", "color", "colour"], "{fields:?}");
+    assert_eq!(names, ["id", "name", "color", "shade"], "{fields:?}");
     assert_eq!(refused.json()["errors"][0]["field"], "id");
     assert!(fields[3].contains("is unknown; known fields are id, name, color, logo, domains, origins"), "{fields:?}");
 }

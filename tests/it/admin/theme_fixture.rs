@@ -42,17 +42,17 @@ impl ThemeFixture {
     pub(super) async fn published(&mut self, text: &str) -> String {
         let version = self.operator.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
         let version = version["id"].as_str().unwrap().to_owned();
-        assert_eq!(self.publish(&version).await.status, 200);
+        assert_eq!(self.activate(&version).await.status, 200);
         self.backoffice.advance_seconds(1);
         version
     }
 
-    pub(super) async fn publish(&mut self, version: &str) -> TestResponse {
+    pub(super) async fn activate(&mut self, version: &str) -> TestResponse {
         let headers = [("if-match", "*")];
         self.operator.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &headers, None).await
     }
 
-    pub(super) async fn unpublish(&mut self) -> TestResponse {
+    pub(super) async fn deactivate(&mut self) -> TestResponse {
         self.operator.send(Method::POST, &format!("{THEME}/deactivate"), &[("if-match", "*")], None).await
     }
 

@@ -30,7 +30,7 @@ async fn deactivated_theme_can_be_activated_again(mut theme_fixture: ThemeFixtur
     assert!(theme_fixture.shown().await.contains("<h1>Summer</h1>"));
     assert_eq!(theme_fixture.listed().await, [("acme-summer".to_owned(), json!(true))]);
 
-    assert_eq!(theme_fixture.unpublish().await.status, 204);
+    assert_eq!(theme_fixture.deactivate().await.status, 204);
     assert!(theme_fixture.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!(theme_fixture.versions().await, [(json!("zoe"), json!(false))], "the version stays");
     assert_eq!(theme_fixture.listed().await, [("acme-summer".to_owned(), json!(false))]);
@@ -43,10 +43,10 @@ async fn deactivated_theme_can_be_activated_again(mut theme_fixture: ThemeFixtur
     assert_eq!(entry["changes"], json!([{ "field": "live", "from": version, "to": null }]));
 
     let before = theme_fixture.audit_events().await.len();
-    assert_eq!(theme_fixture.unpublish().await.status, 204, "it is down already");
+    assert_eq!(theme_fixture.deactivate().await.status, 204, "it is down already");
     assert_eq!(theme_fixture.audit_events().await.len(), before);
 
-    assert_eq!(theme_fixture.publish(&version).await.json()["live"], true);
+    assert_eq!(theme_fixture.activate(&version).await.json()["live"], true);
     assert!(theme_fixture.shown().await.contains("<h1>Summer</h1>"), "and back again");
 }
 
@@ -74,11 +74,11 @@ async fn theme_in_use_cannot_be_removed(mut theme_fixture: ThemeFixture) {
     assert_eq!((theme_fixture.listed().await, theme_fixture.versions().await), (vec![], vec![]));
     assert_eq!(theme_fixture.audit_events().await[0], "theme.remove");
     assert_eq!(theme_fixture.operator.send(Method::DELETE, THEME, &[], None).await.status, 404, "it is gone");
-    assert_eq!(theme_fixture.unpublish().await.status, 404, "it is gone");
+    assert_eq!(theme_fixture.deactivate().await.status, 404, "it is gone");
     assert_eq!(theme_fixture.listed().await, [], "asking for what is not there makes nothing");
 
-    theme_fixture.published("Anew").await;
-    assert!(theme_fixture.shown().await.contains("<h1>Anew</h1>"));
+    theme_fixture.published("Again").await;
+    assert!(theme_fixture.shown().await.contains("<h1>Again</h1>"));
     assert_eq!(theme_fixture.versions().await.len(), 1, "nothing of the old one came back");
 }
 
@@ -167,7 +167,7 @@ async fn every_theme_change_is_audited(mut theme_fixture: ThemeFixture) {
     assert!(asked.text().contains("Its files were copied into the folder by hand"), "{}", asked.text());
     theme_fixture.published("First").await;
     theme_fixture.operator.post(&format!("{THEME}/preview"), json!({ "templates": [] })).await;
-    theme_fixture.unpublish().await;
+    theme_fixture.deactivate().await;
     theme_fixture.operator.confirmed(Method::DELETE, THEME, None).await;
     let log = theme_fixture.operator.get("/audit?action=theme.").await.json();
     let entries = log["events"].as_array().unwrap();
@@ -221,13 +221,13 @@ async fn copied_files_are_live_until_the_first_activation(mut theme_fixture: The
     assert_eq!(theme_fixture.versions().await, [(json!("zoe"), json!(false))]);
     let versions = theme_fixture.operator.get(&format!("{THEME}/versions")).await.json();
     assert_eq!(versions["revision"], 0);
-    assert_eq!(theme_fixture.publish(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
+    assert_eq!(theme_fixture.activate(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
     assert!(theme_fixture.shown().await.contains("Saved"));
 }
 
 async fn deactivated_copied_files_are_not_shown(mut theme_fixture: ThemeFixture) {
     by_hand(&theme_fixture).await;
-    assert_eq!(theme_fixture.unpublish().await.status, 204);
+    assert_eq!(theme_fixture.deactivate().await.status, 204);
     assert!(theme_fixture.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!(theme_fixture.listed().await, [("acme-summer".to_owned(), json!(false))]);
     assert_eq!(theme_fixture.versions().await, []);

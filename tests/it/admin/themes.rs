@@ -68,7 +68,7 @@ async fn uploaded(client: &mut AdminClient, text: &str) -> String {
     client.create(VERSIONS, upload(&[("queue.html", &page(text))])).await["id"].as_str().unwrap().to_owned()
 }
 
-async fn publish(client: &mut AdminClient, version: &str) -> TestResponse {
+async fn activate(client: &mut AdminClient, version: &str) -> TestResponse {
     client.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[("if-match", "*")], None).await
 }
 
@@ -91,12 +91,12 @@ async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, show
     let frame = studio.operator.get(&format!("{LIVE}/preview?version={first}")).await;
     assert!(frame.text().contains("<h1>First</h1>"), "{}", frame.text());
     assert!(!shown(&studio).await.contains("First"), "no visitor sees it yet");
-    assert_eq!(publish(&mut studio.operator, &first).await.json()["live"], true);
+    assert_eq!(activate(&mut studio.operator, &first).await.json()["live"], true);
     assert!(shown(&studio).await.contains("First"));
 
     studio.backoffice.advance_seconds(60);
     let second = uploaded(&mut studio.operator, "Second").await;
-    assert_eq!(publish(&mut studio.operator, &second).await.status, 200);
+    assert_eq!(activate(&mut studio.operator, &second).await.status, 200);
     assert!(shown(&studio).await.contains("Second"));
     let versions = studio.operator.get(VERSIONS).await.json();
     let field_of = |index: usize, field: &str| versions["versions"][index][field].clone();
@@ -109,7 +109,7 @@ async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, show
         (json!(first), json!(false), json!(studio.backoffice.now() - 60))
     );
 
-    assert_eq!(publish(&mut studio.operator, &first).await.status, 200);
+    assert_eq!(activate(&mut studio.operator, &first).await.status, 200);
     assert!(shown(&studio).await.contains("First"), "and back again");
     let log = studio.operator.get("/audit?action=theme.").await.json();
     let actions: Vec<_> = log["events"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
@@ -167,7 +167,7 @@ async fn uploaded_archive_can_be_downloaded() {
 async fn invalid_theme_is_rejected_with_file_and_line() {
     let mut studio = Studio::open().await;
     let first = uploaded(&mut studio.operator, "First").await;
-    publish(&mut studio.operator, &first).await;
+    activate(&mut studio.operator, &first).await;
     for (files, wrong) in [
         (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
@@ -302,7 +302,7 @@ async fn preview_has_no_access_to_the_backoffice() {
     let mut elsewhere = Visitor::new(other.address(), "admin.example.com");
     assert_eq!(elsewhere.request(Request::get(format!("{base}img/a.svg")), "").await.body, evil.as_bytes());
     studio.backoffice.advance_seconds(600);
-    assert_eq!(anybody.request(Request::get(format!("{base}img/a.svg")), "").await.status, 404, "it lapses");
+    assert_eq!(anybody.request(Request::get(format!("{base}img/a.svg")), "").await.status, 404, "it expires");
 }
 
 #[tokio::test]
@@ -343,7 +343,7 @@ async fn gate_shows_an_activated_theme_within_seconds() {
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     assert!(visitor.navigate("/").await.text().contains("Summer tour"), "the built-in page");
     let version = uploaded(&mut studio.operator, "From the backoffice").await;
-    publish(&mut studio.operator, &version).await;
+    activate(&mut studio.operator, &version).await;
     vestibule_tests::wait_until("the gate shows it", std::time::Duration::from_secs(10), async || {
         visitor.clone().navigate("/").await.text().contains("From the backoffice")
     })

@@ -16,7 +16,7 @@ mod memory {
     crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::memory(); account_is_one_session_everywhere, account_that_left_joins_again, forged_tokens_join_nobody, required_account_sends_visitors_to_sign_in, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, pass_names_the_account, keys_are_fetched_once, broken_key_server_keeps_existing_tickets, headers_are_for_trusted_proxies, farm_gets_a_session_per_account, invented_key_ids_cause_one_fetch, invitation_needs_the_account_too, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, lobby_ticket_joins_an_open_line_of_accounts, late_device_keeps_the_drawn_position,);
 }
 mod redis {
-    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, signing_in_keeps_the_place, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, lobby_ticket_joins_an_open_line_of_accounts, late_device_keeps_the_drawn_position,);
+    crate::gate_fixture::each!(crate::gate_fixture::StoreSetup::redis().await; account_is_one_session_everywhere, account_that_left_joins_again, first_visit_counts_after_signing_in, first_visit_counts_without_two_step_admission, full_line_keeps_the_first_visit_of_an_account, first_visits_without_an_account_hardly_ask_the_store, signing_in_keeps_the_position, code_is_one_session_for_all_accounts, account_that_left_is_drawn, account_of_the_lobby_is_one_session_in_an_open_line, code_of_the_lobby_counts_once_in_an_open_line, lobby_ticket_of_another_account_is_ignored, signed_out_lobby_ticket_stays_that_of_the_account, lobby_ticket_joins_an_open_line_of_accounts, late_device_keeps_the_drawn_position,);
 }
 
 const ISSUER: &str = "https://www.example.com";
@@ -371,7 +371,7 @@ async fn first_visits_without_an_account_hardly_ask_the_store(setup: StoreSetup)
     assert!(calls <= 1 + started.elapsed().as_secs(), "{calls} calls in {:?}", started.elapsed());
 }
 
-async fn signing_in_keeps_the_place(setup: StoreSetup) {
+async fn signing_in_keeps_the_position(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, identity(&json!({}))).await;
     let mut visitor = fixture.visitor();
     let anonymous = status(&fixture, &mut visitor).await;
@@ -386,7 +386,7 @@ async fn signing_in_keeps_the_place(setup: StoreSetup) {
     let shown = signed_in_now.json();
     assert_eq!((&shown["position"], &shown["joined_at"]), (&json!(1), &anonymous.json()["joined_at"]));
     assert_eq!(shown["reason"], Value::Null, "nothing of the visitor's ended");
-    // Somebody who is in line elsewhere keeps that place, and the other session ends.
+    // A user who waits elsewhere keeps that position, and the other session ends.
     let mut elsewhere = fixture.visitor();
     status(&fixture, &mut elsewhere).await;
     let before = fixture.counts().await.0;

@@ -19,7 +19,7 @@ direct_and_lambda! {
     an_ended_session_blocks_its_code,
     changed_batches_apply_to_the_next_code,
     full_lines_keep_the_code_in_the_address,
-    visitors_in_a_full_line_keep_their_position_if_they_present_a_code,
+    code_keeps_the_position_in_a_full_line,
     codes_of_no_use_to_a_visitor_are_not_used,
     apps_present_codes_in_a_header,
     the_draw_subtracts_the_head_start,
@@ -274,7 +274,7 @@ async fn full_lines_keep_the_code_in_the_address(setup: StoreSetup) {
     assert_eq!(status(&fixture, &mut invited).await["session"], json!(session));
 }
 
-async fn visitors_in_a_full_line_keep_their_position_if_they_present_a_code(setup: StoreSetup) {
+async fn code_keeps_the_position_in_a_full_line(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, with(&json!({ "max_waiting": 1 }))).await;
     let mut visitor = fixture.visitor();
     visitor.navigate("/").await;

@@ -62,7 +62,7 @@ async fn other_requests_renew_the_session(setup: StoreSetup) {
     for (what, request) in no_navigations() {
         fixture.advance_seconds(20);
         visitor.request(request, "").await;
-        assert_eq!(fixture.counts().await, (1, 0), "{what} did not keep the place");
+        assert_eq!(fixture.counts().await, (1, 0), "{what} did not keep the position");
     }
     assert_eq!(fixture.stats().await.counters.returned, 0, "the session expired meanwhile");
 }

@@ -1,4 +1,4 @@
-//! Who waits and who is let in: each kind of request has its answer.
+//! Waiting and admission: the answer to each kind of request.
 
 use http::{Method, Request, StatusCode};
 use serde_json::json;
@@ -57,7 +57,7 @@ async fn a_waiting_navigation_gets_the_queue_page(setup: StoreSetup) {
     assert_eq!(answer.status, StatusCode::OK);
     assert_queue_page(&answer);
     assert!(answer.text().contains("Acme tour"), "{}", answer.text());
-    assert!(fixture.origin.requests().is_empty(), "the origin heard of it");
+    assert!(fixture.origin.requests().is_empty(), "the origin received a request");
     assert_eq!(fixture.counts().await, (1, 0));
 }
 
@@ -217,7 +217,7 @@ async fn closed_queues_keep_active_sessions(setup: StoreSetup) {
     inside.navigate("/").await;
     waiting.navigate("/").await;
     fixture.change(&json!({ "mode": "closed" })).await;
-    assert!(inside.navigate("/tour").await.text().contains("origin /tour"), "who is in stays");
+    assert!(inside.navigate("/tour").await.text().contains("origin /tour"), "an active session continues");
     assert!(waiting.navigate("/").await.text().contains("Closed for now"));
     let newcomer = fixture.visitor().navigate("/").await;
     assert!(newcomer.text().contains("Closed for now"), "{}", newcomer.text());
@@ -241,8 +241,8 @@ async fn draining_queues_admit_waiting_visitors_only(setup: StoreSetup) {
     assert!(set_cookie(&newcomer, &fixture.cookie_name()).is_none());
     assert_eq!(fixture.visitor().fetch("/").await.json()["state"], "closed");
     inside.leave(fixture.queue.as_str()).await;
-    assert!(waiting.navigate("/tour").await.text().contains("origin /tour"), "the next is let in");
-    assert_eq!(fixture.visitor().fetch("/").await.json()["state"], "closed", "places are free, and it is shut");
+    assert!(waiting.navigate("/tour").await.text().contains("origin /tour"), "the next one is admitted");
+    assert_eq!(fixture.visitor().fetch("/").await.json()["state"], "closed", "closed despite free slots");
     assert_eq!(fixture.stats().await.counters.joined, 2, "a newcomer joined a draining queue");
 }
 

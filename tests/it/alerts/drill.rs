@@ -242,7 +242,7 @@ async fn lines_stand_still(watch: &Watch, measured: &Measured) {
     measured.redis.command(&["EVAL", EMPTY, "2", &keys.active(), &keys.pool()]).await;
     watch.fires("VestibuleLineNotMoving", "stuck").await;
     watch.fires("VestibuleAdmissionsOffTheRate", "slow").await;
-    wait_until("the purge has let everybody in", TIMEOUT, async || {
+    wait_until("the purge has admitted all visitors", TIMEOUT, async || {
         sleep(Duration::from_millis(300)).await;
         measured.purge().await;
         measured.store.stats(&slow).await.unwrap().waiting + measured.store.stats(&stuck).await.unwrap().waiting == 0
@@ -334,9 +334,9 @@ async fn a_rush(watch: &Watch, site: &Site) {
     watch.fires("VestibuleQuotaFullForLong", "rush").await;
     watch.fires("VestibuleWaitTooLong", "rush").await;
     put(&site.store, "rush", json!({ "quota": 10_000, "waiting_ttl": 300, "claim_ttl": 100 })).await;
-    let mended =
+    let resolved =
         ["VestibuleLineGrowingFast", "VestibuleBotsJoining", "VestibuleQuotaFullForLong", "VestibuleWaitTooLong"];
-    for alert in mended {
+    for alert in resolved {
         watch.resolves(alert, "rush").await;
     }
 }

@@ -19,7 +19,7 @@ async fn newcomer(fixture: &LineFixture<'_>) -> VisitKind {
     fixture.visit_as(SessionId::random()).await.kind
 }
 
-/// How many of so many sessions join by their pre-tickets, from one client. All of them have proven work.
+/// How many of these sessions join by their pre-tickets, from one client. All of them have proven work.
 async fn redeemers(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
     let mut joined = 0;
     for _ in 0..count {

@@ -43,7 +43,7 @@ pub(super) async fn join(fixture: &LineFixture<'_>, client: JoinClient) -> Visit
     fixture.store().visit(&fixture.queue, visit).await.unwrap()
 }
 
-/// How many of so many joins are not rejected.
+/// How many of this many joins are not rejected.
 pub(super) async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: usize) -> usize {
     let mut joined = 0;
     for _ in 0..count {
@@ -52,7 +52,7 @@ pub(super) async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: 
     joined
 }
 
-/// Joins of other clients, so that addresses are judged.
+/// Joins of other clients, so that the limits of addresses apply.
 pub(super) async fn others(fixture: &LineFixture<'_>) {
     for number in 0..ADDRESS_LIMITS_FROM {
         let other = client(fixture, &format!("198.51.{number}.1"));

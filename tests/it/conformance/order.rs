@@ -48,7 +48,7 @@ pub(super) async fn rule_01_concurrent_arrivals_are_unique(stores: &StoreFixture
 
 pub(super) async fn repeated_first_visit_is_the_same_session(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 1 })).await;
-    for (rank, how) in [(0, "let in"), (1, "in line")] {
+    for (rank, how) in [(0, "admitted"), (1, "in line")] {
         let session = SessionId::random();
         let first = fixture.visit_as(session).await;
         fixture.advance_micros(10);
@@ -108,10 +108,10 @@ pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(stores: 
 }
 
 /// One active session in the only slot, one waiting session with a recent visit. The active session
-/// expires if `lapse` is set.
-async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisitor, TestVisitor) {
+/// expires if `expires` is set.
+async fn one_in_one_waiting(fixture: &LineFixture<'_>, expires: bool) -> (TestVisitor, TestVisitor) {
     let (inside, mut next) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
-    if lapse {
+    if expires {
         fixture.advance_seconds(45);
         fixture.visit(&mut next).await;
         fixture.advance_seconds(45);
@@ -121,9 +121,9 @@ async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisi
 
 pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(stores: &StoreFixture) {
     for operation in ["visit", "keepalive", "away", "leave", "end", "purge", "release"] {
-        let lapse = !matches!(operation, "leave" | "end");
+        let expires = !matches!(operation, "leave" | "end");
         let fixture = stores.open(json!({ "quota": 1, "active_ttl": 80 })).await;
-        let (inside, next) = one_in_one_waiting(&fixture, lapse).await;
+        let (inside, next) = one_in_one_waiting(&fixture, expires).await;
         assert_eq!(fixture.counts().await, (1, 1), "{operation}");
         match operation {
             "visit" => _ = fixture.join().await,

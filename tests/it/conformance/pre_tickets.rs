@@ -50,7 +50,7 @@ pub(super) async fn rule_23_first_visit_joins_while_slots_are_free(stores: &Stor
     assert_eq!((answer.kind, answer.place, answer.active), (VisitKind::NeedsPreTicket, None, 2), "half is in use");
 }
 
-pub(super) async fn rule_23_first_visit_needs_a_pre_ticket_while_slots_are_scarce(stores: &StoreFixture) {
+pub(super) async fn rule_23_pre_ticket_is_required_while_slots_are_scarce(stores: &StoreFixture) {
     let fixture = stores.open(protected(json!({ "quota": 1, "mode": "paused" }))).await;
     assert_eq!(newcomer(&fixture).await.kind, VisitKind::Joined, "nobody waits and all slots are free");
     for _ in 0..100 {

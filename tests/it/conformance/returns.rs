@@ -177,7 +177,7 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(stores: 
     assert_eq!(
         fixture.position(&guests[2]).await,
         Some(1),
-        "a free place is in sight, and two older ones are on their way"
+        "a slot is free, and two earlier arrivals have not returned yet"
     );
     fixture.visit_all(&mut guests[..2]).await;
     assert!(fixture.is_in(&guests[0]).await);
@@ -244,7 +244,7 @@ pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(stores: &St
     assert!(fixture.is_in(&guest).await, "active sessions are active again");
 }
 
-pub(super) async fn rule_08_leaving_with_an_expired_ticket_frees_no_reserved_slot(stores: &StoreFixture) {
+pub(super) async fn rule_08_leave_of_an_expired_ticket_frees_no_reserved_slot(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 3, "active_ttl": 20, "claim_ttl": 10, "waiting_ttl": 10 })).await;
     let mut guests = fixture.arrivals(6).await;
     fixture.visit_all(&mut guests).await;
@@ -420,7 +420,7 @@ pub(super) async fn rule_07_unserved_visitors_keep_their_order(stores: &StoreFix
 }
 
 /// Of an interruption, operations other than a visit do not know: the earlier visitor may have expired because of it.
-pub(super) async fn rule_07_nobody_is_admitted_before_a_visit_tells_of_an_interruption(stores: &StoreFixture) {
+pub(super) async fn rule_07_no_admission_before_a_visit_shows_an_interruption(stores: &StoreFixture) {
     for (visited, admits) in [(32, true), (31, false)] {
         let fixture = stores.open(json!({ "quota": 1, "recheck_after": 0 })).await;
         let mut guests = fixture.arrivals(3).await;

@@ -1,4 +1,4 @@
-//! Scripts, theme files, public keys and health: none of them judged.
+//! Scripts, theme files, public keys and health: without admission control.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -166,7 +166,7 @@ async fn health_reports_the_store_state() {
     let fixture = GateFixture::open(StoreSetup::over(&redis), json!({})).await;
     let healthy = Visitor::new(fixture.gate.address(), "10.0.0.1").fetch("/_vestibule/health").await;
     assert_eq!((healthy.status, &healthy.json()["store"]), (StatusCode::OK, &json!("up")));
-    assert_eq!(healthy.json()["queues"], 1, "a gate without queues is healthy and lets nobody in");
+    assert_eq!(healthy.json()["queues"], 1, "a gate without queues is healthy and admits nobody");
     assert_eq!(healthy.header("cache-control"), Some("no-store"));
 }
 

@@ -55,7 +55,7 @@ async fn a_keepalive_renews_the_session(setup: StoreSetup) {
         assert_eq!(answer.status, StatusCode::OK);
         assert_eq!(answer.json()["state"], "admitted");
         assert_eq!(answer.json()["expires_in"], json!(100));
-        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the ticket is signed anew");
+        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the ticket is signed again");
     }
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.returned), ((0, 1), 0));
 }

@@ -13,7 +13,7 @@ use crate::gate_fixture::TIMEOUT;
 
 const AT_ONCE: usize = 4;
 
-/// An origin that answers when so many requests have come together.
+/// An origin that answers once this many requests have arrived.
 async fn meeting_point() -> String {
     let barrier = Arc::new(Barrier::new(AT_ONCE));
     let meet = move || {

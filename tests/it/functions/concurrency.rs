@@ -20,7 +20,7 @@ const QUOTA: u64 = 25;
 /// Between two polls of one visitor.
 const POLL: Duration = Duration::from_millis(400);
 
-/// A visitor who was let in.
+/// An admitted visitor.
 struct Admitted {
     session: SessionId,
     arrival: Micros,
@@ -40,8 +40,8 @@ async fn visit(site: Arc<Site>, inside: Arc<AtomicU64>) -> Admitted {
         }
         sleep(POLL).await;
     }
-    // Counted while the store counts this place as taken: never more of these than places.
-    assert!(inside.fetch_add(1, Ordering::SeqCst) < QUOTA, "more are in than the quota lets in");
+    // Counted while the store counts this slot as taken: never more of these than slots.
+    assert!(inside.fetch_add(1, Ordering::SeqCst) < QUOTA, "over-admission");
     assert!(visitor.navigate("/tour").await.text().contains("origin /tour"));
     let ticket = ticket_of(&site, &visitor);
     assert_eq!(ticket.session(), first.session(), "one visitor is one session");
@@ -76,7 +76,7 @@ async fn six_instances_keep_order_and_quota() {
     let arrivals: HashSet<_> = admitted.iter().map(|one| one.arrival).collect();
     assert_eq!((sessions.len(), arrivals.len()), (PEOPLE, PEOPLE), "nobody shares a session or an arrival");
     admitted.sort_by_key(|one| one.arrival);
-    assert!(admitted.is_sorted_by_key(|one| one.since), "somebody was let in before who came earlier");
+    assert!(admitted.is_sorted_by_key(|one| one.since), "a later arrival was admitted before an earlier one");
 
     let stats = site.store.stats(&site.queue).await.unwrap();
     assert_eq!((stats.waiting, stats.active), (0, 0));

@@ -138,7 +138,7 @@ fn own() -> Vec<Request<&'static str>> {
     ]
 }
 
-fn judged() -> Vec<Request<&'static str>> {
+fn queued_requests() -> Vec<Request<&'static str>> {
     vec![
         get("/tour?a=%20b+c&x=1", &PAGE),
         get("/tour?a=%20b+c&x=1", &DATA),
@@ -168,7 +168,7 @@ async fn waiting_visitors_get_the_same_responses() {
         json!({ "mode": "closed" }),
         json!({ "rules": [{ "action": "bypass", "method": "HEAD" }] }),
     ] {
-        Doors::open(&changes).await.assert_same(&changes.to_string(), &judged()).await;
+        Doors::open(&changes).await.assert_same(&changes.to_string(), &queued_requests()).await;
     }
 }
 
@@ -179,14 +179,14 @@ async fn admitted_visitors_get_the_same_responses() {
         json!({ "quota": 9, "handover": { "kind": "check" } }),
         json!({ "mode": "bypass", "handover": { "kind": "redirect", "origin": "https://www.example.net" } }),
     ] {
-        Doors::open(&changes).await.assert_same(&changes.to_string(), &judged()).await;
+        Doors::open(&changes).await.assert_same(&changes.to_string(), &queued_requests()).await;
     }
 }
 
 #[tokio::test]
 async fn function_and_program_forward_alike() {
     let doors = Doors::open(&json!({ "quota": 9 })).await;
-    let mut requests = judged();
+    let mut requests = queued_requests();
     requests.extend(["/cookies", "/status/204", "/status/304", "/status/503"].map(|uri| get(uri, &DATA)));
     doors.assert_same("proxied", &requests).await;
 }

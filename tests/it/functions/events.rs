@@ -60,7 +60,7 @@ fn assert_clear(error: &Value, event: &str) {
 
 fn assert_went_on(function: &Function) {
     let log = function.log();
-    assert_eq!(log.matches("INIT START").count(), 1, "the process was started anew: {log}");
+    assert_eq!(log.matches("INIT START").count(), 1, "the process was restarted: {log}");
     assert!(!log.contains("panicked"), "{log}");
 }
 

@@ -443,7 +443,7 @@ fn with_parts(order: usize, submission: usize) -> (String, String) {
 
 /// F8: 1,000 forms, half of them with parts, each submitted to two gates.
 #[tokio::test]
-async fn thousand_forms_submitted_twice_to_two_gates_are_thousand_orders() {
+async fn form_submitted_twice_to_two_gates_is_one_order() {
     const ORDERS: usize = 1_000;
     const VISITORS: usize = 50;
     let (origin, redis) = (Origin::start(), Redis::start().await);

@@ -148,7 +148,7 @@ async fn order_that_may_have_arrived_is_unknown_and_not_sent_again() {
 }
 
 #[tokio::test]
-async fn order_that_the_site_refuses_for_now_is_sent_again_and_then_not_placed() {
+async fn temporarily_refused_order_is_retried_and_then_not_placed() {
     for status in [429, 503] {
         let (url, orders) = site(Fault::Status(status)).await;
         let (address, _program) = serve(&url, 10, "", "max_attempts = 2\n", &["--state", "state"]).await;

@@ -170,7 +170,7 @@ async fn assert_not_stored(
 }
 
 #[tokio::test]
-async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
+async fn order_without_job_storage_is_forwarded_or_refused() {
     for (more, status, orders) in
         [("", StatusCode::OK, 1), (", on_failure = \"refuse\"", StatusCode::SERVICE_UNAVAILABLE, 0)]
     {
@@ -187,7 +187,7 @@ async fn order_that_cannot_reach_the_job_storage_is_forwarded_or_refused() {
 }
 
 #[tokio::test]
-async fn order_that_the_job_storage_does_not_accept_is_forwarded_or_refused() {
+async fn order_rejected_by_job_storage_is_forwarded_or_refused() {
     let out_of_memory = &["CONFIG", "SET", "maxmemory", "1"][..];
     let without_replicas = &["CONFIG", "SET", "min-replicas-to-write", "1"][..];
     for (more, status, orders, command) in [

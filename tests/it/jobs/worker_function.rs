@@ -283,7 +283,7 @@ async fn each_minute_schedules_enqueue_their_jobs() {
     assert!(error.contains(r#""errorType":"MinuteFailed""#), "an alarm counts the error: {error}");
 }
 
-/// So many minutes after now.
+/// This many minutes after now.
 fn minute(number: u64) -> Micros {
     let now = SystemClock::new().now().seconds();
     Micros(0).add_seconds(now - now % 60 + 30 + 60 * number)

@@ -19,13 +19,13 @@ use tokio::task::JoinHandle;
 pub(super) enum Cheat {
     /// Not at all.
     Honest,
-    /// Lets in so many more than the quota says, and tells nobody.
+    /// Admits this many more than the quota, and does not report it.
     OverAdmits(usize),
-    /// Lets in who came last.
+    /// Admits the latest arrival first.
     NewestFirst,
-    /// Makes every so many-th poll somebody new, at the end of the line.
+    /// Makes every n-th poll a new session, at the end of the line.
     LosesTickets(u64),
-    /// Sends every so many-th poll to the end of the line, under the same name.
+    /// Sends every n-th poll to the end of the line, with the same session.
     SendsBack(u64),
     /// Says that it takes a second or two.
     Flatters,
@@ -41,7 +41,7 @@ pub(super) struct FakeGate {
     server: JoinHandle<std::io::Result<()>>,
 }
 
-struct Hall {
+struct GateState {
     cheat: Cheat,
     quota: usize,
     visitors: u64,
@@ -52,11 +52,11 @@ struct Hall {
     names: HashMap<u64, u64>,
 }
 
-type Shared = Arc<Mutex<Hall>>;
+type Shared = Arc<Mutex<GateState>>;
 
 impl FakeGate {
     pub(super) async fn start(cheat: Cheat, quota: usize) -> Self {
-        let hall = Hall {
+        let state = GateState {
             cheat,
             quota,
             visitors: 0,
@@ -72,7 +72,7 @@ impl FakeGate {
             .route("/_vestibule/away", post(StatusCode::NO_CONTENT))
             .route("/_vestibule/leave", post(leave))
             .fallback(page)
-            .with_state(Arc::new(Mutex::new(hall)));
+            .with_state(Arc::new(Mutex::new(state)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
@@ -90,7 +90,7 @@ impl Drop for FakeGate {
     }
 }
 
-impl Hall {
+impl GateState {
     fn joins(&mut self) -> u64 {
         self.visitors += 1;
         self.names.insert(self.visitors, self.visitors);
@@ -151,8 +151,8 @@ impl Hall {
     }
 }
 
-fn lock(hall: &Shared) -> parking_lot::MutexGuard<'_, Hall> {
-    hall.lock()
+fn lock(state: &Shared) -> parking_lot::MutexGuard<'_, GateState> {
+    state.lock()
 }
 
 fn visitor_of(headers: &HeaderMap) -> Option<u64> {
@@ -160,35 +160,35 @@ fn visitor_of(headers: &HeaderMap) -> Option<u64> {
     cookies.split("; ").find_map(|cookie| cookie.strip_prefix("vestibule_tour=")?.parse().ok())
 }
 
-async fn page(State(hall): State<Shared>, headers: HeaderMap) -> Response {
-    let mut hall = lock(&hall);
-    let visitor = visitor_of(&headers).unwrap_or_else(|| hall.joins());
+async fn page(State(state): State<Shared>, headers: HeaderMap) -> Response {
+    let mut state = lock(&state);
+    let visitor = visitor_of(&headers).unwrap_or_else(|| state.joins());
     let cookie = [(SET_COOKIE, format!("vestibule_tour={visitor}; Path=/"))];
-    if hall.active.contains(&visitor) {
+    if state.active.contains(&visitor) {
         return (cookie, Html("the shop")).into_response();
     }
     let wait = [(RETRY_AFTER, "1"), (http::HeaderName::from_static("x-robots-tag"), "noindex")];
     (cookie, wait, Html("the line")).into_response()
 }
 
-async fn status(State(hall): State<Shared>, headers: HeaderMap) -> Response {
+async fn status(State(state): State<Shared>, headers: HeaderMap) -> Response {
     // Who is nobody yet only asks whether there is such a queue.
     let Some(visitor) = visitor_of(&headers) else { return Json(json!({})).into_response() };
-    Json(lock(&hall).polls(visitor)).into_response()
+    Json(lock(&state).polls(visitor)).into_response()
 }
 
-async fn keepalive(State(hall): State<Shared>, headers: HeaderMap) -> Response {
+async fn keepalive(State(state): State<Shared>, headers: HeaderMap) -> Response {
     let Some(visitor) = visitor_of(&headers) else { return StatusCode::BAD_REQUEST.into_response() };
-    let mut hall = lock(&hall);
-    if hall.cheat == Cheat::Evicts && visitor.is_multiple_of(3) {
-        hall.leaves(visitor);
+    let mut state = lock(&state);
+    if state.cheat == Cheat::Evicts && visitor.is_multiple_of(3) {
+        state.leaves(visitor);
     }
-    Json(hall.visitor_status(visitor)).into_response()
+    Json(state.visitor_status(visitor)).into_response()
 }
 
-async fn leave(State(hall): State<Shared>, headers: HeaderMap) -> StatusCode {
+async fn leave(State(state): State<Shared>, headers: HeaderMap) -> StatusCode {
     if let Some(visitor) = visitor_of(&headers) {
-        lock(&hall).leaves(visitor);
+        lock(&state).leaves(visitor);
     }
     StatusCode::NO_CONTENT
 }

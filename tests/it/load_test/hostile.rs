@@ -22,7 +22,7 @@ use crate::gate_fixture::document_of;
 
 const HOST: &str = "tour.example.com";
 
-/// So many visitors who come evenly, shop for so long and leave, and hostile clients.
+/// This many visitors who come evenly, shop for that long and leave, and hostile clients.
 fn workload(visitors: u32, seconds: f64, shopping: Shopping, hostile: &[&str]) -> Workload {
     let hostile: Vec<Hostile> = hostile.iter().map(|text| text.parse().unwrap()).collect();
     let behavior = Behavior::patient(shopping);
@@ -57,7 +57,7 @@ async fn rehearse(workload: Workload, gate: &GateUnderTest, seconds: u64) -> Run
     test.run(std::future::pending(), |_| {}).await.unwrap()
 }
 
-/// The figures of a run in which a first visit counts for so many seconds.
+/// The figures of a run in which a first visit counts for this many seconds.
 fn figures(result: &RunResult, quota: u64, max_age: u64) -> Figures {
     let RunResult { traces, request_stats, duration, observed, .. } = result;
     let mut figures = summarize(traces, request_stats, Some(quota), *duration, false, observed).figures;
@@ -128,14 +128,14 @@ async fn farm_takes_what_a_plan_predicts() {
             assert!((shown - predicted).abs() < 0.1, "{settings}: {name}: {shown:.3} shown, {predicted:.3} predicted");
         }
         if settings["protection"]["mode"] == "enforce" {
-            // The first twenty joins are not judged.
+            // The first twenty joins are not limited.
             assert!(value(&shown, "bot_sessions") <= 30.0 + 20.0, "{}", value(&shown, "bot_sessions"));
             assert!(value(&shown, "visitors_rejected").abs() < f64::EPSILON);
         }
     }
 }
 
-/// The program before a flood of so many requests per second without cookies, beside visitors who find free slots, over so many
+/// The program before a flood of this many requests per second without cookies, beside visitors who find free slots, over this many
 /// seconds. What visitors lose and what the store does for the flood are compared with the same visitors without it.
 pub(super) async fn assert_flood_is_harmless(rate: u32, visitors: u32, seconds: u32) {
     let (redis, origin) = (Redis::start().await, Origin::start());

@@ -1,4 +1,4 @@
-//! Plans: what they foretell is what a rehearsal shows.
+//! Plans: their figures agree with those of a rehearsal.
 
 use serde_json::Value;
 use vestibule::cost::CAVEAT;
@@ -8,7 +8,7 @@ use vestibule_workload::simulation::{DURATION_MAX, simulate};
 use vestibule_workload::{Arrivals, Behavior, Observation, Shopping, Workload, summarize};
 
 use super::program::{RunningGate, run};
-use super::{assert_held, rehearse, value};
+use super::{assert_passed, rehearse, value};
 
 fn result(workload: &Workload, quota: u64) -> Report {
     let result = simulate(workload.clone(), &LineRules::with_quota(quota), None, DURATION_MAX);
@@ -29,8 +29,8 @@ const BOUNDS: [(&str, f64); 6] = [
     ("peak_active", 0.10),
 ];
 
-/// Enough people that chance evens out, and who wait for long enough that the two seconds between two polls are less than a
-/// tenth of it: by seed, the median of a plan strays by a fiftieth.
+/// Enough visitors that randomness evens out, and who wait for long enough that the two seconds between two polls are less than a
+/// tenth of it: by seed, the median of a plan varies by a fiftieth.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plan_agrees_with_a_load_test() {
     let (visitors, quota) = (480, 70);
@@ -38,14 +38,14 @@ async fn plan_agrees_with_a_load_test() {
     let behavior = Behavior { second_tab: 0.1, ..Behavior::patient(Shopping::Uniform(2.0, 6.0)) };
     let workload =
         Workload { visitors, arrivals: Arrivals::Burst(5.0), behavior, seed: 3, repeat: None, hostile: Vec::new() };
-    let foretold = result(&workload, quota);
+    let planned = result(&workload, quota);
     let shown = rehearse(workload, &served.address, "shop.example.com", "default", quota, Vec::new()).await;
-    assert_held(&foretold);
-    assert_held(&shown);
+    assert_passed(&planned);
+    assert_passed(&shown);
     for (figure, bound) in BOUNDS {
-        let (one, other) = (value(&foretold, figure), value(&shown, figure));
-        println!("{figure}: {one} foretold, {other} shown");
-        assert!((one - other).abs() <= bound * other, "{figure}: {one} foretold, {other} shown");
+        let (one, other) = (value(&planned, figure), value(&shown, figure));
+        println!("{figure}: {one} planned, {other} shown");
+        assert!((one - other).abs() <= bound * other, "{figure}: {one} planned, {other} shown");
     }
 }
 
@@ -63,7 +63,7 @@ fn plan_with_all_behaviors_passes_all_checks() {
         hostile: Vec::new(),
     };
     let report = result(&workload, 20);
-    assert_held(&report);
+    assert_passed(&report);
     assert!(value(&report, "utilization") > 0.5, "{}", report.to_text());
     let again = result(&workload, 20);
     assert_eq!(report.to_json(), again.to_json(), "the same seed is the same plan");
@@ -84,7 +84,7 @@ fn sleeping_phones_keep_their_position_in_a_plan() {
         },
         20,
     );
-    assert_held(&report);
+    assert_passed(&report);
     let last = report.run.seconds;
     assert!(last > 1_200.0, "tickets from the beginning are too old by then: {last}");
 }
@@ -139,7 +139,7 @@ fn steps_of_a_rate_admit_groups_in_a_plan() {
             summarize(&result.traces, &result.request_stats, Some(600), result.duration, true, &Observation::default());
         let run = RunDescription::new("plan", String::new(), &workload, Some(600), result.duration, "");
         let report = Report::new(run, &summary, &result.traces, &result.request_stats, &[]);
-        assert_held(&report);
+        assert_passed(&report);
         value(&report, "peak_active")
     };
     let (even, stepped) = (groups(None), groups(Some(60)));

@@ -1,4 +1,4 @@
-//! A crowd with all habits against the real program over Redis.
+//! A workload with all behaviors against the real program with Redis.
 
 use serde_json::Value;
 use vestibule_tests::{Origin, Program, ProgramOptions, Redis, free_port};
@@ -220,7 +220,7 @@ async fn run_ends_at_maximum_duration_and_requests() {
     }
 }
 
-/// A rehearsal of so many patient visitors. Returns its report and what it said.
+/// A rehearsal of this many patient visitors. Returns its report and its output.
 async fn streams_report(served: &RunningGate, visitors: &str) -> (i32, Value, String) {
     let url = served.url();
     let workload = [

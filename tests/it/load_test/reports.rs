@@ -65,8 +65,8 @@ fn count(traces: &[VisitorTrace], is: impl Fn(&VisitorTrace) -> bool) -> u64 {
     traces.iter().filter(|trace| is(trace)).count() as u64
 }
 
-/// The numbers of the report, as the traces have them.
-fn assert_is_told(report: &Value, traces: &[VisitorTrace]) {
+/// The numbers of the report agree with the traces.
+fn assert_matches_traces(report: &Value, traces: &[VisitorTrace]) {
     let admitted = count(traces, |trace| trace.admitted.is_some());
     let left = count(traces, |trace| trace.admitted.is_some() && trace.slot_free_at == trace.active_until);
     // Who gives up sends the beacon, which is no visit.
@@ -147,7 +147,7 @@ async fn report_of_a_rehearsed_event_equals_the_trace() {
     let path = "/queues/tour/events/first/report";
     let report = admin.get(path).await.json();
     assert_eq!(report["complete"], true);
-    assert_is_told(&report, &result.traces);
+    assert_matches_traces(&report, &result.traces);
     let csv = admin.get(&format!("{path}?format=csv")).await;
     assert_eq!(rows_of(csv.text()), rows_of_json(&report));
 

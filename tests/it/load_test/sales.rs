@@ -2,7 +2,7 @@
 //! `make test-all` runs them; [`super::streams`] has smaller ones.
 
 use super::streams::{assert_cache_shields_the_gate, assert_full_line_holds, rolling_restart};
-use super::{assert_held_but, value};
+use super::{assert_passed_except, value};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_joins_at_once_keep_a_line_of_a_thousand() {
@@ -12,7 +12,7 @@ async fn ten_thousand_joins_at_once_keep_a_line_of_a_thousand() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rolling_restart_of_2000_streams_loses_nobody() {
     let report = rolling_restart(2_000, 200).await;
-    assert_held_but(&report, &["failed_share"]);
+    assert_passed_except(&report, &["failed_share"]);
     let peak = value(&report, "streams_peak");
     assert!(peak > 1_000.0, "{}", report.to_text());
     let busy = report.series.reconnects.iter().filter(|streams| **streams > 0.0).count();
@@ -21,6 +21,6 @@ async fn rolling_restart_of_2000_streams_loses_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cache_asks_for_the_line_document_once_a_second_for_half_a_minute() {
+async fn cache_requests_the_line_document_once_a_second() {
     assert_cache_shields_the_gate(30).await;
 }

@@ -11,7 +11,7 @@ use vestibule_workload::report::Report;
 use vestibule_workload::{Arrivals, Behavior, Shopping, Workload};
 
 use super::program::RunningGate;
-use super::{assert_held_but, rehearse, value};
+use super::{assert_passed_except, rehearse, value};
 
 /// Visitors who ask at the same time.
 const AT_ONCE: usize = 256;
@@ -23,7 +23,7 @@ const KEY: &str = "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 /// Seconds from the beginning of a run to the restart, when everybody listens.
 const RESTART_AT: u64 = 10;
 
-/// A gate with a queue whose line holds so many.
+/// A gate with a queue whose line holds this many sessions.
 async fn gate_with_limit(max_waiting: usize) -> RunningGate {
     let (redis, origin) = (Redis::start().await, Origin::start());
     let url = redis.url();
@@ -119,7 +119,7 @@ pub(super) async fn rolling_restart(visitors: u32, quota: u64) -> Report {
     report
 }
 
-/// An nginx that keeps answers before a gate, asked for the line document all the time for so many seconds.
+/// An nginx that caches answers of a gate and receives requests for the line document for this many seconds.
 pub(super) async fn assert_cache_shields_the_gate(seconds: u64) {
     let gate = gate_with_limit(100).await;
     // Each request that nginx sends has a connection of its own.
@@ -157,7 +157,7 @@ async fn joins_at_once_keep_the_limit_of_the_line() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rolling_restart_loses_nobody_who_listens() {
     let report = rolling_restart(60, 6).await;
-    assert_held_but(&report, &["failed_share"]);
+    assert_passed_except(&report, &["failed_share"]);
     assert!(value(&report, "stream_reconnect_p99_ms") > 2_000.0, "not all at once: {}", report.to_text());
 }
 

@@ -47,11 +47,7 @@ async fn prometheus_scrapes_the_program() {
             > Some(0.0)
     );
     assert_eq!(prometheus.query("vestibule_queue_mode").await.len(), 6);
-    assert_eq!(
-        prometheus.query("{__name__=~\"vestibule_.*\",exported_job!=\"\"}").await,
-        [],
-        "no label gets in the way"
-    );
+    assert_eq!(prometheus.query("{__name__=~\"vestibule_.*\",exported_job!=\"\"}").await, [], "no label conflicts");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn eventful(stores: &StoreFixture) -> LineFixture<'_> {
     let mut back = guests.pop().unwrap();
     fixture.visit(&mut back).await;
     assert_eq!(fixture.release(2).await, 2);
-    // Those in line lapse but for three of them, and then all who are in.
+    // The waiting sessions expire, except three of them, and then all active ones.
     for _ in 0..3 {
         fixture.advance_seconds(25);
         fixture.visit_all(&mut guests[7..10]).await;
@@ -121,14 +121,14 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
         all.push(one("admissions_step_seconds", every as f64));
     }
     let bounds = WAIT_BUCKETS.iter().map(u64::to_string).chain(["+Inf".to_owned()]);
-    for (upto, bound) in bounds.enumerate() {
-        let counted: u64 = stats.waits.buckets[..=upto].iter().sum();
+    for (last, bound) in bounds.enumerate() {
+        let counted: u64 = stats.waits.buckets[..=last].iter().sum();
         all.push(labelled("wait_seconds_bucket", ("le", &bound), counted as f64));
     }
     all
 }
 
-/// By series, as floating point has no order of its own; what no test can foretell is left out.
+/// By series, as floating point has no order of its own; what no test can predict is left out.
 fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64> {
     let ours = samples.into_iter().filter(|it| it.name != "vestibule_store_round_trip_seconds");
     ours.map(|it| (format!("{}{:?}", it.name, it.labels), it.value)).collect()
@@ -225,7 +225,7 @@ async fn an_unused_queue_reports_zeros(stores: &StoreFixture) {
     assert_eq!(found.all("vestibule_queue_admissions_per_second_limit").count(), 0, "there is no limit");
 }
 
-/// A state that was lost is taken back, and the metrics say that nobody new is let in meanwhile.
+/// A lost state is restored, and the metrics say that nobody is admitted meanwhile.
 async fn recovering_is_1_while_lost_state_is_restored(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "tenant": "acme" })).await;
     fixture.lose(vestibule_core::PutMode::Restore).await;

@@ -24,7 +24,7 @@ async fn compose_starts_a_queue_with_visitors() {
     composition.up("vestibule").await;
     assert!(page(&composition).await.contains("You are admitted"), "with nobody before it, the shop is open");
 
-    composition.up("crowd").await;
+    composition.up("visitors").await;
     wait_until("a newcomer waits, on the page from the bucket", TIMEOUT, async || {
         let page = page(&composition).await;
         page.contains("The sale") && page.contains("comes from the bucket")

@@ -56,7 +56,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn image_and_archives_are_published_and_no_secret_is_an_argument() {
+fn image_and_archives_are_published_without_secret_arguments() {
     let output = publish(folder().path(), &VARIABLES);
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));

@@ -64,7 +64,7 @@ async fn removed_queue_stays_while_it_has_sessions() {
     active.leave("tour").await;
     wait_until("the line moves on", TIMEOUT, async || served.state(&mut waiting).await == "admitted").await;
     waiting.leave("tour").await;
-    // The slot stays taken for a moment, as somebody may still be let through.
+    // The slot stays taken for a moment, as a visitor may still be admitted.
     wait_until("it is gone", TIMEOUT, async || {
         served.program.signal("HUP");
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -76,7 +76,7 @@ async fn removed_queue_stays_while_it_has_sessions() {
 
 /// A new queue on its host would not be used.
 #[tokio::test]
-async fn queue_that_left_the_file_before_a_restart_is_reported_and_can_be_removed() {
+async fn queue_missing_in_the_file_after_a_restart_is_reported() {
     for store in ["memory", "redis"] {
         let redis = Redis::start().await;
         let url = if store == "redis" { redis.url() } else { store.to_owned() };

@@ -123,7 +123,7 @@ impl Step<'_> {
     fn state_is_whole(&self) -> Result<(), String> {
         let Snapshot { stats, line, places } = self.after;
         hold!(stats.waiting == line.len() as u64, "{} wait, and the line has {}", stats.waiting, line.len());
-        hold!(stats.active == places.len() as u64, "{} are let in, found are {}", stats.active, places.len());
+        hold!(stats.active == places.len() as u64, "{} are active, found are {}", stats.active, places.len());
         let key = |index: usize| (line[index].at, line[index].session);
         hold!((1..line.len()).all(|index| key(index - 1) < key(index)), "the line is in disorder: {line:?}");
         let sessions: HashSet<_> = self.after.sessions().collect();
@@ -309,7 +309,7 @@ impl Step<'_> {
         let exempt = matches!(self.operation, Operation::Release(_) | Operation::Admit(_));
         let inside_before = if self.is_new_state() { 0 } else { before.active };
         let most = after.rules.quota.max(inside_before);
-        hold!(exempt || after.active <= most, "{} are let in, at most {most} may", after.active);
+        hold!(exempt || after.active <= most, "{} are active, at most {most} may be", after.active);
         Ok(())
     }
 

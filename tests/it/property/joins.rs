@@ -261,8 +261,8 @@ impl JoinSequence<'_> {
         }
         let window = join_window(self.reference.now());
         let rejects = mode == LimitMode::Enforce && on_exceed == OnExceed::Reject;
-        let is_judged = matches!(class, None | Some(NetworkClass::Suspicious));
-        let applies = rejects && is_judged && before.totals.limits_apply() && after.totals.limits_apply();
+        let is_limited = matches!(class, None | Some(NetworkClass::Suspicious));
+        let applies = rejects && is_limited && before.totals.limits_apply() && after.totals.limits_apply();
         for answer in answers.iter().filter(|answer| answer.kind == VisitKind::Joined) {
             *self.joined.entry((window, number)).or_default() += 1;
             let [address, network] = self.true_joins(window, number);

@@ -284,8 +284,9 @@ impl Visitors {
 
     /// Some admitted sessions that have not noticed their admission visit next.
     fn strand(&mut self, seen: &Snapshot) {
-        let unheard = |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
-        self.stranded = self.tickets.iter().rev().filter(unheard).take(STRANDED).cloned().collect();
+        let unnoticed =
+            |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
+        self.stranded = self.tickets.iter().rev().filter(unnoticed).take(STRANDED).cloned().collect();
     }
 
     fn departure(&self, rng: &mut SmallRng) -> Operation {

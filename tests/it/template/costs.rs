@@ -1,5 +1,5 @@
 //! The costs in docs/aws/cost.md, computed from docs/aws/prices.json and from what the programs do. The formula is
-//! the one that rehearsals and plans reckon with.
+//! the one that rehearsals and plans use.
 
 use serde_json::Value;
 use vestibule::cost::{CAVEAT, CostBreakdown, Deployed, Load, MONTH, PriceSheet};
@@ -11,7 +11,7 @@ const HOUR: f64 = 3600.0;
 /// The share of a node's memory that those who wait may take: a quarter is kept for copies, and more may come.
 const MEMORY_IN_USE: f64 = 0.5;
 
-/// What a deployment does and costs in an hour in which so many wait.
+/// What a deployment does and costs in an hour in which this many visitors wait.
 struct Hour {
     waiting: f64,
     node: String,

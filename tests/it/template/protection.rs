@@ -91,7 +91,7 @@ fn rules_of_parameters_call_only_functions_of_rules() {
 
 /// Neither linter knows these limits of EC2.
 #[test]
-fn descriptions_of_security_groups_have_characters_that_ec2_takes() {
+fn security_group_descriptions_have_valid_characters() {
     let is_taken = |text: &str| {
         text.len() < 256 && text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c))
     };
@@ -107,7 +107,7 @@ fn descriptions_of_security_groups_have_characters_that_ec2_takes() {
     }
 }
 
-/// What a security group lets in: the port, and the network.
+/// The ingress rules of a security group: the port, and the network.
 fn ingress(stack: &Stack, group: &str) -> Vec<(u64, String)> {
     let rules = stack.properties(group)["SecurityGroupIngress"].clone();
     let rules = rules.as_array().unwrap().iter();

@@ -126,8 +126,8 @@ async fn new_process_falls_back_on_a_broken_upload() {
     s3.put("themes/default/queue.html", saying("default")).await;
     let themes = fresh(&s3, AT_ONCE);
     until_says(&themes, "acme", "default").await;
-    s3.put(PAGE, saying("mended")).await;
-    until_says(&themes, "acme", "mended").await;
+    s3.put(PAGE, saying("fixed")).await;
+    until_says(&themes, "acme", "fixed").await;
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ const ASSETS: &str = "/_vestibule/theme/tour";
 const SETTINGS: &str = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 0\n\
                         hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
 
-/// A program whose one queue lets nobody in.
+/// A program whose only queue admits nobody.
 struct RunningGate {
     s3: S3,
     address: String,

@@ -1,4 +1,4 @@
-//! Keys rotate and settings change, and nobody loses a place over it.
+//! Keys rotate and settings change, and every visitor keeps the position.
 
 use serde_json::json;
 use vestibule_core::KeyList;
@@ -50,12 +50,12 @@ async fn keys_rotate_without_dropping_anybody(setup: StoreSetup) {
         visitor
     };
     let mut visitor = at(&both, &first);
-    assert_eq!(session_in(&visitor.fetch("/").await), session, "the old key is still good");
+    assert_eq!(session_in(&visitor.fetch("/").await), session, "the old key is still valid");
     let second = visitor.cookie(&cookie).unwrap().to_owned();
     assert_ne!(signed_by(&second), signed_by(&first), "the first key signs");
     assert_eq!(session_in(&at(&new, &second).fetch("/").await), session, "without the old key nobody is dropped");
     let stale = at(&new, &first).fetch("/").await;
-    assert_eq!(stale.json()["session"], json!(null), "a key that is gone is good no more");
+    assert_eq!(stale.json()["session"], json!(null), "a ticket of a removed key is invalid");
     assert!(set_cookie(&stale, &cookie).is_none());
 }
 

@@ -45,7 +45,7 @@ impl PrefixDigest {
         self.rows
     }
 
-    /// The cells of the prefix in join counters with so many cells per row, one in each row.
+    /// The cells of the prefix in join counters with this many cells per row, one in each row.
     ///
     /// # Panics
     /// If `counters` is 0.

@@ -6,12 +6,12 @@
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #![cfg(test)]
 
-mod agenda;
-mod chance;
-mod hall;
+mod event_queue;
+mod observed_line;
 mod report;
+mod rng;
 mod scenario;
-mod street;
+mod simulation;
 mod visitor;
 
 mod tests {
@@ -20,7 +20,7 @@ mod tests {
 
     use super::report::{Report, Summary};
     use super::scenario::Scenario;
-    use super::street::Street;
+    use super::simulation::Simulation;
 
     /// Seeds of an ordinary run.
     const SEEDS: u64 = 20;
@@ -42,7 +42,7 @@ mod tests {
         let mut summary = Summary::default();
         for seed in seeds() {
             let scenario = Scenario::of(seed, closed_tabs);
-            let report: Report = Street::new(seed, scenario.clone()).run();
+            let report: Report = Simulation::new(seed, scenario.clone()).run();
             println!("seed {seed}, {:.0} % closed tabs: {report}; {scenario:?}", closed_tabs * 100.0);
             report.check(seed);
             summary.add(seed, &report, &scenario);
@@ -56,7 +56,7 @@ mod tests {
     fn lost_state_sends_few_active_visitors_back_to_the_line() {
         let (mut evicted, mut sales) = (0, 0);
         for seed in seeds() {
-            let report = Street::new(seed, Scenario::of_a_loss(seed)).run();
+            let report = Simulation::new(seed, Scenario::of_a_loss(seed)).run();
             println!(
                 "seed {seed}: {} evicted, at most {} shop at once; {report}",
                 report.evicted, report.most_shopping
@@ -76,11 +76,11 @@ mod tests {
     fn assert_as_many_claim(scenario: impl Fn(u64) -> Scenario) {
         let (mut before, mut after, mut visits) = ((0, 0), (0, 0), (0, 0));
         for seed in seeds() {
-            let report = Street::new(seed, Scenario { shows_waits: false, ..scenario(seed) }).run();
+            let report = Simulation::new(seed, Scenario { shows_waits: false, ..scenario(seed) }).run();
             report.check(seed);
             (before.0, before.1, visits.0) =
                 (before.0 + report.unclaimed, before.1 + report.admitted, visits.0 + report.visits);
-            let report = Street::new(seed, scenario(seed)).run();
+            let report = Simulation::new(seed, scenario(seed)).run();
             println!("seed {seed}: {:.4} unclaimed; {report}", report.unclaimed_share());
             report.check(seed);
             (after.0, after.1, visits.1) =
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn ten_times_the_slots_at_once_are_assigned_fairly() {
         for seed in seeds() {
-            let report = Street::new(seed, Scenario::of_ten_times_the_quota(seed, false)).run();
+            let report = Simulation::new(seed, Scenario::of_ten_times_the_quota(seed, false)).run();
             println!("seed {seed}: {:.4} unclaimed; {report}", report.unclaimed_share());
             report.check(seed);
         }

@@ -8,13 +8,13 @@ use crate::scenario::Scenario;
 pub(crate) struct Report {
     /// Over-admission: the maximum number of active sessions above the quota, or above the number
     /// before it was lowered.
-    pub(crate) overshoot: u64,
+    pub(crate) over_admission: u64,
     /// Inversions: present visitors who saw a later arrival admitted.
-    pub(crate) overtaken: u64,
+    pub(crate) inversions: u64,
     /// Visitors who were sent to the end of the line although they polled in time.
-    pub(crate) places_lost: u64,
+    pub(crate) positions_lost: u64,
     /// Visitors who stayed and were never admitted.
-    pub(crate) never_in: u64,
+    pub(crate) never_admitted: u64,
     /// Arrivals of continuously present visitors, in order of admission.
     pub(crate) admissions: Vec<u64>,
     /// Admitted visitors who polled in time and were sent back to the line.
@@ -34,7 +34,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The normalised Kendall tau distance between arrivals and admissions: 0 is the same order, 1 the reverse.
+    /// The normalized Kendall tau distance between arrivals and admissions: 0 is the same order, 1 the reverse.
     pub(crate) fn tau(&self) -> f64 {
         let order = &self.admissions;
         let behind = |index: usize| order[index + 1..].iter().filter(|later| **later < order[index]).count();
@@ -43,7 +43,7 @@ impl Report {
         inversions as f64 / pairs.max(1) as f64
     }
 
-    pub(crate) fn places_used(&self) -> f64 {
+    pub(crate) fn slots_used(&self) -> f64 {
         if self.offered > 0.0 { self.taken / self.offered } else { 1.0 }
     }
 
@@ -53,11 +53,11 @@ impl Report {
 
     pub(crate) fn check(&self, seed: u64) {
         let again = format!("VESTIBULE_SIM_SEED={seed}");
-        assert_eq!(self.overshoot, 0, "more were let in than the quota allows: {again}");
-        assert_eq!(self.overtaken, 0, "somebody was let in before somebody older who was there: {again}");
+        assert_eq!(self.over_admission, 0, "over-admission: {again}");
+        assert_eq!(self.inversions, 0, "a later arrival was admitted before an earlier one that was present: {again}");
         assert!(self.tau() == 0.0, "the order of admission is not that of arrival: {again}");
-        assert_eq!((self.places_lost, self.never_in), (0, 0), "places were lost: {again}");
-        assert!(self.admissions.len() > 10, "hardly anybody came: {again}");
+        assert_eq!((self.positions_lost, self.never_admitted), (0, 0), "positions were lost: {again}");
+        assert!(self.admissions.len() > 10, "hardly any visitor came: {again}");
     }
 }
 
@@ -65,26 +65,26 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "overshoot {}, overtaken {}, tau {:.4} of {}, places lost {}, never in {}, use of places {:.3}; {} visits in {:.1} h",
-            self.overshoot,
-            self.overtaken,
+            "over-admission {}, inversions {}, tau {:.4} of {}, positions lost {}, never admitted {}, slots used {:.3}; {} visits in {:.1} h",
+            self.over_admission,
+            self.inversions,
             self.tau(),
             self.admissions.len(),
-            self.places_lost,
-            self.never_in,
-            self.places_used(),
+            self.positions_lost,
+            self.never_admitted,
+            self.slots_used(),
             self.visits,
             self.hours,
         )
     }
 }
 
-/// What came out of many.
+/// The results of several sales.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     seeds: u64,
     visits: u64,
-    /// Use of places where only places were waited for, with its seed.
+    /// The share of slots used in each sale that no rate limited, with its seed.
     uses: Vec<(f64, u64)>,
 }
 
@@ -92,8 +92,8 @@ impl Summary {
     pub(crate) fn add(&mut self, seed: u64, report: &Report, scenario: &Scenario) {
         self.seeds += 1;
         self.visits += report.visits;
-        if scenario.waits_for_places() {
-            self.uses.push((report.places_used(), seed));
+        if scenario.waits_for_slots() {
+            self.uses.push((report.slots_used(), seed));
         }
     }
 
@@ -101,10 +101,10 @@ impl Summary {
         self.uses.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((1.0, 0))
     }
 
-    /// In every sale in which places were what people waited for.
+    /// Checks the share of slots used in every sale that no rate limited.
     pub(crate) fn assert_use(&self, least: f64) {
         let (used, seed) = self.least();
-        assert!(used >= least, "only {used:.3} of the places were used: VESTIBULE_SIM_SEED={seed}");
+        assert!(used >= least, "only {used:.3} of the slots were used: VESTIBULE_SIM_SEED={seed}");
     }
 }
 
@@ -112,7 +112,7 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mean = self.uses.iter().map(|(used, _)| used).sum::<f64>() / self.uses.len().max(1) as f64;
         let (least, seed) = self.least();
-        write!(f, "{} seeds, {} visits; use of places {mean:.3} in the mean, ", self.seeds, self.visits)?;
-        write!(f, "{least:.3} at least (seed {seed}); no overshoot, nobody overtaken, no place lost")
+        write!(f, "{} seeds, {} visits; slots used {mean:.3} in the mean, ", self.seeds, self.visits)?;
+        write!(f, "{least:.3} at least (seed {seed}); no over-admission, no inversion, no position lost")
     }
 }

@@ -57,8 +57,8 @@ impl Visitor {
         self.tickets[1] = last;
     }
 
-    /// Whether the place is still the one that was given out first.
-    pub(crate) fn recognises(&self, place: &SessionState) -> bool {
+    /// Whether the session is still the one of the first answer, with its arrival.
+    pub(crate) fn owns(&self, place: &SessionState) -> bool {
         place.session == self.session && self.arrival.is_none_or(|arrival| arrival == place.arrival)
     }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
         return finish(StatusCode::NO_CONTENT.into_response(), Some(cors_origin), decision);
     };
     let visit = renew(&gate, queue, Credential::Ticket(ticket.clone())).await.with_enter_url(&info);
-    if !is_told(&visit) {
+    if !gets_stream(&visit) {
         let answer = Answer::new(visit, Reply::Empty(StatusCode::NO_CONTENT)).with_cors(cors_origin);
         return respond(&gate, &info, answer).await;
     }
@@ -85,7 +85,7 @@ pub(crate) async fn stream(State(gate): State<Gate>, request: EndpointRequest) -
 }
 
 /// Whether the visitor has something to wait for, or a turn. Others are answered once, and their pages poll.
-fn is_told(visit: &VisitResult) -> bool {
+fn gets_stream(visit: &VisitResult) -> bool {
     match visit.visitor_status.state {
         VisitorState::Admitted => visit.admitted.is_some(),
         VisitorState::Unavailable => true,

@@ -123,7 +123,7 @@ async fn functions_respond_before_their_timeout() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_no_answer() {
+async fn interrupted_body_is_no_answer() {
     let broken = function(|_| {
         let frames = [Ok(Frame::data(Bytes::from("half a"))), Err(std::io::Error::other("gone"))];
         std::future::ready(Response::new(Body::new(StreamBody::new(futures_util::stream::iter(frames)))))

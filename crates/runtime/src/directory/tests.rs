@@ -220,7 +220,7 @@ async fn concurrent_requests_share_a_refresh() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_request_does_not_cancel_the_refresh() {
+async fn a_canceled_request_does_not_cancel_the_refresh() {
     let store = FakeSettingsStore::with_queues(3).await;
     let directory = directory_of(&store);
     let _ = tokio::time::timeout(LATENCY / 2, directory.of_host(&host(1))).await;

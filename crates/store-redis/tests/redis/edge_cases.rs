@@ -14,12 +14,12 @@ async fn expired_head_is_removed_in_the_same_batches() {
     let server = Server::start().await;
     let mut pair = pair(&server, 0, &json!({ "quota": 0 })).await;
     for number in 0..300 {
-        pair.join_crowd(number).await;
+        pair.join_many(number).await;
     }
     pair.pass_seconds(&[30]);
     both!(pair, put_settings(&settings(&json!({ "quota": 3 })), PutMode::Always)).unwrap();
     pair.compare(true).await;
-    pair.join_crowd(1000).await;
+    pair.join_many(1000).await;
     pair.compare(true).await;
 }
 
@@ -29,7 +29,7 @@ async fn pace_uses_the_same_windows() {
     let fields = json!({ "quota": 0, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
     let mut pair = pair(&server, 0, &fields).await;
     for number in 0..20 {
-        pair.join_crowd(number).await;
+        pair.join_many(number).await;
     }
     let fields = json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
     both!(pair, put_settings(&settings(&fields), PutMode::Always)).unwrap();
@@ -51,7 +51,7 @@ async fn stays_use_the_same_windows_and_lengths() {
     });
     let mut pair = pair(&server, 0, &fields).await;
     for number in 0..60 {
-        pair.join_crowd(number).await;
+        pair.join_many(number).await;
     }
     let (mut short, mut long) = (0, 0);
     for (number, seconds) in [0, 1, PACE_WINDOW / 2, PACE_WINDOW, PACE_WINDOW - 1].into_iter().enumerate() {

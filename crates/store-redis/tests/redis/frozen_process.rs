@@ -196,7 +196,7 @@ async fn unreachable_server_fails_in_time_with_few_connections() {
         assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
         assert!(began.elapsed() < TIMEOUT + Duration::from_millis(750), "took {:?}", began.elapsed());
     }
-    // Every other second one is opened beside, and each is tried anew that often itself.
+    // Every other second one is opened beside, and each is tried again that often itself.
     let tried = silent.elapsed().as_secs() + 4;
     assert!(wire.opened() <= tried, "{} in {tried} seconds", wire.opened());
     wire.pass();

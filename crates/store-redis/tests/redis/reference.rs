@@ -177,7 +177,7 @@ impl Pair<'_> {
             97..98 if self.rng.random_bool(0.5) => drop(both!(self, reset(&queue))),
             97..98 => self.fail().await,
             98 => self.remove().await,
-            _ => self.crowd().await,
+            _ => self.many_visitors().await,
         }
     }
 
@@ -352,10 +352,10 @@ impl Pair<'_> {
     }
 
     /// More sessions join than one operation removes or admits, and may expire together.
-    async fn crowd(&mut self) {
+    async fn many_visitors(&mut self) {
         let size = self.rng.random_range(40..=180);
         for number in 0..size {
-            self.join_crowd(number).await;
+            self.join_many(number).await;
         }
         if self.rng.random_bool(0.5) {
             both!(self, release(&queue(), 150)).ok();
@@ -364,11 +364,11 @@ impl Pair<'_> {
         }
         for _ in 0..4 {
             let number = self.rng.random_range(0..size);
-            self.join_crowd(number).await;
+            self.join_many(number).await;
         }
     }
 
-    pub(crate) async fn join_crowd(&mut self, number: u32) {
+    pub(crate) async fn join_many(&mut self, number: u32) {
         let visit = Visit { client: self.some_client(), ..Visit::joining(session(1000 + number)) };
         both!(self, visit(&queue(), visit.clone())).ok();
     }

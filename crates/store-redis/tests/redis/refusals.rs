@@ -57,7 +57,7 @@ async fn replica_gets_few_connections_and_serves_reads() {
 }
 
 #[tokio::test]
-async fn address_of_a_new_primary_is_used_once_the_old_one_is_a_replica() {
+async fn new_primary_is_used_once_the_old_one_is_a_replica() {
     let (server, other) = (Server::start().await, Server::start().await);
     let wire = TcpProxy::to(server.port()).await;
     let store = store_over(&wire, "redis");

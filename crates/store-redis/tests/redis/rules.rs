@@ -89,7 +89,7 @@ async fn removed_queue_stays_removed_under_visits() {
         assert_eq!(room.server.command("DBSIZE"), "2", "the index and a marker are left");
     }
     room.store.put_settings(&settings(&json!({})), PutMode::Always).await.unwrap();
-    assert!(room.store.settings(&queue()).await.unwrap().is_some(), "whoever makes it anew may");
+    assert!(room.store.settings(&queue()).await.unwrap().is_some(), "it can be created again");
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ impl Guarded {
         Self { server, port, files }
     }
 
-    /// Writes a queue, and lets in only who knows the token from now on.
+    /// Writes a queue, and requires the token from now on.
     async fn guard(&self, url: &str) {
         let store = store_at(url);
         store.put_settings(&settings(&json!({ "quota": 0 })), PutMode::Always).await.unwrap();

@@ -292,9 +292,9 @@ async fn invalid_change_keeps_the_last_valid_page() {
         assert_eq!(log.len(), 1, "{broken}: {log:?}");
         assert!(log[0].contains("acme/queue.html") && log[0].contains("the last valid version"), "{log:?}");
     }
-    write(folder.path(), "acme/queue.html", "mended {{ script_tags }}");
+    write(folder.path(), "acme/queue.html", "fixed {{ script_tags }}");
     advance(FOLDER_RECHECK).await;
-    assert!(page(&themes, "acme").await.starts_with("mended"));
+    assert!(page(&themes, "acme").await.starts_with("fixed"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,7 +26,7 @@ const COUNT_MAX: usize = 6;
 /// How long the shop processes an order: at least this long, and up to the spread longer.
 const PROCESSING_MIN: Duration = Duration::from_secs(1);
 const PROCESSING_SPREAD: Duration = Duration::from_secs(1);
-/// One in so many orders finds the shop busy.
+/// One order in this many finds the shop busy.
 const BUSY_ONE_IN: u32 = 10;
 
 /// A page of the shop.

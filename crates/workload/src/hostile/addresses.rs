@@ -33,7 +33,7 @@ pub(crate) struct ClientAddresses {
 }
 
 impl ClientAddresses {
-    /// The addresses of so many visitors, and of the hostile clients after them. `None` without hostile clients: all requests
+    /// The addresses of this many visitors, and of the hostile clients after them. `None` without hostile clients: all requests
     /// then come from this machine.
     pub(crate) fn new(visitors: u32, hostile: &[Hostile]) -> Option<Self> {
         let (mut first_client, mut next_v4, mut next_v6) = (visitors, 0, 0);

@@ -19,7 +19,7 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// When a client begins to solve a challenge, and when it has computed so many key derivations.
+    /// When a client begins to solve a challenge, and when it has computed this many key derivations.
     pub(super) fn solve(
         &mut self,
         workload: &Workload,

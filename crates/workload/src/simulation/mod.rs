@@ -44,7 +44,7 @@ pub struct SimulationResult {
     pub completed: bool,
 }
 
-/// Simulates a workload until all visitors have left, for at most so many seconds, at most [`DURATION_MAX`]. With an event, visitors of its lobby come before
+/// Simulates a workload until all visitors have left, for at most `seconds`, and no longer than [`DURATION_MAX`]. With an event, visitors of its lobby come before
 /// its start, and the others of the workload from its start on.
 pub fn simulate(workload: Workload, rules: &LineRules, sale: Option<&Sale>, seconds: u32) -> SimulationResult {
     let end = SimTime::from_seconds(seconds.min(DURATION_MAX).into());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn visitors_who_leave_just_after_max_session_are_within_the_quota() {
+    fn leaving_just_after_max_session_stays_within_the_quota() {
         for seconds in [20.0, 22.0, 60.0] {
             let rules = LineRules { max_session: Some(20), ..LineRules::with_quota(10) };
             let result = simulate(patient(200, Arrivals::Burst(10.0), seconds), &rules, None, DURATION_MAX);

@@ -119,11 +119,11 @@ test('errors have a line and the last valid page stays', async () => {
   expect(preview.errors.value).toMatchObject([{ path: 'queue.html', line: 2 }])
   expect(html(preview)).toBe('works')
   expect(preview.isCurrent.value).toBe(false)
-  answer = () => rendered('mended')
+  answer = () => rendered('fixed')
   await write('{{ lang }}')
   await vi.advanceTimersByTimeAsync(PAUSE)
   expect(preview.errors.value).toEqual([])
-  expect(html(preview)).toBe('mended')
+  expect(html(preview)).toBe('fixed')
 })
 
 test('nothing is requested without files or after unmount', async () => {

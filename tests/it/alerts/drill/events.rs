@@ -6,7 +6,7 @@ use vestibule_tests::{EventStream, Visitor};
 
 use super::{STREAMS_MAX, Site, Watch, put};
 
-/// An event that starts in so many seconds, or did so long ago.
+/// An event that starts in this many seconds, or started that long ago.
 fn event(starts_in: i64, more: &Value) -> Value {
     let now = SystemClock::new().now().seconds();
     let at = |seconds: i64| Timestamp::of(Micros(now.saturating_add_signed(seconds) * 1_000_000)).to_string();

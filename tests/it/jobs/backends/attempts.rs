@@ -182,7 +182,7 @@ pub(super) async fn j13_pause_of_an_operator_ends_that_of_the_handler(fixture: &
     assert_eq!(queue.stats().await.paused_until, None);
     queue.settings.paused = false;
     queue.advance_seconds(60);
-    assert_eq!(queue.start().await.0, ["job 1"], "the other one waits as long as it was told");
+    assert_eq!(queue.start().await.0, ["job 1"], "the other one waits for its retry delay");
 }
 
 pub(super) async fn j12_requeued_job_is_next(fixture: &JobsFixture) {

@@ -332,7 +332,7 @@ async fn unreachable_redis_is_certainly_not_asked() {
     // The server may still execute what reached it.
     let sent = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await;
     assert!(matches!(sent, Err(JobBackendError::Unavailable(_))), "{sent:?}");
-    // More than the circuit breaker lets through: what was sent before may still be executed, so nothing is certain of an equal job.
+    // More than the circuit breaker permits: what was sent before may still be executed, so nothing is certain of an equal job.
     let many = (0..40).map(|number| jobs.enqueue(&settings, vec![job(number, Some("b"))]));
     for outcome in join_all(many).await {
         assert!(matches!(outcome, Err(JobBackendError::Unavailable(_))), "{outcome:?}");

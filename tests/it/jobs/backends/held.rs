@@ -183,14 +183,14 @@ pub(super) async fn h08_rejected_order_can_be_submitted_again(fixture: &JobsFixt
 }
 
 pub(super) async fn h08_late_result_replaces_unknown(fixture: &JobsFixture) {
-    let lapsed = async |queue: &JobQueueFixture<'_>| {
+    let expired = async |queue: &JobQueueFixture<'_>| {
         let lease = send(queue).await;
         queue.advance_seconds(40);
         assert_eq!(queue.view(1).await.unwrap().state, JobState::Unknown);
         lease
     };
     let queue = fixture.fifo(&origin(&json!({})));
-    let lease = lapsed(&queue).await;
+    let lease = expired(&queue).await;
     assert_eq!(queue.settle(lease, Outcome::Requeued).await, Settled::NotLeased);
     assert_eq!(queue.settle(lease, lost()).await, Settled::NotLeased, "it stays unknown");
     for _ in 0..2 {
@@ -204,7 +204,7 @@ pub(super) async fn h08_late_result_replaces_unknown(fixture: &JobsFixture) {
     assert_eq!((stats.dead, stats.counters.acknowledged), (0, 1));
     assert_eq!(queue.enqueue(again(2)).await, FIRST());
     let queue = fixture.fifo(&origin(&json!({})));
-    let lease = lapsed(&queue).await;
+    let lease = expired(&queue).await;
     assert_eq!(queue.settle(lease, Outcome::Failed(failure())).await, Settled::Now(JobState::Failed));
     assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "it was not placed");
     let stats = queue.stats().await;

@@ -127,7 +127,7 @@ do
     return tonumber(call('ZRANGE', set, '0', '0', 'WITHSCORES')[2])
   end
 
-  -- The instant so many seconds ago, as text.
+  -- The instant this many seconds ago, as text.
   local function ago(seconds)
     return whole(now - seconds * SECOND)
   end
@@ -394,7 +394,7 @@ do
     return found
   end
 
-  -- Up to a batch of what has expired of a set: that is, so many seconds after its score. `expires_at` is not after its first.
+  -- Up to a batch of what has expired of a set: that is, this many seconds after its score. `expires_at` is not after its first.
   local function expired(set, seconds)
     local first = first_score(set)
     if not first then return {} end
@@ -826,7 +826,7 @@ do
     return false
   end
 
-  -- J9: extends a lease to so many seconds from now on, and never shortens it. H7: records that a held order is sent. Returns 1 if
+  -- J9: extends a lease to this many seconds from now on, and never shortens it. H7: records that a held order is sent. Returns 1 if
   -- the lease is current, else 0.
   function jobs.extend(id, receive_count, seconds, is_sent)
     local record = find(id)

@@ -82,7 +82,7 @@ impl VirtualGate {
         self.sessions[number as usize].pre_ticket = verified;
     }
 
-    /// The network of a client, as it stands in pre-tickets.
+    /// The network of a client, as pre-tickets name it.
     fn network_of(&self, number: u32) -> Option<String> {
         let networks = ClientNetworks::of(self.addresses.as_ref()?.of(number))?;
         Some(networks.network.to_string())

@@ -1,4 +1,4 @@
-//! The street in front of the door: all visitors, what they do, and what becomes of them.
+//! The simulation: all visitors, what they do, and how their sessions end.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use vestibule_core::{
     poll_after,
 };
 
-use crate::agenda::{Agenda, Event, later};
-use crate::chance::Chance;
-use crate::hall::Hall;
+use crate::event_queue::{Event, EventQueue, later};
+use crate::observed_line::ObservedLine;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scenario::{SHOPPING, Scenario};
 use crate::visitor::{Phase, Visitor};
 
@@ -28,94 +28,93 @@ const LOSS_SHOWS: f64 = 300.0;
 const AWAKE: f64 = 400.0;
 const ASLEEP: (f64, f64) = (20.0, 490.0);
 
-pub(crate) struct Street {
+pub(crate) struct Simulation {
     scenario: Scenario,
-    chance: Chance,
-    agenda: Agenda,
-    hall: Hall,
+    rng: Rng,
+    events: EventQueue,
+    observed: ObservedLine,
     visitors: Vec<Visitor>,
     by_session: HashMap<SessionId, usize>,
     signer: TicketSigner,
     queue: QueueId,
     report: Report,
-    /// How many are not gone yet.
-    about: usize,
+    /// Visitors who have not left.
+    present: usize,
     /// How many shop.
     shopping: u64,
 }
 
-impl Street {
+impl Simulation {
     pub(crate) fn new(seed: u64, scenario: Scenario) -> Self {
         let queue: QueueId = "sale".parse().unwrap();
-        let mut street = Self {
-            hall: Hall::new(scenario.rules(), START),
-            chance: Chance::of(seed),
-            agenda: Agenda::default(),
+        let mut simulation = Self {
+            observed: ObservedLine::new(scenario.rules(), START),
+            rng: Rng::of(seed),
+            events: EventQueue::default(),
             visitors: Vec::new(),
             by_session: HashMap::new(),
             signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap(),
             queue,
             report: Report::default(),
-            about: scenario.rush + scenario.stream,
+            present: scenario.rush + scenario.stream,
             shopping: 0,
             scenario,
         };
-        street.plan_operations();
-        street.plan_arrivals();
-        street
+        simulation.plan_operations();
+        simulation.plan_arrivals();
+        simulation
     }
 
     fn plan_operations(&mut self) {
-        let (scenario, agenda) = (&self.scenario, &mut self.agenda);
-        agenda.at(START, Event::Robot);
-        agenda.at(START, Event::Purge);
+        let (scenario, events) = (&self.scenario, &mut self.events);
+        events.at(START, Event::Robot);
+        events.at(START, Event::Purge);
         if let Some((from, until)) = scenario.lowered {
-            agenda.at(later(START, from), Event::SetQuota(scenario.quota / 2));
-            agenda.at(later(START, until), Event::SetQuota(scenario.quota));
+            events.at(later(START, from), Event::SetQuota(scenario.quota / 2));
+            events.at(later(START, until), Event::SetQuota(scenario.quota));
         }
         if let Some((at, factor)) = scenario.raised {
-            agenda.at(later(START, at), Event::SetQuota((scenario.quota as f64 * factor) as u64));
+            events.at(later(START, at), Event::SetQuota((scenario.quota as f64 * factor) as u64));
         }
         if let Some(at) = scenario.flushed {
-            agenda.at(later(START, at), Event::Flush);
+            events.at(later(START, at), Event::Flush);
         }
     }
 
     fn plan_arrivals(&mut self) {
         for _ in 0..self.scenario.rush {
-            let at = self.chance.between(0.0, 5.0);
+            let at = self.rng.between(0.0, 5.0);
             self.plan_visitor(at);
         }
         let mut at = 5.0;
         for _ in 0..self.scenario.stream {
-            at += self.chance.exponential(self.scenario.every);
+            at += self.rng.exponential(self.scenario.every);
             self.plan_visitor(at);
         }
     }
 
     fn plan_visitor(&mut self, at: f64) {
-        let patience = self.chance.happens(self.scenario.closed_tabs).then(|| self.chance.exponential(300.0));
-        let (phone, second) =
-            (self.chance.happens(self.scenario.phones), self.chance.happens(self.scenario.second_tabs));
-        let (number, session) = (self.visitors.len(), self.chance.session());
+        let patience = self.rng.happens(self.scenario.closed_tabs).then(|| self.rng.exponential(300.0));
+        let (phone, second) = (self.rng.happens(self.scenario.phones), self.rng.happens(self.scenario.second_tabs));
+        let (number, session) = (self.visitors.len(), self.rng.session());
         self.visitors.push(Visitor::new(session, patience, phone, second));
         self.by_session.insert(session, number);
-        self.agenda.at(later(START, at), Event::Poll(number));
+        self.events.at(later(START, at), Event::Poll(number));
     }
 
     /// Runs from the first rush to the last visitor.
     pub(crate) fn run(mut self) -> Report {
         let mut now = START;
-        while let Some((instant, event)) = self.agenda.next() {
-            if self.about == 0 || instant > later(START, END) {
+        while let Some((instant, event)) = self.events.next() {
+            if self.present == 0 || instant > later(START, END) {
                 break;
             }
             now = instant;
-            self.hall.pass(now, &mut self.report);
+            self.observed.pass(now, &mut self.report);
             self.happen(now, event);
         }
         let inside = |visitor: &&Visitor| visitor.stays() && visitor.phase != Phase::Gone;
-        self.report.never_in = self.visitors.iter().filter(inside).count() as u64;
+        self.report.never_admitted = self.visitors.iter().filter(inside).count() as u64;
         self.report.hours = now.since(START) as f64 / 3.6e9;
         self.report
     }
@@ -127,19 +126,19 @@ impl Street {
             Event::Sleep(number) => self.sleep(now, number),
             Event::Wake(number) => self.wake(now, number),
             Event::Finish(number) => self.finish(now, number),
-            Event::ClaimEnds(session) => self.hall.unclaimed_until(session, &mut self.report),
+            Event::ClaimEnds(session) => self.observed.unclaimed_until(session, &mut self.report),
             Event::Robot => self.robot(now),
             Event::Purge => self.purge(now),
             Event::SetQuota(quota) => self.set_quota(now, quota),
-            Event::Flush => self.hall.lose(now),
+            Event::Flush => self.observed.lose(now),
         }
     }
 
     /// Follows up on an operation: admitted visitors have a limited time to claim their slots.
     fn look(&mut self, now: Micros) {
-        for (arrival, session) in self.hall.look(now, &mut self.report) {
-            let claim_ttl = self.hall.rules().claim_ttl;
-            self.agenda.at(now.add_seconds(claim_ttl), Event::ClaimEnds(session));
+        for (arrival, session) in self.observed.look(now, &mut self.report) {
+            let claim_ttl = self.observed.rules().claim_ttl;
+            self.events.at(now.add_seconds(claim_ttl), Event::ClaimEnds(session));
             let Some(number) = self.by_session.get(&session) else { continue };
             let visitor = &mut self.visitors[*number];
             // A visitor who had not noticed an admission when the state was lost and was admitted
@@ -152,7 +151,7 @@ impl Street {
 
     fn visit(&mut self, now: Micros, ticket: Option<Ticket>, join: SessionId) -> VisitAnswer {
         let confirmed = ticket.is_some();
-        let answer = self.hall.visit(now, ticket, join);
+        let answer = self.observed.visit(now, ticket, join);
         self.report.visits += 1;
         if let Some(place) = answer.place {
             let came = matches!(answer.kind, VisitKind::Joined | VisitKind::Restored);
@@ -164,11 +163,11 @@ impl Street {
                 self.visitors[*number].was_absent = true;
             }
             if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
-                self.hall.came(place.arrival, place.session);
+                self.observed.came(place.arrival, place.session);
             }
             self.look(now);
             if confirmed {
-                self.hall.seen(place.session);
+                self.observed.seen(place.session);
             }
         }
         answer
@@ -182,11 +181,11 @@ impl Street {
         }
         // A request of a second tab may have been on its way when the cookie changed.
         let before = visitor.tickets[1].as_ref().filter(|ticket| now < ticket.signed_at().add_seconds(30));
-        let older = visitor.tabs > 1 && before.is_some() && self.chance.happens(0.3);
+        let older = visitor.tabs > 1 && before.is_some() && self.rng.happens(0.3);
         let ticket = visitor.tickets[usize::from(older)].clone();
         let join = ticket.as_ref().map_or(visitor.session, |ticket| ticket.session().successor(ticket.signed_at().0));
         let answer = self.visit(now, ticket, join);
-        let place = answer.place.expect("an open queue gives everybody a place");
+        let place = answer.place.expect("an open queue gives every visitor a position or a slot");
         self.keep(number, &answer, &place);
         self.go_on(now, number, &answer, &place);
     }
@@ -204,9 +203,9 @@ impl Street {
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);
-        if !visitor.recognises(place) {
+        if !visitor.owns(place) {
             // A position is held for a client that has returned a ticket.
-            self.report.places_lost +=
+            self.report.positions_lost +=
                 u64::from(visitor.tickets[1].as_ref().is_some_and(|last| !last.is_unconfirmed()));
             (visitor.session, visitor.arrival) = (place.session, None);
         }
@@ -224,8 +223,8 @@ impl Street {
                 if evicted {
                     return self.keep_alive(now, number);
                 }
-                let shopping = self.chance.log_normal(SHOPPING);
-                self.agenda.at(later(now, shopping), Event::Finish(number));
+                let shopping = self.rng.log_normal(SHOPPING);
+                self.events.at(later(now, shopping), Event::Finish(number));
                 self.keep_alive(now, number);
             }
             Some(_) => self.keep_alive(now, number),
@@ -236,7 +235,7 @@ impl Street {
                     self.shopping -= 1;
                 }
                 let wait = if place.confirmed { self.poll_after(place, answer) } else { CONFIRM };
-                self.agenda.at(later(now, wait), Event::Poll(number));
+                self.events.at(later(now, wait), Event::Poll(number));
             }
         }
         if first {
@@ -248,18 +247,19 @@ impl Street {
     fn keep_alive(&mut self, now: Micros, number: usize) {
         let (least, most) = self.scenario.keepalive;
         let confirmed = self.visitors[number].tickets[0].as_ref().is_some_and(|ticket| !ticket.is_unconfirmed());
-        let pause = if confirmed { self.chance.between(least, most) } else { CONFIRM };
-        self.agenda.at(later(now, pause), Event::Poll(number));
+        let pause = if confirmed { self.rng.between(least, most) } else { CONFIRM };
+        self.events.at(later(now, pause), Event::Poll(number));
     }
 
     /// As the gate says it; a page is not a clock.
     fn poll_after(&mut self, place: &SessionState, answer: &VisitAnswer) -> f64 {
         let wait = self.wait_shown(place, answer);
         let due = wait.map(|wait| answer.now.add_seconds(wait));
-        let full = self.hall.rules().poll_ttl(answer.now, &answer.pace.observed(answer.now), Some(place.position), due);
+        let full =
+            self.observed.rules().poll_ttl(answer.now, &answer.pace.observed(answer.now), Some(place.position), due);
         let left = place.expires_at.since(answer.now) / MICROS_PER_SECOND;
         let after = poll_after(Some(place.position), wait, full, Some(left), answer.now);
-        after as f64 + self.chance.between(0.0, 0.3)
+        after as f64 + self.rng.between(0.0, 0.3)
     }
 
     /// The wait in seconds that a visitor is shown: that of the present quota and rate.
@@ -289,7 +289,7 @@ impl Street {
         let Some(shown) = shown.filter(|_| lost_at.is_some_and(lately)) else { return };
         let ahead = |visitor: &&Visitor| {
             let waits = visitor.tickets[0].as_ref().is_some_and(|ticket| ticket.admitted_at().is_none());
-            let present = self.hall.line.find(answer.now, visitor.session);
+            let present = self.observed.line.find(answer.now, visitor.session);
             let active = present.is_some_and(|it| matches!(it.state, SessionLocation::Active { .. }));
             waits && !active && visitor.phase == Phase::Waiting && visitor.arrival < Some(place.arrival)
         };
@@ -302,27 +302,27 @@ impl Street {
         let visitor = &self.visitors[number];
         let (patience, tabs, has_phone) = (visitor.patience, visitor.tabs, visitor.has_phone);
         if let Some(patience) = patience {
-            self.agenda.at(later(now, patience), Event::Close(number));
+            self.events.at(later(now, patience), Event::Close(number));
         }
         if tabs > 1 {
-            let opened = self.chance.between(1.0, 30.0);
-            self.agenda.at(later(now, opened), Event::Poll(number));
+            let opened = self.rng.between(1.0, 30.0);
+            self.events.at(later(now, opened), Event::Poll(number));
         }
         if has_phone {
-            let awake = self.chance.exponential(AWAKE);
-            self.agenda.at(later(now, awake), Event::Sleep(number));
+            let awake = self.rng.exponential(AWAKE);
+            self.events.at(later(now, awake), Event::Sleep(number));
         }
     }
 
     /// Half of the browsers still tell that the page was closed.
     fn close(&mut self, now: Micros, number: usize) {
-        let tells = self.chance.happens(0.5);
+        let tells = self.rng.happens(0.5);
         if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Asleep) {
             return;
         }
         self.depart(number);
         if tells && let Some(ticket) = self.visitors[number].tickets[0].clone() {
-            self.hall.line.away(now, &ticket);
+            self.observed.line.away(now, &ticket);
             self.look(now);
         }
     }
@@ -330,7 +330,7 @@ impl Street {
     fn depart(&mut self, number: usize) {
         let phase = std::mem::replace(&mut self.visitors[number].phase, Phase::Gone);
         self.shopping -= u64::from(phase == Phase::Shopping);
-        self.about -= 1;
+        self.present -= 1;
     }
 
     fn sleep(&mut self, now: Micros, number: usize) {
@@ -339,8 +339,8 @@ impl Street {
         }
         self.visitors[number].phase = Phase::Asleep;
         self.visitors[number].was_absent = true;
-        let asleep = self.chance.between(ASLEEP.0, ASLEEP.1);
-        self.agenda.at(later(now, asleep), Event::Wake(number));
+        let asleep = self.rng.between(ASLEEP.0, ASLEEP.1);
+        self.events.at(later(now, asleep), Event::Wake(number));
     }
 
     fn wake(&mut self, now: Micros, number: usize) {
@@ -348,40 +348,40 @@ impl Street {
             return;
         }
         self.visitors[number].phase = Phase::Waiting;
-        let awake = self.chance.exponential(AWAKE);
-        self.agenda.at(later(now, awake), Event::Sleep(number));
+        let awake = self.rng.exponential(AWAKE);
+        self.events.at(later(now, awake), Event::Sleep(number));
         self.poll(now, number);
     }
 
     /// Two of three say goodbye, the others just close the shop's page.
     fn finish(&mut self, now: Micros, number: usize) {
         self.depart(number);
-        if self.chance.happens(0.67)
+        if self.rng.happens(0.67)
             && let Some(ticket) = self.visitors[number].tickets[0].clone()
         {
-            self.hall.line.leave(now, &ticket);
+            self.observed.line.leave(now, &ticket);
             self.look(now);
         }
     }
 
     fn robot(&mut self, now: Micros) {
-        let session = self.chance.session();
+        let session = self.rng.session();
         self.visit(now, None, session);
-        let next = self.chance.exponential(self.scenario.robots_every);
-        self.agenda.at(later(now, next), Event::Robot);
+        let next = self.rng.exponential(self.scenario.robots_every);
+        self.events.at(later(now, next), Event::Robot);
     }
 
     fn purge(&mut self, now: Micros) {
-        self.hall.line.purge(now, 500);
+        self.observed.line.purge(now, 500);
         self.look(now);
-        self.agenda.at(later(now, PURGE_EVERY), Event::Purge);
+        self.events.at(later(now, PURGE_EVERY), Event::Purge);
     }
 
     fn set_quota(&mut self, now: Micros, quota: u64) {
-        let mut rules = self.hall.rules().clone();
+        let mut rules = self.observed.rules().clone();
         rules.quota = quota;
         rules.revision += 1;
-        self.hall.line.change_rules(rules, now);
+        self.observed.line.change_rules(rules, now);
         self.look(now);
     }
 }

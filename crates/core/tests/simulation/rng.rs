@@ -6,9 +6,9 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use vestibule_core::SessionId;
 
-pub(crate) struct Chance(SmallRng);
+pub(crate) struct Rng(SmallRng);
 
-impl Chance {
+impl Rng {
     pub(crate) fn of(seed: u64) -> Self {
         Self(SmallRng::seed_from_u64(seed))
     }

@@ -32,12 +32,12 @@ pub(crate) enum Event {
 
 /// Pending events. Events at the same instant keep their insertion order.
 #[derive(Default)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     events: BinaryHeap<Reverse<(Micros, u64, Event)>>,
     put: u64,
 }
 
-impl Agenda {
+impl EventQueue {
     pub(crate) fn at(&mut self, instant: Micros, event: Event) {
         self.put += 1;
         self.events.push(Reverse((instant, self.put, event)));

@@ -8,7 +8,7 @@ use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, Ticket};
 
 use crate::report::Report;
 
-pub(crate) struct Hall {
+pub(crate) struct ObservedLine {
     pub(crate) line: Line,
     /// What the serving process knows about the line; it survives a lost state.
     witness: Witness,
@@ -24,7 +24,7 @@ pub(crate) struct Hall {
     most: u64,
 }
 
-impl Hall {
+impl ObservedLine {
     pub(crate) fn new(rules: LineRules, now: Micros) -> Self {
         let line = Line::new(rules, now, false);
         let (last, most) = (line.stats(now), line.rules().quota);
@@ -104,7 +104,7 @@ impl Hall {
             }
             match self.line.find(now, session).map(|found| (found.state, found.expires_at)) {
                 Some((SessionLocation::Active { .. }, _)) => admitted.push((arrival, session)),
-                Some((SessionLocation::Waiting { .. }, expires_at)) => report.overtaken += u64::from(expires_at > now),
+                Some((SessionLocation::Waiting { .. }, expires_at)) => report.inversions += u64::from(expires_at > now),
                 _ => passed_over.push((arrival, session)),
             }
         }
@@ -120,7 +120,7 @@ impl Hall {
 
     fn watch_quota(&mut self, stats: &Stats, report: &mut Report) {
         let allowed = stats.rules.quota.max(self.most);
-        report.overshoot = report.overshoot.max(stats.active.saturating_sub(allowed));
+        report.over_admission = report.over_admission.max(stats.active.saturating_sub(allowed));
         if !stats.recovering {
             self.most = stats.active;
         }

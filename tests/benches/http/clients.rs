@@ -108,7 +108,7 @@ pub(crate) struct Round {
 }
 
 impl Visitors {
-    /// So many visitors. `first` is sent once by each before, to get a ticket. Returns how many bytes an answer has, too.
+    /// This many visitors. `first` is sent once by each before, to get a ticket. Returns how many bytes an answer has, too.
     pub(crate) async fn new(
         server: Server,
         first: Option<&str>,

@@ -1,81 +1,66 @@
-// Writes the English texts that people read, but that are no Markdown, into extracted/*.md, each below its place.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+// Writes tracked files that are no Markdown into extracted/, line by line as plain words: comments, texts and names.
+// Files whose texts people read are always written, others if a term occurs in them.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
-const here = dirname(fileURLToPath(import.meta.url))
+const here = import.meta.dirname
 const root = join(here, '..', '..')
 const target = join(here, 'extracted')
 
-/** Members of openapi.json and of Grafana's dashboards that people read. */
-const READ = new Set(['description', 'summary', 'title'])
+/** Their spelling is checked as well: API, user interface, command line, error texts, metrics, alerts, charts, template. */
+const READ = [
+  /^(openapi\.json|template\.yaml|docker-compose\.yml)$/,
+  /^(crates\/themes\/built-in|dashboard\/src\/i18n|deploy\/(grafana|prometheus|compose))\//,
+  /^crates\/(vestibule|workload|metrics)\/src\//,
+  /^crates\/(core\/src\/fields\/error_code|gate\/src\/error|admin\/src\/codes)\.rs$/,
+]
 
-function* texts(value, place, wanted = () => true) {
-  if (typeof value === 'string') {
-    if (wanted(place.at(-1))) yield [place.join('.'), value]
-  } else if (value && typeof value === 'object') {
-    for (const [name, inner] of Object.entries(value)) yield* texts(inner, [...place, name], wanted)
-  }
+/** Files that are not checked. */
+const SKIPPED = [
+  /\.(md|png|der)$/, // Markdown is checked as it is; the others are binary.
+  /^Cargo\.lock$|package-lock\.json$/, // Names of others.
+  /\/(texts|locales)\/(?!en)[\w-]+\.json$/, // Other languages.
+  /^dashboard\/src\/api\/schema\.d\.ts$/, // Written from openapi.json.
+  /^tests\/prose\/(textlintrc\.json|extract\.mjs)$/, // The terms and the exceptions.
+]
+
+/** Names that are not ours to choose, and words of a page for visitors. */
+const EXCEPTIONS = [
+  /\bis_cancelled\b|\bcancelled\(\)/g, // Methods of Tokio.
+  /("|<b>)Standing\b/g, // An area of the demo's concert hall.
+]
+
+/** Lines of a comment in any of the languages. */
+const LINE_COMMENTS = /(^[ \t]*(\/\/[/!]?|#|--|\*)(?=[ \t]).*\n){2,}/gm
+
+/** The lines of a block of comments as its first line, so that a term may contain a line break. */
+function joined(block) {
+  const lines = block.split('\n').map((line) => line.replace(/^[ \t]*\S+/, ''))
+  return lines.join('') + '\n'.repeat(lines.length - 1)
 }
 
-/** Doc comments of the command line's options are its help. */
-function* help(source) {
-  if (!/derive\([^)]*\b(Args|Parser|Subcommand|ValueEnum)\b/.test(source)) return
-  let [place, lines] = ['', []]
-  for (const [number, line] of source.split('\n').entries()) {
-    const comment = line.match(/^\s*\/\/\/ ?(.*)/)
-    if (comment) {
-      if (!lines.length) place = `line ${number + 1}`
-      lines.push(comment[1])
-    } else if (lines.length) {
-      yield [place, lines.join('\n')]
-      lines = []
-    }
-  }
+/** The words of a source file, each on its line. Identifiers become words, and brackets separate terms. */
+function words(source) {
+  return EXCEPTIONS.reduce((text, exception) => text.replace(exception, ''), source)
+    .replace(LINE_COMMENTS, joined)
+    .replace(/\blet (?=\w+(:| =))/g, '') // The keyword would be part of a term with the name of a variable, as in `let in_flight`.
+    .replace(/\\[nrt]/g, ' ')
+    .replace(/[()[\]{}|]/g, ' ; ')
+    .replace(/[^\w\s'’.,;:!?%-]+|_/g, ' ')
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
 }
 
-/** Values of these members of a YAML file, on the line of the name or folded below it. */
-function* members(source, wanted) {
-  const lines = source.split('\n')
-  for (const [index, line] of lines.entries()) {
-    const [, indent, name, value] = line.match(/^(\s*)(?:- )?(\w+): (.+)/) ?? []
-    if (!wanted.has(name)) continue
-    const below = lines.slice(index + 1)
-    const end = below.findIndex((other) => other.search(/\S/) <= indent.length)
-    const text = value.startsWith('>') ? below.slice(0, end).map((other) => other.trim()).join(' ') : value
-    yield [`line ${index + 1}`, text]
-  }
-}
-
-function write(file, found) {
-  // A text's place is a comment, which no rule reads. Placeholders such as {count} are code.
-  const shown = ([place, text]) => `<!-- ${place} -->\n\n${text.replace(/\{[^{}]*\}/g, '`$&`')}\n`
-  const name = relative(root, file).replaceAll('/', '-')
-  writeFileSync(join(target, `${name}.md`), [...found].map(shown).join('\n'))
-}
+const { terms } = JSON.parse(readFileSync(join(here, 'textlintrc.json'), 'utf8')).rules.terminology
+const term = new RegExp(`\\b(${terms.map(([pattern]) => pattern).join('|')})\\b`, 'i')
+const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
 
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target)
-const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
-const catalogs = ['crates/themes/built-in/texts/en.json', 'dashboard/src/i18n/locales/en.json']
-const programs = ['crates/vestibule/src', 'crates/workload/src']
-const charts = 'deploy/grafana/dashboards'
-const yaml = {
-  'deploy/prometheus/alerts/vestibule.rules.yml': new Set(['summary', 'action']),
-  'template.yaml': new Set(['Description', 'AlarmDescription', 'ConstraintDescription', 'GroupDescription']),
-}
-
-write(join(root, 'openapi.json'), texts(json(join(root, 'openapi.json')), [], (member) => READ.has(member)))
-for (const file of catalogs.map((path) => join(root, path)).filter(existsSync)) write(file, texts(json(file), []))
-for (const [path, wanted] of Object.entries(yaml)) {
-  write(join(root, path), members(readFileSync(join(root, path), 'utf8'), wanted))
-}
-for (const path of readdirSync(join(root, charts)).map((name) => join(root, charts, name))) {
-  write(path, texts(json(path), [], (member) => READ.has(member)))
-}
-for (const folder of programs.map((path) => join(root, path)).filter(existsSync)) {
-  for (const path of readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.rs'))) {
-    const found = [...help(readFileSync(join(folder, path), 'utf8'))]
-    if (found.length) write(join(folder, path), found)
-  }
+for (const file of files.filter((file) => !SKIPPED.some((pattern) => pattern.test(file)))) {
+  const text = words(readFileSync(join(root, file), 'utf8'))
+  if (!term.test(text) && !READ.some((pattern) => pattern.test(file))) continue
+  const path = join(target, `${file}.txt`)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
 }

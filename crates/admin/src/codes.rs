@@ -138,6 +138,7 @@ message_codes! {
         Url("url", "a URL with a host, such as \"https://tickets.example.com/shop\""),
         SomeOrAll("some_or_all", "must name at least one job, or be left out with \"all\": true"),
         UserIdFormat("user_id_format", "1 to {most} printable ASCII characters"),
+        SessionIdFormat("session_id_format", "a session ID such as \"2b6e6c34-6dd6-402e-80cd-e3f03456f3f7\""),
         ContentTypeFormat("content_type_format", "at most {most} characters"),
         JobIdFormat("job_id_format", "must be job IDs, such as \"0NPWV1MDQB2XKF3Y0T5DWZQ\""),
         Revision("revision", "a revision such as \"7\", or *"),

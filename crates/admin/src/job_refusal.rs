@@ -84,6 +84,7 @@ fn message_of(error: &JobRequestError) -> Message {
             let what = Code::UserIdFormat.with("most", USER_ID_MAX as u64);
             Code::InvalidId.with("name", "user_id").with("what", what)
         }
+        JobRequestError::InvalidSession => Code::InvalidId.with("name", "session").with("what", Code::SessionIdFormat),
         JobRequestError::ContentTypeTooLong => {
             let what = Code::ContentTypeFormat.with("most", CONTENT_TYPE_MAX as u64);
             Code::InvalidId.with("name", "Content-Type").with("what", what)

@@ -37,6 +37,9 @@ pub enum JobRequestError {
     /// The user ID is invalid.
     #[error("user_id must be 1 to {USER_ID_MAX} printable ASCII characters")]
     InvalidUserId,
+    /// The session that may follow the job is not one.
+    #[error("session must be a session ID")]
+    InvalidSession,
     /// The content type is too long.
     #[error("Content-Type must be at most {CONTENT_TYPE_MAX} characters")]
     ContentTypeTooLong,
@@ -61,6 +64,7 @@ impl JobRequestError {
             Self::DelayNotSupported => (StatusCode::BAD_REQUEST, "delay_not_supported", None),
             Self::InvalidKey(name) => (StatusCode::BAD_REQUEST, "invalid_id", Some(*name)),
             Self::InvalidUserId => (StatusCode::BAD_REQUEST, "invalid_id", Some("user_id")),
+            Self::InvalidSession => (StatusCode::BAD_REQUEST, "invalid_id", Some("session")),
             Self::ContentTypeTooLong => (StatusCode::BAD_REQUEST, "invalid_id", Some("content-type")),
             Self::InvalidJson(_) => (StatusCode::BAD_REQUEST, "invalid_json", None),
             Self::EmptyPayload => (StatusCode::UNPROCESSABLE_ENTITY, "empty_payload", None),

@@ -10,6 +10,7 @@ use clap::Args;
 use http::{HeaderName, Method, header};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use vestibule_core::SessionId;
 use vestibule_core::jobs::{DeduplicationId, JobGroupId, JobQueueId, PAYLOAD_MAX};
 
 use crate::api_client::{ApiClient, ApiOptions, ApiRequest, JSON, print_job};
@@ -48,6 +49,10 @@ pub(crate) struct PushOptions {
     #[arg(long, value_name = "ID")]
     user_id: Option<String>,
 
+    /// Session of the visitor who may follow the job
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+
     /// Wait until the job is completed; exit status 1 if it becomes a dead letter
     #[arg(long)]
     wait: bool,
@@ -67,7 +72,7 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     if content_type.starts_with("text/") && payload.starts_with(b"{") {
         eprintln!("the payload is no valid JSON; it is sent as text");
     }
-    let PushOptions { job_queue, group, deduplication_id, delay, user_id, wait, .. } = options;
+    let PushOptions { job_queue, group, deduplication_id, delay, user_id, session, wait, .. } = options;
     let mut path = format!("/job-queues/{job_queue}/jobs?delay={delay}");
     if let Some(group) = group {
         path.push_str("&group_id=");
@@ -75,7 +80,11 @@ pub(crate) async fn push(options: PushOptions) -> anyhow::Result<ExitCode> {
     }
     let mut request = ApiRequest::new(Method::POST, &path);
     request.headers.push((header::CONTENT_TYPE, content_type));
-    let more = [("idempotency-key", deduplication_id.map(|id| id.to_string())), ("vestibule-user-id", user_id)];
+    let more = [
+        ("idempotency-key", deduplication_id.map(|id| id.to_string())),
+        ("vestibule-user-id", user_id),
+        ("vestibule-session", session.map(|id| id.to_string())),
+    ];
     let more = more.into_iter().filter_map(|(name, value)| Some((HeaderName::from_static(name), value?)));
     request.headers.extend(more);
     request.body = payload;

@@ -141,6 +141,10 @@ async fn enqueue_errors(backoffice: Backoffice) {
     let mut user = backoffice.root().with_header("vestibule-user-id", &"x".repeat(256));
     let refused = enqueue(&mut user, "mails/jobs", "text/plain", b"hello").await;
     assert_eq!(refused.json()["detail"], "user_id must be 1 to 255 printable ASCII characters.");
+    let mut session = backoffice.root().with_header("vestibule-session", "mine");
+    let refused = enqueue(&mut session, "mails/jobs", "text/plain", b"hello").await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (400, "invalid_id"));
+    assert!(refused.json()["detail"].as_str().unwrap().starts_with("session must be a session ID"), "{}", refused.text());
     assert_eq!(enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await.status, 202);
     let full = enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await;
     assert_eq!((full.status.as_u16(), full.code().as_str()), (503, "job_queue_full"));
@@ -176,19 +180,20 @@ async fn repeated_enqueue_is_a_duplicate(backoffice: Backoffice) {
 }
 
 async fn batch_reports_each_job(backoffice: Backoffice) {
-    import(&backoffice, &[job_queue("updates.fifo", &json!({ "max_jobs": 99 }))]).await;
+    import(&backoffice, &[job_queue("updates.fifo", &json!({ "max_jobs": 98 }))]).await;
     let mut root = backoffice.root();
     let job = |number: u64| json!({ "payload": number, "group_id": format!("user-{number}") });
     let mut jobs: Vec<Value> = (0..100).map(job).collect();
     jobs[70] = json!({ "payload": {} });
     jobs[71] = jobs[0].clone();
+    jobs[72]["session"] = json!("mine");
     let response = root.post("/job-queues/updates.fifo/jobs/batch", json!({ "jobs": jobs })).await;
     assert_eq!(response.status, 202, "{}", response.text());
     let results = response.json()["jobs"].as_array().unwrap().clone();
     assert_eq!(results.len(), 100);
-    assert_eq!(results[70]["code"], "group_required");
+    assert_eq!((&results[70]["code"], &results[72]["code"]), (&json!("group_required"), &json!("invalid_id")));
     assert_eq!((&results[71]["job_id"], &results[71]["duplicate"]), (&results[0]["job_id"], &json!(true)));
-    assert_eq!(results.iter().filter(|it| it["duplicate"] == false).count(), 98);
+    assert_eq!(results.iter().filter(|it| it["duplicate"] == false).count(), 97);
     let another = json!({ "jobs": [job(200), job(201)] });
     let another = root.post("/job-queues/updates.fifo/jobs/batch", another).await.json();
     assert_eq!(

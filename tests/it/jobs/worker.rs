@@ -26,6 +26,7 @@ const PASSWORD: &str = "correct horse battery";
 struct Serving {
     program: Program,
     client: AdminClient,
+    gate: String,
     admin: String,
     _origin: Origin,
 }
@@ -64,7 +65,7 @@ impl Serving {
         })
         .await;
         client.sign_in("root", PASSWORD).await;
-        Self { program, client, admin, _origin: origin }
+        Self { program, client, gate, admin, _origin: origin }
     }
 
     /// Enqueues a job as a client does, and returns its ID.
@@ -232,6 +233,53 @@ async fn handler_enqueues_next_job() {
     serving.enqueue("3").await;
     wait_until("the last job runs", LIMIT, async || calls.lock().len() == 3).await;
     assert_eq!(*calls.lock(), ["3", "2", "1"]);
+}
+
+/// A job of the site's backend names a visitor, who sees its progress; nobody else does.
+#[tokio::test]
+async fn visitor_named_by_the_site_follows_the_job() {
+    let handler = Origin::start();
+    let reports = format!(
+        "[[job_queues]]\nid = \"reports\"\ntenant = \"acme\"\ntarget = {{ kind = \"http\", url = \"{}/slow?2000\" }}\n",
+        handler.url()
+    );
+    let mut serving = Serving::with_job_queues(&reports, &["--public-url", "http://public.example"]).await;
+    let mut visitors = [(); 2].map(|()| Visitor::new(&serving.gate, "shop.example"));
+    for visitor in &mut visitors {
+        visitor.navigate("/").await;
+        visitor.navigate("/").await;
+    }
+    let [mut named, mut other] = visitors;
+    let session = named.status("tour").await.json()["session"].as_str().unwrap().to_owned();
+    let mut backend = serving.client.clone().with_header("vestibule-session", &session);
+    let enqueued = enqueue(&mut backend, "reports/jobs", r#"{"order":1}"#).await;
+    assert_eq!(enqueued.status, 202, "{}", enqueued.text());
+    let location = format!("/_vestibule/jobs/reports/{}", enqueued.json()["job_id"].as_str().unwrap());
+    let mut events = named.event_stream(&format!("{location}/events")).await.unwrap();
+    wait_until("the handler is called", LIMIT, async || handler.requests().len() == 1).await;
+    let call = handler.requests().remove(0);
+    assert_eq!(call.headers["vestibule-session"], session);
+    let progress = call.headers["vestibule-progress-url"].to_str().unwrap().trim_start_matches("http://public.example");
+    let report = Builder::new().method(Method::POST).uri(progress);
+    let reported = Visitor::new(&serving.gate, "public.example").request(report, r#"{"status":"preparing"}"#).await;
+    assert_eq!(reported.status, StatusCode::NO_CONTENT, "{}", reported.text());
+    let mut messages = Vec::new();
+    while let Some(event) = events.event().await {
+        messages.extend(event.get("message").cloned());
+    }
+    assert_eq!(messages, [serde_json::json!({ "status": "preparing" })]);
+    let status = named.fetch(&location).await.json();
+    assert_eq!((&status["state"], &status["progress"][0]["message"]), (&"completed".into(), &messages[0]), "{status}");
+    for path in [location.clone(), format!("{location}/events")] {
+        other.fetch(&path).await.assert_code("unknown_job");
+    }
+
+    let jobs = serde_json::json!([{ "payload": 1, "session": session }, { "payload": 2 }]);
+    let batch = serving.client.post("/job-queues/reports/jobs/batch", serde_json::json!({ "jobs": jobs })).await.json();
+    for (job, status) in batch["jobs"].as_array().unwrap().iter().zip([200, 404]) {
+        let location = format!("/_vestibule/jobs/reports/{}", job["job_id"].as_str().unwrap());
+        assert_eq!(named.fetch(&location).await.status, status, "{job}");
+    }
 }
 
 /// J3, in the API: a 503 says whether the job may be queued.

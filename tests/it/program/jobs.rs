@@ -91,7 +91,9 @@ async fn push_enqueues_and_jobs_shows_the_job() {
     std::fs::write(file.path(), "hello\n").unwrap();
     let file = format!("@{}", file.path().display());
     let payload = r#"{"email":"ada@example.com"}"#;
-    let (status, said) = jobs.run(&["push", "updates.fifo", payload, "--group", "user/17&", "--user-id", "ada"]).await;
+    let session = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7";
+    let push = ["push", "updates.fifo", payload, "--group", "user/17&", "--user-id", "ada", "--session", session];
+    let (status, said) = jobs.run(&push).await;
     assert_eq!(status, 0, "{said}");
     let id = said.split_whitespace().next().unwrap().to_owned();
     let (status, shown) = jobs.run(&["jobs", "show", "updates.fifo", &id]).await;

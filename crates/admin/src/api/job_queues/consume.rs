@@ -89,7 +89,7 @@ pub(crate) struct ReceivedJob {
     enqueued_at: u64,
     /// The user for whom the job runs.
     user_id: Option<String>,
-    /// The session of the visitor who enqueued the job.
+    /// The session of the visitor who may follow the job.
     session: Option<String>,
     /// Path and query of the visitor's request.
     params: Option<Value>,

@@ -42,6 +42,9 @@ const JOBS_MAX: usize = 100;
 const UNKNOWN_CONTENT: &str = "application/octet-stream";
 const JSON: &str = "application/json";
 const USER_ID: HeaderName = HeaderName::from_static("vestibule-user-id");
+const SESSION: HeaderName = HeaderName::from_static("vestibule-session");
+/// Maximum length of a session ID in a request.
+const SESSION_MAX: usize = 64;
 const JOB_ID: HeaderName = HeaderName::from_static("x-job-id");
 const DUPLICATE: HeaderName = HeaderName::from_static("x-job-duplicate");
 
@@ -95,7 +98,9 @@ fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 #[utoipa::path(post, path = "/job-queues/{job_queue}/jobs", tag = "job queues",
     params(EnqueueQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "The deduplication ID, if the query has none"),
-        ("Vestibule-User-Id" = Option<String>, Header, description = "The user of your site for whom the job runs")),
+        ("Vestibule-User-Id" = Option<String>, Header, description = "The user of your site for whom the job runs"),
+        ("Vestibule-Session" = Option<String>, Header,
+            description = "The session of the visitor who may follow the job: `sub` of the pass, or `X-Vestibule-Session`")),
     request_body(content(("application/json"), (String = "text/plain"), ("application/octet-stream")),
         description = "The payload, of any content type"),
     responses(
@@ -121,10 +126,10 @@ pub(crate) async fn enqueue_job(
     let EnqueueQuery { group_id, deduplication_id, delay } = query;
     let key = HeaderName::from_static(IDEMPOTENCY_HEADER);
     let deduplication_id = deduplication_id.or_else(|| text_of(&headers, &key));
-    let user_id = text_of(&headers, &USER_ID);
-    let request = job_request(group_id, deduplication_id, user_id, delay, payload);
+    let (user_id, session) = (text_of(&headers, &USER_ID), text_of(&headers, &SESSION));
     let settings = &cached.settings;
-    let job = request.checked(settings).map_err(|error| Problem::Job(error.into()))?;
+    let request = job_request(group_id, deduplication_id, user_id, session, delay, payload);
+    let job = request.and_then(|request| request.checked(settings)).map_err(|error| Problem::Job(error.into()))?;
     let results = enqueue(job_queues, settings, vec![job]).await;
     let enqueued = results.into_iter().next().unwrap_or(Err(JobRefusal::JobQueueFull)).map_err(Problem::Job)?;
     Ok(accepted(settings, &enqueued))
@@ -167,16 +172,18 @@ pub(super) async fn enqueued_by_hand(
     }
 }
 
-/// A job of a client of the API, which no visitor follows.
+/// A job of a client of the API. The visitor whose session it names may follow the job.
 fn job_request(
     group_id: Option<String>,
     deduplication_id: Option<String>,
     user_id: Option<String>,
+    session: Option<String>,
     delay_seconds: u64,
     payload: Payload,
-) -> JobRequest {
-    let (session, former, by_visitor, params) = (None, None, false, None);
-    JobRequest { group_id, deduplication_id, user_id, session, former, by_visitor, params, delay_seconds, payload }
+) -> Result<JobRequest, JobRequestError> {
+    let session = session.map(|id| id.parse()).transpose().map_err(|_| JobRequestError::InvalidSession)?;
+    let (former, by_visitor, params) = (None, false, None);
+    Ok(JobRequest { group_id, deduplication_id, user_id, session, former, by_visitor, params, delay_seconds, payload })
 }
 
 /// Enqueues jobs in the batches of the backend, each with its own result.
@@ -226,6 +233,8 @@ fields! {
         deduplication_id: Omissible<Text<JOB_KEY_MAX>>,
         /// The user of your site for whom the job runs.
         user_id: Omissible<Text<USER_ID_MAX>>,
+        /// The session of the visitor who may follow the job: `sub` of the pass, or `X-Vestibule-Session`.
+        session: Omissible<Text<SESSION_MAX>>,
         /// Seconds until the job is due. Standard job queues only.
         delay: Bounded<0, DELAY_MAX> = 0,
     }
@@ -332,9 +341,9 @@ pub(crate) async fn enqueue_jobs(
 
 impl JobDraft {
     fn checked(self, settings: &JobQueueSettings) -> Result<NewJob, JobRefusal> {
-        let Self { payload: content, group_id, deduplication_id, user_id, delay } = self;
+        let Self { payload: content, group_id, deduplication_id, user_id, session, delay } = self;
         let payload = checked_payload(JSON.to_owned(), content.into_bytes())?;
-        Ok(job_request(group_id, deduplication_id, user_id, delay, payload).checked(settings)?)
+        Ok(job_request(group_id, deduplication_id, user_id, session, delay, payload)?.checked(settings)?)
     }
 }
 

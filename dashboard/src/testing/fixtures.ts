@@ -97,7 +97,8 @@ export function jobQueue(changes: Partial<JobQueueSettings> = {}, counts: Partia
 export function job(changes: Partial<Job> = {}): Job {
   return {
     job_id: '0NPWV1MDQB2XKF3Y0T5DWZQ', job_queue: 'updates.fifo', state: 'retrying', group_id: 'user-17', sequence_number: 12, receive_count: 2, failed_attempts: 2,
-    enqueued_at: 1_790_000_000, due_at: 1_790_000_100, ended_at: null, resolution: null, user_id: 'ada',
+    enqueued_at: 1_790_000_000, due_at: 1_790_000_100, ended_at: null, resolution: null, ahead: 7, user_id: 'ada', session: '2b6e6c34-6dd6-402e-80cd-e3f03456f3f7', params: null,
+    progress: [{ id: 1, at: 1_790_000_040, message: { status: 'preparing' } }], result: null,
     attempts: [
       { receive_count: 1, started_at: 1_790_000_010, ended_at: 1_790_000_011, reason: 'status', status: 500 },
       { receive_count: 2, started_at: 1_790_000_020, ended_at: 1_790_000_050, reason: 'timeout', status: null },

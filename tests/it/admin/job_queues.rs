@@ -51,7 +51,9 @@ pub(super) async fn enqueue(client: &mut AdminClient, path: &str, content_type: 
 async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({ "concurrency": 3 }))])
         .await;
-    let mut root = backoffice.root().with_header("vestibule-user-id", "ada");
+    let session = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7";
+    let mut root =
+        backoffice.root().with_header("vestibule-user-id", "ada").with_header("vestibule-session", session);
     let body = br#"{"email": "ada@example.com"}"#;
     let response = enqueue(&mut root, "updates.fifo/jobs?group_id=user-17", "application/json", body).await;
     assert_eq!(response.status, 202, "{}", response.text());
@@ -66,6 +68,11 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
         ("state", json!("queued")),
         ("group_id", json!("user-17")),
         ("user_id", json!("ada")),
+        ("session", json!(session)),
+        ("params", Value::Null),
+        ("ahead", json!(0)),
+        ("progress", json!([])),
+        ("result", Value::Null),
         ("sequence_number", json!(1)),
         ("receive_count", json!(0)),
         ("attempts", json!([])),
@@ -92,12 +99,18 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     let jobs = backoffice.admin.jobs();
     let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
     let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
-    let response = JobResponse { status: 204, ..JobResponse::default() };
+    let message = r#"{"step": 1.10}"#.parse().unwrap();
+    jobs.backend().add_progress(&settings, lease, message).await.unwrap();
+    let response = JobResponse { status: 200, body: b"updated".to_vec(), ..JobResponse::default() };
     let settlement = Settlement { lease, outcome: Outcome::Acknowledged(Some(response)) };
     jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
-    let job = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await.json();
+    let shown = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await;
+    let job = shown.json();
     assert_eq!((&job["state"], &job["payload"], &job["receive_count"]), (&json!("completed"), &Value::Null, &json!(1)));
-    assert_eq!(job["attempts"][0]["status"], 204);
+    assert_eq!(job["attempts"][0]["status"], 200);
+    assert_eq!(job["result"], json!({ "status": 200, "location": null, "body": "updated" }));
+    assert_eq!(job["progress"][0]["id"], 1);
+    assert!(shown.text().contains(r#"{"step": 1.10}"#), "as it was written: {}", shown.text());
 }
 
 async fn enqueue_errors(backoffice: Backoffice) {

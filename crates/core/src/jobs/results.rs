@@ -112,6 +112,15 @@ impl JobResponse {
         Self { headers: Vec::new(), body: Vec::new(), ..self }
     }
 
+    /// The body as text, without a last character that is cut; `None` if it is not text.
+    pub fn text(&self) -> Option<&str> {
+        match std::str::from_utf8(&self.body) {
+            Ok(text) => Some(text),
+            Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.body[..error.valid_up_to()]).ok(),
+            Err(_) => None,
+        }
+    }
+
     /// Size of headers and body in bytes.
     pub fn size(&self) -> u64 {
         (self.headers.len() + self.body.len()) as u64
@@ -137,5 +146,16 @@ mod tests {
         let longest = format!("\"{}\"", "x".repeat(PROGRESS_MAX - 2));
         assert!(longest.parse::<ProgressMessage>().is_ok());
         assert_eq!(format!("{longest} ").parse::<ProgressMessage>(), Err(ProgressError::TooLong));
+    }
+
+    #[test]
+    fn text_of_a_response_ends_with_a_whole_character() {
+        let text =
+            |body: &[u8]| JobResponse { body: body.to_vec(), ..JobResponse::default() }.text().map(str::to_owned);
+        assert_eq!(text("für".as_bytes()), Some("für".to_owned()));
+        assert_eq!(text(&"für".as_bytes()[..2]), Some("f".to_owned()));
+        for binary in [&b"\x89PNG"[..], b"a\xffb", b"a\xc3b"] {
+            assert_eq!(text(binary), None, "{binary:?}");
+        }
     }
 }

@@ -149,9 +149,9 @@ impl JobStatus {
             message: serde_json::from_str(progress.message.as_str()).ok(),
         });
         let response = view.result.map(|result| JobStatusResponse {
+            body: result.text().map(str::to_owned),
             status: result.status,
             location: result.location,
-            body: String::from_utf8(result.body).ok(),
         });
         Self {
             job_id: view.id,

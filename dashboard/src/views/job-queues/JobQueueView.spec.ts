@@ -113,9 +113,17 @@ test('a rotation that ends an older secret is confirmed with its consequences', 
 test('a job is found by its ID with its attempts and payload', async () => {
   await open()
   await find(` ${ID} `)
-  for (const shown of ['Waiting for a retry', 'user-17', 'ada', 'The handler did not respond in time', 'The handler responded with an error500', 'database is down', '"email": "ada@example.com"']) {
+  for (const shown of ['Waiting for a retry', 'Jobs ahead7', 'user-17', 'ada', '2b6e6c34-6dd6-402e-80cd-e3f03456f3f7', '{"status":"preparing"}', 'The handler did not respond in time', 'The handler responded with an error500', 'database is down', '"email": "ada@example.com"']) {
     expect(text()).toContain(shown)
   }
+})
+
+test('the response that completed a job is shown', async () => {
+  await open('operator', { [`GET ${QUEUE}/jobs/${ID}`]: job({ state: 'completed', result: { status: 200, location: null, body: '12 of 12 updated' } }) })
+  await find(ID)
+  expect(text()).toContain('Final response200')
+  expect(text()).toContain('12 of 12 updated')
+  expect(text()).not.toContain('Jobs ahead')
 })
 
 test('a job is followed until it is finished', async () => {

@@ -62,7 +62,7 @@ describe!(query DeadLettersQuery);
 /// A page of dead letters.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DeadLetterPage {
-    /// The dead letters, the newest first, without payloads.
+    /// The dead letters, the newest first, without payloads and progress.
     dead_letters: Vec<Job>,
     /// Start of the next page as `before`; `null` at the end.
     next: Option<String>,
@@ -90,7 +90,8 @@ pub(crate) async fn list_dead_letters(
     let found = found.map_err(Problem::of_job_read)?;
     let last = found.last().filter(|_| found.len() == limit).and_then(position_of);
     let next = last.map(|DeadLetterPosition { ended_at, sequence }| format!("{}-{sequence}", ended_at.0));
-    let dead_letters = found.into_iter().map(|view| Job::of(&cached.settings.id, view)).collect();
+    let without_progress = found.into_iter().map(|view| JobView { progress: Vec::new(), ..view });
+    let dead_letters = without_progress.map(|view| Job::of(&cached.settings, view)).collect();
     Ok(Json(DeadLetterPage { dead_letters, next }))
 }
 
@@ -117,7 +118,7 @@ pub(crate) async fn get_dead_letter(
 ) -> Result<Json<Job>, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
     let found = read(job_queues, &cached.settings, parsed(&job)?).await?;
-    Ok(Json(Job::of(&cached.settings.id, found)))
+    Ok(Json(Job::of(&cached.settings, found)))
 }
 
 fn unknown() -> Problem {

@@ -349,7 +349,8 @@ impl JobDraft {
 
 /// Get a job
 ///
-/// Its state, its last attempts and its payload. The result of a completed job is kept for `result_ttl`.
+/// Its state, its last attempts and progress messages, its payload and the response that completed it. A completed job is kept for
+/// `result_ttl`.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/jobs/{job}", tag = "job queues",
     responses((status = 200, description = "The job", body = Job),
         (status = 404, description = "`unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired")))]
@@ -364,5 +365,5 @@ pub(crate) async fn get_job(
     let job: JobId = job.parse().map_err(|_| unknown())?;
     let found = job_queues.backend().get(&cached.settings, &[job], Detail::Contents).await;
     let found = found.map_err(Problem::of_job_read)?.pop().flatten();
-    Ok(Json(Job::of(&cached.settings.id, found.ok_or_else(unknown)?)))
+    Ok(Json(Job::of(&cached.settings, found.ok_or_else(unknown)?)))
 }

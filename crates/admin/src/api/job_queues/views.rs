@@ -12,7 +12,7 @@ use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Attempt, BlockedGroup, FailureReason, JobQueueId, JobQueueSettings, JobState, JobStats, JobView, Payload,
+    Attempt, BlockedGroup, FailureReason, JobQueueSettings, JobState, JobStats, JobView, Payload,
     Resolution,
 };
 use vestibule_runtime::{CachedJobQueue, JobQueues};
@@ -179,10 +179,20 @@ pub(crate) struct Job {
     ended_at: Option<u64>,
     /// When the next attempt is due, in seconds since 1970; `null` unless the job waits.
     due_at: Option<u64>,
+    /// How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they can't be counted.
+    ahead: Option<u64>,
     /// The user for whom the job runs.
     user_id: Option<String>,
+    /// The session of the visitor who may follow the job.
+    session: Option<String>,
+    /// Path and query of the visitor's request; `null` once the job is completed.
+    params: Option<Value>,
     /// The last attempts, the oldest first.
     attempts: Vec<JobAttempt>,
+    /// The last progress messages of the handler, the oldest first. Lists of jobs leave them out.
+    progress: Vec<JobProgressMessage>,
+    /// The response that completed the job; `null` before.
+    result: Option<CompletingResponse>,
     /// What became of a held order whose outcome was unknown: `placed` or `not_placed`, as an operator has recorded it.
     #[schema(value_type = Option<String>)]
     resolution: Option<Resolution>,
@@ -198,6 +208,29 @@ pub(crate) struct Job {
     payload: Option<Box<RawValue>>,
     /// The payload in base64 if it is neither text nor JSON of at most 60 levels.
     payload_base64: Option<String>,
+}
+
+/// A progress message of the handler.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct JobProgressMessage {
+    /// Number of the message, from 1.
+    id: u64,
+    /// When it arrived, in seconds since 1970.
+    at: u64,
+    /// The message, any JSON value.
+    #[schema(value_type = Value)]
+    message: Option<Box<RawValue>>,
+}
+
+/// The response that completed a job.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CompletingResponse {
+    /// Its status.
+    status: u16,
+    /// Where it redirects to; held orders only.
+    location: Option<String>,
+    /// The start of the body, if it is text. `null` for held orders, whose responses are for their visitors.
+    body: Option<String>,
 }
 
 /// An attempt that ended.
@@ -218,7 +251,7 @@ pub(crate) struct JobAttempt {
 }
 
 impl Job {
-    pub(super) fn of(job_queue: &JobQueueId, view: JobView) -> Self {
+    pub(super) fn of(settings: &JobQueueSettings, view: JobView) -> Self {
         let (payload, payload_base64) = view.payload.as_ref().map_or((None, None), shown);
         let attempt = |it: Attempt| JobAttempt {
             receive_count: it.receive_count,
@@ -227,9 +260,20 @@ impl Job {
             reason: it.reason,
             status: it.status,
         };
+        let progress = view.progress.into_iter().map(|it| JobProgressMessage {
+            id: it.id,
+            at: it.at.seconds(),
+            // As it was written: as values of Rust, some numbers would change.
+            message: serde_json::from_str(it.message.as_str()).ok(),
+        });
+        let result = view.result.map(|result| CompletingResponse {
+            body: result.text().filter(|_| !settings.holds_orders()).map(str::to_owned),
+            status: result.status,
+            location: result.location,
+        });
         Self {
             job_id: view.id.to_string(),
-            job_queue: job_queue.to_string(),
+            job_queue: settings.id.to_string(),
             state: view.state,
             group_id: view.group.map(|group| group.to_string()),
             sequence_number: view.sequence,
@@ -238,8 +282,13 @@ impl Job {
             enqueued_at: view.enqueued_at.seconds(),
             ended_at: view.ended_at.map(Micros::seconds),
             due_at: view.due_at.map(Micros::seconds),
+            ahead: view.ahead,
             user_id: view.user_id,
+            session: view.session.map(|session| session.to_string()),
+            params: view.params.and_then(|params| serde_json::from_str(params.as_str()).ok()),
             attempts: view.attempts.into_iter().map(attempt).collect(),
+            progress: progress.collect(),
+            result,
             resolution: view.resolution,
             reason: view.reason,
             response: (!view.response.is_empty()).then(|| String::from_utf8_lossy(&view.response).into_owned()),

@@ -16,7 +16,7 @@ use crate::prompt::prompt;
 pub(crate) enum JobsCommand {
     /// List the job queues with their jobs
     List(ApiOptions),
-    /// Show a job as JSON: its state, its attempts and its payload
+    /// Show a job as JSON: its state, its attempts, its progress, its payload and its result
     Show(ShowOptions),
     /// Run dead letters of a job queue again
     Retry(DeadLetterOptions),
@@ -45,8 +45,8 @@ pub(crate) struct ShowOptions {
     #[command(flatten)]
     of: JobQueueOptions,
 
-    /// ID of the job
-    #[arg(value_name = "JOB")]
+    /// ID of the job, or the code that a visitor quotes
+    #[arg(value_name = "JOB", value_parser = JobId::from_code)]
     job: JobId,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct DeadLetterOptions {
     job_queue: JobQueueId,
 
     /// IDs of the jobs
-    #[arg(value_name = "JOB", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "JOB", value_parser = JobId::from_code, required_unless_present = "all", conflicts_with = "all")]
     jobs: Vec<JobId>,
 
     /// All dead letters

@@ -104,7 +104,10 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     let response = JobResponse { status: 200, body: b"updated".to_vec(), ..JobResponse::default() };
     let settlement = Settlement { lease, outcome: Outcome::Acknowledged(Some(response)) };
     jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
-    let shown = root.get(&format!("/job-queues/updates.fifo/jobs/{id}")).await;
+    // As a visitor quotes it.
+    let code = format!("{}-{}", &id[..6], &id[6..]).to_lowercase();
+    let shown = root.get(&format!("/job-queues/updates.fifo/jobs/{code}")).await;
+    assert_eq!(shown.json()["job_id"], id);
     let job = shown.json();
     assert_eq!((&job["state"], &job["payload"], &job["receive_count"]), (&json!("completed"), &Value::Null, &json!(1)));
     assert_eq!(job["attempts"][0]["status"], 200);

@@ -155,6 +155,15 @@ impl JobId {
         Self(bytes)
     }
 
+    /// The ID of a code that a visitor quotes: `0NPWV1-MDQB2X-KF3Y0T-5DWZQ`. Case, separators and look-alikes are accepted.
+    ///
+    /// # Errors
+    /// If it is no code of a job.
+    pub fn from_code(code: &str) -> Result<Self, JobIdError> {
+        let number = support_code::read(code, Self::LENGTH).filter(|number| number >> (8 * Self::SIZE) == 0);
+        number.and_then(|number| number.to_be_bytes().last_chunk().copied()).map(Self).ok_or(JobIdError)
+    }
+
     /// The ID with these bytes.
     pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
         Self(bytes)
@@ -171,8 +180,7 @@ impl FromStr for JobId {
 
     /// Only the written form: an ID is also a header and a key, so each has one spelling.
     fn from_str(text: &str) -> Result<Self, JobIdError> {
-        let number = support_code::read(text, Self::LENGTH).ok_or(JobIdError)?;
-        let id = number.to_be_bytes().last_chunk().copied().map(Self).ok_or(JobIdError)?;
+        let id = Self::from_code(text)?;
         if id.to_string() == text { Ok(id) } else { Err(JobIdError) }
     }
 }
@@ -240,7 +248,14 @@ mod tests {
             let text = id.to_string();
             assert_eq!((text.len(), text.parse::<JobId>().unwrap()), (23, id));
             assert!(text.bytes().all(|b| b.is_ascii_alphanumeric()), "{text}");
-            assert_eq!(format!("{}-{}", &text[..6], &text[6..]).parse::<JobId>(), Err(JobIdError));
+            let code = format!("{}-{}", &text[..6], &text[6..]);
+            assert_eq!(code.parse::<JobId>(), Err(JobIdError));
+            for code in [&text, &code, &code.to_lowercase(), &format!(" {code}")] {
+                assert_eq!(JobId::from_code(code), Ok(id), "{code}");
+            }
+        }
+        for bad in ["", "0NPWV1MDQB2XKF3Y0T5DWZ", "ZZZZZZZZZZZZZZZZZZZZZZZ"] {
+            assert_eq!(JobId::from_code(bad), Err(JobIdError), "{bad}");
         }
         for bad in ["", "0NPWV1MDQB2XKF3Y0T5DWZ", "0npwv1mdqb2xkf3y0t5dwzq", "ZZZZZZZZZZZZZZZZZZZZZZZ", "../x"] {
             assert_eq!(bad.parse::<JobId>(), Err(JobIdError), "{bad}");

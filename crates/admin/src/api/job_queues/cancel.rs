@@ -31,7 +31,7 @@ pub(crate) async fn cancel_job(
     Segments((job_queue, job)): Segments<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
-    let job: JobId = job.parse().map_err(|_| Problem::Job(JobRefusal::UnknownJob))?;
+    let job = JobId::from_code(&job).map_err(|_| Problem::Job(JobRefusal::UnknownJob))?;
     let event = audit(&principal, "job_queue.cancel_job", &cached.settings).with("job", job.to_string());
     let canceled = match job_queues.backend().cancel(&cached.settings, &[job]).await {
         Ok(canceled) => canceled.into_iter().next().unwrap_or(Canceled::Unknown),

@@ -126,7 +126,7 @@ fn unknown() -> Problem {
 }
 
 fn parsed(job: &str) -> Result<JobId, Problem> {
-    job.parse().map_err(|_| unknown())
+    JobId::from_code(job).map_err(|_| unknown())
 }
 
 async fn read(job_queues: &JobQueues, settings: &JobQueueSettings, job: JobId) -> Result<JobView, Problem> {
@@ -176,7 +176,7 @@ impl DeadLetterSelection {
         if self.all != self.job_ids.is_empty() {
             return Err(wrong("job_ids", Code::SomeOrAll));
         }
-        let jobs = self.job_ids.iter().map(|job| job.parse().map_err(|_| wrong("job_ids", Code::JobIdFormat)));
+        let jobs = self.job_ids.iter().map(|job| JobId::from_code(job).map_err(|_| wrong("job_ids", Code::JobIdFormat)));
         (!self.all).then(|| jobs.collect::<Result<Vec<JobId>, _>>()).transpose()
     }
 }

@@ -350,7 +350,7 @@ impl JobDraft {
 /// Get a job
 ///
 /// Its state, its last attempts and progress messages, its payload and the response that completed it. A completed job is kept for
-/// `result_ttl`.
+/// `result_ttl`. The code that a visitor quotes is a job ID, too.
 #[utoipa::path(get, path = "/job-queues/{job_queue}/jobs/{job}", tag = "job queues",
     responses((status = 200, description = "The job", body = Job),
         (status = 404, description = "`unknown_job_queue`, or `unknown_job`: there is no such job, or its result has expired")))]
@@ -362,7 +362,7 @@ pub(crate) async fn get_job(
     let (job_queues, cached) = find_visible(&admin, &principal, &job_queue).await?;
     principal.at_least(Role::Operator)?;
     let unknown = || Problem::Job(JobRefusal::UnknownJob);
-    let job: JobId = job.parse().map_err(|_| unknown())?;
+    let job = JobId::from_code(&job).map_err(|_| unknown())?;
     let found = job_queues.backend().get(&cached.settings, &[job], Detail::Contents).await;
     let found = found.map_err(Problem::of_job_read)?.pop().flatten();
     Ok(Json(Job::of(&cached.settings, found.ok_or_else(unknown)?)))

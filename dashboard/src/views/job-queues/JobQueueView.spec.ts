@@ -160,6 +160,12 @@ test('a test job is sent with its group, and shown', async () => {
   expect(text()).toContain('Waiting for a retry')
 })
 
+test('only rules enqueue held orders', async () => {
+  await open('operator', {}, { target: { kind: 'origin' } })
+  expect(text()).toContain('Pause')
+  expect(text()).not.toContain('Send a test job')
+})
+
 test('a retried test job keeps its idempotency key, a changed one does not', async () => {
   const requests = await open('operator', { 'POST /api/v1/job-queues/mails/jobs': () => problemResponse(503, 'enqueue_unconfirmed', { params: { job_id: ID } }) }, { id: 'mails' })
   await press('Send a test job')

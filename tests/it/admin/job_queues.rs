@@ -52,8 +52,7 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     import(&backoffice, &[job_queue("updates.fifo", &json!({})), job_queue("mails", &json!({ "concurrency": 3 }))])
         .await;
     let session = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7";
-    let mut root =
-        backoffice.root().with_header("vestibule-user-id", "ada").with_header("vestibule-session", session);
+    let mut root = backoffice.root().with_header("vestibule-user-id", "ada").with_header("vestibule-session", session);
     let body = br#"{"email": "ada@example.com"}"#;
     let response = enqueue(&mut root, "updates.fifo/jobs?group_id=user-17", "application/json", body).await;
     assert_eq!(response.status, 202, "{}", response.text());
@@ -94,6 +93,9 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     assert_eq!((&list[0]["settings"]["concurrency"], &list[0]["stats"]["waiting"]), (&json!(3), &json!(1)));
     let stats = root.get("/job-queues/updates.fifo/stats").await.json();
     assert_eq!((&stats["waiting"], &stats["running"], &stats["enqueued"]), (&json!(1), &json!(0), &json!(1)));
+    for counter in ["unknown", "canceled", "replayed", "refused"] {
+        assert_eq!(stats[counter], 0, "{counter}: {stats}");
+    }
 
     // What a worker does.
     let jobs = backoffice.admin.jobs();
@@ -160,7 +162,11 @@ async fn enqueue_errors(backoffice: Backoffice) {
     let mut session = backoffice.root().with_header("vestibule-session", "mine");
     let refused = enqueue(&mut session, "mails/jobs", "text/plain", b"hello").await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (400, "invalid_id"));
-    assert!(refused.json()["detail"].as_str().unwrap().starts_with("session must be a session ID"), "{}", refused.text());
+    assert!(
+        refused.json()["detail"].as_str().unwrap().starts_with("session must be a session ID"),
+        "{}",
+        refused.text()
+    );
     assert_eq!(enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await.status, 202);
     let full = enqueue(&mut root, "mails/jobs", "text/plain", b"hello").await;
     assert_eq!((full.status.as_u16(), full.code().as_str()), (503, "job_queue_full"));

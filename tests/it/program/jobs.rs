@@ -98,7 +98,8 @@ async fn push_enqueues_and_jobs_shows_the_job() {
     let id = said.split_whitespace().next().unwrap().to_owned();
     let (status, shown) = jobs.run(&["jobs", "show", "updates.fifo", &id]).await;
     assert_eq!(status, 0, "{shown}");
-    for part in ["\"group_id\": \"user/17&\"", "\"user_id\": \"ada\"", session, "application/json", "ada@example.com", "queued"]
+    for part in
+        ["\"group_id\": \"user/17&\"", "\"user_id\": \"ada\"", session, "application/json", "ada@example.com", "queued"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }

@@ -52,7 +52,7 @@ const sent = (requests: ApiRequest[], line: string) => requests.filter((request)
 
 test('statistics, counters and settings are shown', async () => {
   await open()
-  for (const shown of ['Waiting5', 'Ready to start3', 'Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
+  for (const shown of ['Waiting5', 'Ready to start3', 'Oldest job1 min 30 s', 'Duplicates3', 'Failed attempts6', 'Replayed0', 'https://crm.acme.example/jobs', 'Jobs started per minuteNo limit', 'Duplicates are ignored for5 min', 'Dead letters are kept for14 d']) {
     expect(text()).toContain(shown)
   }
 })
@@ -161,8 +161,8 @@ test('a test job is sent with its group, and shown', async () => {
 })
 
 test('only rules enqueue held orders', async () => {
-  await open('operator', {}, { target: { kind: 'origin' } })
-  expect(text()).toContain('Pause')
+  await open('operator', { [`GET ${QUEUE}`]: jobQueue({ target: { kind: 'origin' } }, { dead: 4, dead_lettered: 0, unknown: 4 }) })
+  expect(text()).toContain('Outcome became unknown4')
   expect(text()).not.toContain('Send a test job')
 })
 

@@ -176,7 +176,8 @@ impl DeadLetterSelection {
         if self.all != self.job_ids.is_empty() {
             return Err(wrong("job_ids", Code::SomeOrAll));
         }
-        let jobs = self.job_ids.iter().map(|job| JobId::from_code(job).map_err(|_| wrong("job_ids", Code::JobIdFormat)));
+        let jobs =
+            self.job_ids.iter().map(|job| JobId::from_code(job).map_err(|_| wrong("job_ids", Code::JobIdFormat)));
         (!self.all).then(|| jobs.collect::<Result<Vec<JobId>, _>>()).transpose()
     }
 }

@@ -12,8 +12,7 @@ use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    Attempt, BlockedGroup, FailureReason, JobQueueSettings, JobState, JobStats, JobView, Payload,
-    Resolution,
+    Attempt, BlockedGroup, FailureReason, JobQueueSettings, JobState, JobStats, JobView, Payload, Resolution,
 };
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
@@ -103,8 +102,16 @@ pub(crate) struct JobQueueStats {
     failed: u64,
     /// Jobs that were returned without an attempt.
     requeued: u64,
-    /// Jobs that became dead letters.
+    /// Jobs that became dead letters. Held orders whose outcome became unknown are not among them.
     dead_lettered: u64,
+    /// Held orders whose outcome became unknown.
+    unknown: u64,
+    /// Waiting jobs that were deleted.
+    canceled: u64,
+    /// Dead letters that were put back.
+    replayed: u64,
+    /// Refused settlements and extensions of old leases.
+    refused: u64,
 }
 
 impl JobQueueStats {
@@ -127,6 +134,10 @@ impl JobQueueStats {
             failed: counters.failed,
             requeued: counters.requeued,
             dead_lettered: counters.dead,
+            unknown: counters.unknown,
+            canceled: counters.canceled,
+            replayed: counters.replayed,
+            refused: counters.refused,
         }
     }
 }

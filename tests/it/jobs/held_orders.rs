@@ -183,6 +183,25 @@ fn sign_in(visitor: &mut Visitor) {
 }
 
 #[tokio::test]
+async fn account_of_a_visitor_reaches_the_handler() {
+    let handler = Origin::start();
+    let mails = format!(
+        "\n[[job_queues]]\nid = \"mails\"\ntenant = \"acme\"\nproducers = \"visitors\"\n\
+         target = {{ kind = \"http\", url = \"{}/mails\" }}\n",
+        handler.url()
+    );
+    let shop = Shop::open(10, "", &(mails + &identity())).await;
+    let mut visitor = Visitor::new(&shop.address, HOST);
+    sign_in(&mut visitor);
+    visitor.navigate("/").await;
+    let accepted = visitor.request(script("/_vestibule/jobs/mails"), "text=hello").await;
+    assert_eq!(accepted.status, StatusCode::ACCEPTED, "{}", accepted.text());
+    wait_until("the handler is called", LIMIT, async || handler.requests().len() == 1).await;
+    // The code that docs/integrate.md computes.
+    assert_eq!(handler.requests()[0].headers["vestibule-user-id"], "64588pHZiP_8WWnErylZ5g");
+}
+
+#[tokio::test]
 async fn order_stays_that_of_a_visitor_who_signs_in() {
     let shop = Shop::open(10, "", &identity()).await;
     let mut visitor = shop.visitor().await;

@@ -213,7 +213,7 @@ async fn enqueue_checked(
     let request = JobRequest {
         group_id: path.group,
         deduplication_id: path.dedupe.or_else(from_header),
-        user_id: None,
+        user_id: ticket.account().map(|account| account.code.to_string()),
         session: Some(ticket.session()),
         former: ticket.former(),
         by_visitor: true,

@@ -180,7 +180,14 @@ async fn f10_group_stops_at_its_failure() {
         assert_eq!((job.state, job.receive_count), (JobState::Queued, 0), "{job:?}");
     }
     assert_eq!(deployed.sqs.messages(&deployed.prefix).await, 3);
+    let blocked = deployed.stats("updates.fifo").await.blocked_group;
+    assert_eq!(
+        blocked.map(|group| group.job),
+        Some(ids[2]),
+        "the jobs behind it wait, though nobody has asked to start them"
+    );
     deployed.hand_all(true).await;
+    assert_eq!(deployed.stats("updates.fifo").await.blocked_group, None);
     assert_eq!(calls_of(false), ["a1", "a2", "fail a3", "fail a3", "a4", "a5"]);
     assert_eq!(deployed.view("updates.fifo", ids[4]).await.attempts.len(), 1);
     let counters = deployed.stats("updates.fifo").await.counters;

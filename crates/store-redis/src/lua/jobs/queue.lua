@@ -18,7 +18,7 @@
 -- With the setting `by_message`, a message queue brings the jobs with their payloads. They are received by ID (`jobs.start`) in the
 -- order of their messages, so a job is in `ready` and `groups` from its first message on. Each time a job becomes unfinished it
 -- has a message of its own, numbered by the sequence number that it gets then, and named with the generation. A record names its
--- message until that is known to be deleted.
+-- message until that is known to be deleted. Until its first message, `groups` has it in another range: it waits, but cannot start.
 --
 -- `state` has the numbers of the job queue in one field, since each field takes time in every operation; in another the lifetimes by
 -- which it was found when the first of its jobs expires; and the counters of events.
@@ -43,6 +43,9 @@ do
   local deferred
 
   local NUMBERS = '>ddddddddddd'
+
+  -- What precedes a member of `groups` whose message has not arrived. No name of a group begins with it.
+  jobs.WITHOUT_MESSAGE = '\0'
 
   local function pack_numbers()
     return struct.pack(
@@ -146,7 +149,7 @@ do
   local function leave_group(group, turn)
     local member = group .. '\0' .. turn
     local first = first_of_group(group, 2)
-    call('ZREM', GROUPS, member)
+    call('ZREM', GROUPS, member, jobs.WITHOUT_MESSAGE .. member)
     if first[1] == member and first[2] then
       call('ZADD', READY, clock_text, string.sub(first[2], #group + 2))
     end
@@ -506,6 +509,7 @@ do
     defer('ZADD', UNFINISHED, whole(record.enqueued_at), turn)
     if settings.by_message then
       record.message, record.has_arrived, record.has_copies = record.message or sequence, nil, nil
+      if record.group then call('ZADD', GROUPS, '0', jobs.WITHOUT_MESSAGE .. record.group .. '\0' .. turn) end
     else
       make_ready(record, turn, due)
     end
@@ -719,6 +723,7 @@ do
   local function arrive(id, record, turn)
     record.has_arrived = true
     local group = record.group
+    if group then call('ZREM', GROUPS, jobs.WITHOUT_MESSAGE .. group .. '\0' .. turn) end
     -- The last one of its group that has arrived.
     local last = group and call('ZRANGE', GROUPS, '(' .. group .. '\1', '[' .. group .. '\0', 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
     if last and struct.unpack('>I8', string.sub(last, #group + 2)) > record.sequence then
@@ -1056,7 +1061,7 @@ do
   end
 
   -- J6: of the groups of the oldest unfinished jobs, the one that has been blocked longest: the ID of its first job, and microseconds
-  -- since that was put back for the first time. '' and -1 without one.
+  -- since that was put back for the first time. '' and -1 without one. A job waits for it whether its message has arrived or not.
   local function blocked_group()
     if call('EXISTS', GROUPS) == 0 then return '', -1 end
     local ids, blocking, since = {}, '', math.huge
@@ -1065,7 +1070,9 @@ do
     for _, id in ipairs(ids) do
       local record = unpack_record(read(id))
       local put_back_at = record.put_back_at or math.huge
-      if put_back_at < since and first_of_group(record.group, 2)[2] then blocking, since = id, put_back_at end
+      local is_first = put_back_at < since
+      local follower = is_first and (first_of_group(record.group, 2)[2] or first_of_group(jobs.WITHOUT_MESSAGE .. record.group, 1)[1])
+      if follower then blocking, since = id, put_back_at end
     end
     return blocking, since < math.huge and math.max(now - since, 0) or -1
   end

@@ -34,9 +34,10 @@ check: setup build ## what a commit needs, in a few minutes
 	$(dashboard) lint
 	$(dashboard) test
 
-test-all: test ## the same and the long runs: load tests, failover drills, 2,000 held orders, 100,000 malformed requests, 20,000 sequences of joins
+test-all: test ## the same and the long runs: load tests, failover drills, 2,000 held orders, 100 killed workers, 100,000 malformed requests, 20,000 sequences of joins
 	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --ignore-default-filter \
 	  --filterset 'test(/^(fuzz|load_test)::/) | test(alerts::drill) | test(order_pace::two_thousand)'
+	VESTIBULE_JOB_KILLS=100 cargo nextest run --workspace --filterset 'test(faults::f01_jobs_of_killed_workers)'
 	VESTIBULE_PROPERTY_RUNS=20000 cargo nextest run --workspace --ignore-default-filter --filterset 'test(property::redis_counts)'
 
 bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are

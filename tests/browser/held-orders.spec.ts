@@ -64,8 +64,43 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 15_000 })
       expect(ordersOf(shop)).toBe(1)
     })
+
+    test('an order that waits shows its position', async ({ serve, shop, page, browser }) => {
+      sell(shop, 9000)
+      const gate = await serve((shop) => held(shop).replace('timeout = 10', 'timeout = 10\nconcurrency = 1'))
+      await checkout(gate, shop, page)
+      const other = await browser.newPage({ javaScriptEnabled })
+      await other.goto(gate.at(HOST, '/checkout'))
+      await page.getByRole('button', { name: 'Buy' }).click({ noWaitAfter: true })
+      await expect.poll(() => ordersOf(shop)).toBe(1)
+      await other.getByRole('button', { name: 'Buy' }).click()
+      await expect(other.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+      await expect(other.getByRole('definition')).toHaveText('1')
+      await expectAccessible(other, 'an order waits')
+      await expect(other.getByRole('heading', { name: 'Thank you' })).toBeVisible({ timeout: 30_000 })
+      await other.close()
+    })
   })
 }
+
+test('position and progress are refreshed without a reload', async ({ serve, shop, page }) => {
+  sell(shop, 9000)
+  const gate = await serve(held)
+  await checkout(gate, shop, page)
+  const waiting = (ahead: number, progress: unknown[]) => ({ state: 'queued', receive_count: 0, ahead, progress: progress.map((message, index) => ({ id: index + 1, at: 1, message })) })
+  let status: object = waiting(1233, [])
+  await page.route(/\/_vestibule\/jobs\/orders\.fifo\//, (route) => route.fulfill({ json: status }))
+  await page.getByRole('button', { name: 'Buy' }).click()
+  await expect(page.getByRole('heading', { name: 'We’re processing your order' })).toBeVisible({ timeout: 10_000 })
+  await page.evaluate(() => Object.assign(window, { first: true }))
+  await expect(page.getByRole('definition')).toHaveText('1,234')
+  status = waiting(0, ['reading', { status: '<b>Seat 12</b>' }])
+  await expect(page.getByRole('status')).toHaveText('<b>Seat 12</b>')
+  await expect(page.getByRole('definition')).toHaveText('1')
+  status = { state: 'running', receive_count: 1, ahead: 0, progress: [] }
+  await expect(page.getByRole('definition')).toBeHidden()
+  expect(await page.evaluate(() => 'first' in window)).toBe(true)
+})
 
 test('the page of an order reloads once its state changes', async ({ serve, shop, page }) => {
   sell(shop, 9000)

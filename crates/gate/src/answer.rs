@@ -5,7 +5,7 @@ use http::{HeaderName, StatusCode};
 use serde::Serialize;
 use vestibule_core::Challenge;
 use vestibule_core::jobs::{JobId, JobQueueId};
-use vestibule_themes::{ErrorPage, JobNews};
+use vestibule_themes::{ErrorPage, JobDetails, JobNews};
 
 use crate::cors::{CorsOrigin, cors_origin};
 use crate::error::GateError;
@@ -78,6 +78,8 @@ pub(crate) struct JobReport {
     pub(crate) job_queue: Option<JobQueueId>,
     /// Where the visitor continues.
     pub(crate) url: Option<String>,
+    /// What else is known about it.
+    pub(crate) details: JobDetails,
     /// Seconds after which the visitor may try again.
     pub(crate) retry_after: Option<u64>,
 }

@@ -125,7 +125,7 @@ pub(crate) async fn job_page(
     status: StatusCode,
     report: JobReport,
 ) -> Response {
-    let JobReport { news, job, url, job_queue, .. } = report;
+    let JobReport { news, job, url, job_queue, details, .. } = report;
     let queue = &result.queue;
     let nonce = nonce();
     let parts = PageParts::of(gate, info, queue).await;
@@ -135,7 +135,8 @@ pub(crate) async fn job_page(
     };
     let code = job.map(|job| in_groups(&job.to_string())).unwrap_or_default();
     let status_url = job_queue.zip(job).map(|(job_queue, job)| format!("/_vestibule/jobs/{job_queue}/{job}"));
-    let page = JobPage { news, code: &code, url: url.as_deref(), status_url: status_url.as_deref() };
+    let (url, status_url) = (url.as_deref(), status_url.as_deref());
+    let page = JobPage { news, code: &code, url, status_url, details: &details };
     let body = gate.themes.job_page(queue.settings.theme.as_ref(), &page, &view).await;
     // A theme whose page does not update by itself.
     let is_static = !body.contains(job_script());

@@ -1,5 +1,5 @@
-// Asks for the state of the job that its page shows, and reloads the page once it would say something else. Keeps the session of
-// the visitor active meanwhile. Written for every browser.
+// Asks for the state of the job that its page shows, refreshes its position and progress, and reloads the page once it would say
+// something else. Keeps the session of the visitor active meanwhile. Written for every browser.
 (function () {
   var job = JSON.parse(document.getElementById('vestibule-job').text), renewAt = 0;
   var send = function (method, url, done) {
@@ -19,6 +19,20 @@
       renewAt = Date.now() + 1000 * Math.min(status.poll_after || 10, (status.expires_in || 30) / 3);
     });
   };
+  var find = function (name) { return document.querySelector('[data-vestibule="job-' + name + '"]'); };
+  // A theme may show neither.
+  var show = function (name, text) {
+    var element = find(name), row = find(name + '-row');
+    if (element && element.textContent !== text) element.textContent = text;
+    if (row) row.hidden = !text;
+  };
+  var showDetails = function (now) {
+    var waits = now.state === 'queued' && !now.receive_count && typeof now.ahead === 'number';
+    show('position', waits ? (now.ahead + 1).toLocaleString([job.lang, 'en-GB'], { numberingSystem: 'latn' }) : '');
+    var last = now.progress && now.progress[now.progress.length - 1], text = last && last.message;
+    if (text && typeof text === 'object') text = text.status;
+    if (text && typeof text === 'string') show('progress', text.slice(0, 500));
+  };
   var ask = function () {
     if (Date.now() >= renewAt) renew();
     send('GET', job.status_url, function (status, now) {
@@ -27,7 +41,10 @@
       var isSame = isRunning && (!job.is_order || isRetrying === job.is_retrying);
       // The job is not known any more, or the visitor is not.
       if (status === 401 || status === 404 || (now.state && !isSame)) location.reload();
-      else setTimeout(ask, 1000 * job.poll_after);
+      else {
+        if (now.state) showDetails(now);
+        setTimeout(ask, 1000 * job.poll_after);
+      }
     });
   };
   setTimeout(ask, 1000 * job.poll_after);

@@ -42,6 +42,9 @@ pub(crate) struct Job {
     is_running: bool,
     url: String,
     url_label: String,
+    position: Option<String>,
+    progress: Option<String>,
+    response: Option<String>,
 }
 
 /// All variables. A variable without a value is none, which renders as nothing.
@@ -197,6 +200,9 @@ impl Context {
             is_running: page.news.is_running(),
             url: page.followable_url().unwrap_or_default().to_owned(),
             url_label,
+            position: page.details.position.map(|position| view.language.number(position)),
+            progress: page.details.progress.clone(),
+            response: page.details.response.clone(),
         };
         Self {
             state: "job",

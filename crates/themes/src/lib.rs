@@ -51,5 +51,5 @@ pub use templates::{PAGE_MAX, PAGES};
 pub use themes::{FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};
 pub use versions::{LiveChange, PRUNE_AFTER, ThemeVersions, VERSIONS_KEPT_MAX, VersionError, VersionList};
-pub use view::{ErrorPage, JOB_POLL_SECONDS, JobNews, JobPage, PageView};
+pub use view::{ErrorPage, JOB_POLL_SECONDS, JobDetails, JobNews, JobPage, PageView};
 pub use wait::WaitText;

@@ -170,6 +170,7 @@ pub(crate) fn tags(view: &PageView<'_>) -> String {
 /// The data of the script of a job's page.
 #[derive(Serialize)]
 struct JobData<'a> {
+    lang: &'static str,
     status_url: &'a str,
     keepalive_url: String,
     poll_after: u64,
@@ -182,6 +183,7 @@ struct JobData<'a> {
 pub(crate) fn job_tags(page: &JobPage<'_>, view: &PageView<'_>) -> String {
     let Some(status_url) = page.status_url.filter(|_| page.news.is_running()) else { return String::new() };
     let data = JobData {
+        lang: view.language.code(),
         status_url,
         keepalive_url: format!("{BASE_PATH}/keepalive?queue={}", view.visitor_status.queue),
         poll_after: JOB_POLL_SECONDS,

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::files::FileSet;
 use crate::language::Language;
 use crate::templates;
-use crate::view::{ErrorPage, JobNews, JobPage, PageView};
+use crate::view::{ErrorPage, JobDetails, JobNews, JobPage, PageView};
 
 /// Most queues that a theme is validated for.
 const QUEUES_MAX: usize = 100;
@@ -92,11 +92,17 @@ fn render_others(
             // With a link to follow and without.
             let url = view.visitor_status.enter_url.as_deref();
             let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
-            let page = JobPage { news, code: "0NPWV1-MDQB2X", url, status_url };
-            rendered(compiled, environment, "job.html", &Context::job(&page, view))?;
+            for details in [JobDetails::default(), sample_details()] {
+                let page = JobPage { news, code: "0NPWV1-MDQB2X", url, status_url, details: &details };
+                rendered(compiled, environment, "job.html", &Context::job(&page, view))?;
+            }
         }
     }
     Ok(())
+}
+
+fn sample_details() -> JobDetails {
+    JobDetails { position: Some(12), progress: Some("Sample".to_owned()), response: Some("Sample".to_owned()) }
 }
 
 fn rendered(

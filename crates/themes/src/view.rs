@@ -123,6 +123,19 @@ pub struct JobPage<'a> {
     pub url: Option<&'a str>,
     /// Path of the JSON about the job, which the page asks for while the job runs.
     pub status_url: Option<&'a str>,
+    /// What else is known about the job.
+    pub details: &'a JobDetails,
+}
+
+/// What the page of a job shows beside the news.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobDetails {
+    /// Its position among the jobs that wait, from 1; `None` if it does not wait, or if that is not known.
+    pub position: Option<u64>,
+    /// What its handler reported last.
+    pub progress: Option<String>,
+    /// The text with which its handler completed it.
+    pub response: Option<String>,
 }
 
 impl JobPage<'_> {

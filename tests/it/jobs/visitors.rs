@@ -354,6 +354,8 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     assert_eq!(code(&handler.request(report(&forged), "1").await), (403, "invalid_signature".to_owned()));
     let reported = handler.request(report(&target), r#"{"status":"preparing"}"#).await;
     assert_eq!(reported.status, StatusCode::NO_CONTENT);
+    let page = visitor.navigate(&location).await;
+    assert!(page.text().contains("data-vestibule=\"job-progress\">preparing<"), "{}", page.text());
 
     let mut last = serde_json::Value::Null;
     let mut messages = Vec::new();
@@ -437,6 +439,8 @@ async fn followers_of_a_job_share_its_reads() {
         redis.calls("fcall").await - before
     };
     let mut streams = vec![visitor.event_stream(&events).await.unwrap()];
+    let page = visitor.navigate(accepted.header("location").unwrap()).await;
+    assert!(page.text().contains("<dd data-vestibule=\"job-position\">1<"), "{}", page.text());
     let alone = reads_of_three_seconds().await;
     assert!(alone >= 8, "one read every 250 ms: {alone}");
     for _ in 1..32 {

@@ -402,6 +402,14 @@ pub struct JobView {
     pub resolution: Option<Resolution>,
 }
 
+impl JobView {
+    /// Its position among the jobs that wait, from 1; `None` unless it waits for its first start and the backend can count.
+    pub fn position(&self) -> Option<u64> {
+        let waits = self.state == JobState::Queued && self.receive_count == 0;
+        self.ahead.filter(|_| waits).map(|ahead| ahead + 1)
+    }
+}
+
 /// What became of a held order whose outcome is unknown (H9). An operator finds it out at the origin, and records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

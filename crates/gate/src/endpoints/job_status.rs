@@ -7,12 +7,13 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::warn;
 use vestibule_core::Ticket;
-use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobState, JobView};
+use vestibule_core::jobs::{Detail, FailureReason, JobId, JobQueueId, JobResponse, JobState, JobView, Progress};
 use vestibule_runtime::{CachedJobQueue, Decision, JobQueues, Outcome, Queue};
-use vestibule_themes::{JOB_POLL_SECONDS, JobNews};
+use vestibule_themes::{JOB_POLL_SECONDS, JobDetails, JobNews};
 
 use super::jobs::{find_job_queue, tickets_of_tenant};
 use crate::answer::{Answer, JobReport, Reply};
@@ -24,6 +25,9 @@ use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
 use crate::visit::renew;
+
+/// Maximum number of characters of a handler's text on the page.
+const DETAIL_MAX: usize = 500;
 
 /// A job that a visitor may follow.
 pub(super) struct VisibleJob {
@@ -46,12 +50,13 @@ pub(crate) async fn job_status(
     };
     let id = found.view.id;
     if info.wants_page() {
+        let details = details_of(&found.job_queue, &found.view);
         let news = news_of(&found.job_queue, found.view);
         let credential = Credential::Ticket(found.ticket);
         // Each load is a visit, so the session stays present.
         let visit = renew(&gate, found.queue, credential).await;
         let job_queue = Some(found.job_queue.settings.id.clone());
-        let report = JobReport { news, job: Some(id), job_queue, url: None, retry_after: None };
+        let report = JobReport { news, job: Some(id), job_queue, url: None, details, retry_after: None };
         let reply = Reply::JobPage(StatusCode::OK, report);
         return respond(&gate, &info, Answer::new(visit, reply)).await;
     }
@@ -105,6 +110,32 @@ fn news_of(job_queue: &CachedJobQueue, view: JobView) -> JobNews {
         JobState::Failed => JobNews::JobFailed,
         JobState::Unknown => JobNews::JobUnknown,
     }
+}
+
+/// What the page shows beside the news. The response to an order is a page of its own.
+fn details_of(job_queue: &CachedJobQueue, view: &JobView) -> JobDetails {
+    let response = view.result.as_ref().filter(|_| !job_queue.settings.holds_orders()).and_then(JobResponse::text);
+    JobDetails {
+        position: view.position(),
+        progress: view.progress.last().and_then(progress_text),
+        response: response.filter(|text| is_plain(text)).map(start_of),
+    }
+}
+
+/// A message that is a text, or has one as its `status`. The script of the page reads it in the same way.
+fn progress_text(progress: &Progress) -> Option<String> {
+    let message: Value = serde_json::from_str(progress.message.as_str()).ok()?;
+    let text = message.get("status").unwrap_or(&message).as_str()?;
+    Some(start_of(text))
+}
+
+/// Whether a response is for people: neither markup nor data.
+fn is_plain(text: &str) -> bool {
+    !text.trim_start().starts_with(['<', '{', '[', '"'])
+}
+
+fn start_of(text: &str) -> String {
+    text.trim().chars().take(DETAIL_MAX).collect()
 }
 
 /// What became of a job, as JSON.
@@ -170,5 +201,27 @@ impl JobStatus {
     /// The same without progress, for a client that gets progress message by message.
     pub(super) fn without_progress(self) -> Self {
         Self { progress: Vec::new(), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::Micros;
+
+    use super::*;
+
+    #[test]
+    fn page_shows_texts_of_the_handler() {
+        let text = |message: &str| {
+            let message = message.parse().unwrap();
+            progress_text(&Progress { id: 1, at: Micros(0), message })
+        };
+        assert_eq!(text(r#""Seat 12""#), Some("Seat 12".to_owned()));
+        assert_eq!(text(r#"{"status":"preparing","step":1}"#), Some("preparing".to_owned()));
+        assert_eq!(text(&format!("\"{}\"", "ü".repeat(600))).unwrap().chars().count(), DETAIL_MAX);
+        for other in ["1", "null", "[]", r#"{"step":1}"#, r#"{"status":1}"#] {
+            assert_eq!(text(other), None, "{other}");
+        }
+        assert!(is_plain("Thank you") && ["<p>", " {}", "[]", "\"a\""].iter().all(|text| !is_plain(text)));
     }
 }

@@ -17,7 +17,7 @@ use vestibule_core::jobs::{
 use vestibule_runtime::{
     CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
 };
-use vestibule_themes::JobNews;
+use vestibule_themes::{JobDetails, JobNews};
 
 use crate::answer::{Answer, JobReport, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
@@ -104,8 +104,9 @@ async fn enqueue_as_visitor(
         // The visitor quotes the code of a job that may be queued.
         Err(error @ GateError::EnqueueUnconfirmed(job)) if info.wants_page() => {
             let retry_after = error.retry_after();
-            let report =
-                JobReport { news: JobNews::JobUnknown, job: Some(job), job_queue: None, url: None, retry_after };
+            let details = JobDetails::default();
+            let (news, job) = (JobNews::JobUnknown, Some(job));
+            let report = JobReport { news, job, job_queue: None, url: None, details, retry_after };
             Reply::JobPage(error.status(), report)
         }
         Err(error) => Reply::Error(error),

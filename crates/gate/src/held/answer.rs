@@ -7,7 +7,7 @@ use tracing::warn;
 use vestibule_core::jobs::JobResponse;
 use vestibule_proxy::prepare_response;
 use vestibule_runtime::headers_of_lines;
-use vestibule_themes::JobNews;
+use vestibule_themes::{JobDetails, JobNews};
 
 use super::order_url::{form_url, with_job};
 use super::outcome::OrderOutcome;
@@ -64,10 +64,8 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
     let reply = if info.wants_page() {
         let url = Some(form_url(&info.path, info.query.as_deref()));
         let retry_after = error.retry_after();
-        Reply::JobPage(
-            error.status(),
-            JobReport { news: JobNews::OrderFailed, job: None, job_queue: None, url, retry_after },
-        )
+        let (news, details) = (JobNews::OrderFailed, JobDetails::default());
+        Reply::JobPage(error.status(), JobReport { news, job: None, job_queue: None, url, details, retry_after })
     } else {
         Reply::Error(error)
     };
@@ -76,22 +74,27 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
 
 fn page(info: &RequestInfo, order: &Order, outcome: OrderOutcome) -> Reply {
     let news = outcome.news();
+    let position = if let OrderOutcome::Pending { position } = outcome { position } else { None };
     let url = match outcome {
         // The page says that the visitor can continue to the brand.
         OrderOutcome::Delivered(response) => Some(response.location.unwrap_or_else(|| "/".to_owned())),
         OrderOutcome::NotKept(response) => response.location,
         OrderOutcome::Failed => Some(form_url(&info.path, info.query.as_deref())),
         OrderOutcome::Placed => Some("/".to_owned()),
-        OrderOutcome::Pending | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => None,
+        OrderOutcome::Pending { .. } | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => {
+            None
+        }
     };
     let job_queue = Some(order.job_queue.settings.id.clone());
-    Reply::JobPage(StatusCode::OK, JobReport { news, job: Some(order.id), job_queue, url, retry_after: None })
+    let details = JobDetails { position, ..JobDetails::default() };
+    let report = JobReport { news, job: Some(order.id), job_queue, url, details, retry_after: None };
+    Reply::JobPage(StatusCode::OK, report)
 }
 
 /// The answer to a request of a script or an app.
 fn data(order: &Order, outcome: &OrderOutcome, url: String) -> Reply {
     let state = match outcome {
-        OrderOutcome::Pending | OrderOutcome::Response(_) | OrderOutcome::NotKept(_) => "queued",
+        OrderOutcome::Pending { .. } | OrderOutcome::Response(_) | OrderOutcome::NotKept(_) => "queued",
         OrderOutcome::Retrying => "retrying",
         OrderOutcome::Delivered(_) | OrderOutcome::Placed => return Reply::Error(GateError::OrderAlreadySubmitted),
         OrderOutcome::Failed => return Reply::Error(GateError::OrderNotPlaced),

@@ -16,8 +16,8 @@ use crate::state::Gate;
 
 /// What became of an order, for its visitor.
 pub(crate) enum OrderOutcome {
-    /// It waits for its turn, or is being sent.
-    Pending,
+    /// It waits for its turn, at this position if that is known, or is being sent.
+    Pending { position: Option<u64> },
     /// The origin could not take it yet; it is sent again.
     Retrying,
     /// The origin's response.
@@ -35,13 +35,17 @@ pub(crate) enum OrderOutcome {
 }
 
 impl OrderOutcome {
+    /// Nothing has ended as far as anyone knows.
+    const PENDING: Self = Self::Pending { position: None };
+
     pub(crate) fn of(view: Option<JobView>) -> Self {
         // H9: a job that the backend does not know is unknown, too.
         let Some(view) = view else { return Self::Unknown };
+        let position = view.position();
         match (view.state, view.result) {
             // The origin asked for it to be sent later, or the worker returned it before it was sent.
             (JobState::Queued, _) if view.receive_count > 0 => Self::Retrying,
-            (JobState::Queued | JobState::Running, _) => Self::Pending,
+            (JobState::Queued | JobState::Running, _) => Self::Pending { position },
             (JobState::Retrying, _) => Self::Retrying,
             (JobState::Failed, _) => Self::Failed,
             (JobState::Unknown, _) => match view.resolution {
@@ -64,7 +68,7 @@ impl OrderOutcome {
     /// What its page says.
     pub(crate) const fn news(&self) -> JobNews {
         match self {
-            Self::Pending => JobNews::OrderQueued,
+            Self::Pending { .. } => JobNews::OrderQueued,
             Self::Retrying => JobNews::OrderRetrying,
             Self::Response(response) if is_rejection(response) => JobNews::OrderFailed,
             Self::Response(response) if is_failure(response) => JobNews::OrderUnknown,
@@ -103,10 +107,10 @@ pub(super) async fn wait_for_outcome(gate: &Gate, order: &Order, limit: Duration
         && timeout(limit, follower.wait_for(has_ended)).await.is_err()
     {
         let is_retrying = matches!(&*follower.borrow(), Seen::Job(view) if view.state == JobState::Retrying);
-        return if is_retrying { OrderOutcome::Retrying } else { OrderOutcome::Pending };
+        return if is_retrying { OrderOutcome::Retrying } else { OrderOutcome::PENDING };
     }
     // Without an answer of the backend, nothing has ended as far as anyone knows.
-    read(&order.job_queues, &order.job_queue, order.id).await.map_or(OrderOutcome::Pending, OrderOutcome::of)
+    read(&order.job_queues, &order.job_queue, order.id).await.map_or(OrderOutcome::PENDING, OrderOutcome::of)
 }
 
 /// The order with its result; `None` if the backend does not answer.
@@ -144,7 +148,7 @@ pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Op
             }
             let is_known = matches!(&view, Some(Some(_)));
             let order = Order { job_queues: job_queues.clone(), job_queue: job_queue.clone(), id, is_duplicate: false };
-            let outcome = view.map_or(OrderOutcome::Pending, OrderOutcome::of);
+            let outcome = view.map_or(OrderOutcome::PENDING, OrderOutcome::of);
             let found = (ticket.clone(), FoundOrder { queue: queue.clone(), order, outcome });
             if is_known {
                 return Some(found);

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use vestibule_core::settings::EventOrder;
 use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{
-    ErrorPage, JobNews, JobPage, Language, PageView, Themes, fallback_script, job_script, queue_script,
+    ErrorPage, JobDetails, JobNews, JobPage, Language, PageView, Themes, fallback_script, job_script, queue_script,
 };
 
 fn page(view: &PageView<'_>) -> String {
@@ -455,7 +455,7 @@ fn page_of_a_running_job_asks_for_its_state() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     for news in JobNews::ALL {
         let status_url = Some("/_vestibule/jobs/orders/0NPWV1MDQB2X");
-        let job = JobPage { news, code: "0NPWV1-MDQB2X", url: None, status_url };
+        let job = JobPage { news, code: "0NPWV1-MDQB2X", url: None, status_url, details: &JobDetails::default() };
         let html = Themes::built_in().job_page(None, &job, &view(&visitor_status)).now_or_never().unwrap();
         assert_eq!(
             html.contains("\"status_url\":\"/_vestibule/jobs/orders/0NPWV1MDQB2X\""),
@@ -466,5 +466,25 @@ fn page_of_a_running_job_asks_for_its_state() {
         assert_eq!(html.contains("\"is_retrying\":true"), news == JobNews::OrderRetrying, "{news:?}");
         let reload = "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>";
         assert_eq!(html.contains(reload), news.is_running(), "{news:?}");
+        assert!(html.contains("data-vestibule=\"job-position-row\" hidden"), "{html}");
+    }
+}
+
+#[test]
+fn page_of_a_job_shows_where_it_stands() {
+    let visitor_status = visitor_status(VisitorState::Admitted);
+    let details = JobDetails {
+        position: Some(1_234),
+        progress: Some("<b>Seat</b>".to_owned()),
+        response: Some("Thank & you".to_owned()),
+    };
+    for language in Language::ALL {
+        let job = JobPage { news: JobNews::JobQueued, code: "", url: None, status_url: None, details: &details };
+        let view = PageView { language, ..view(&visitor_status) };
+        let html = Themes::built_in().job_page(None, &job, &view).now_or_never().unwrap();
+        assert!(html.contains("data-vestibule=\"job-position-row\">"), "{html}");
+        for escaped in ["&lt;b&gt;Seat&lt;", "Thank &amp; you"] {
+            assert!(html.contains(escaped), "{language:?} {html}");
+        }
     }
 }

@@ -334,7 +334,8 @@ export interface paths {
         };
         /**
          * Get a job
-         * @description Its state, its last attempts and its payload. The result of a completed job is kept for `result_ttl`.
+         * @description Its state, its last attempts and progress messages, its payload and the response that completed it. A completed job is kept for
+         *     `result_ttl`. The code that a visitor quotes is a job ID, too.
          */
         get: operations["get_job"];
         put?: never;
@@ -1754,6 +1755,18 @@ export interface components {
             /** @description Index of the matching rule, from 0. */
             rule: number;
         };
+        /** @description The response that completed a job. */
+        CompletingResponse: {
+            /** @description The start of the body, if it is text. `null` for held orders, whose responses are for their visitors. */
+            body?: string | null;
+            /** @description Where it redirects to; held orders only. */
+            location?: string | null;
+            /**
+             * Format: int32
+             * @description Its status.
+             */
+            status: number;
+        };
         /** @description What to confirm. */
         Confirmation: {
             /** @description What will happen, in English. */
@@ -1866,7 +1879,7 @@ export interface components {
         };
         /** @description A page of dead letters. */
         DeadLetterPage: {
-            /** @description The dead letters, the newest first, without payloads. */
+            /** @description The dead letters, the newest first, without payloads and progress. */
             dead_letters: components["schemas"]["Job"][];
             /** @description Start of the next page as `before`; `null` at the end. */
             next?: string | null;
@@ -1949,7 +1962,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "more_errors" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "sign_in_again" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "has_themes" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "data_unreadable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "takes_themes" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "no_such_tenant" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "user_id_format" | "content_type_format" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_delete_dead_letters" | "will_remove_operator" | "will_remove_tenant" | "will_leave_operators" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "upper_case_ending" | "not_utf8" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "more_errors" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "step_without_rate" | "lobby_time" | "event_duration" | "draw_duration" | "beacon_needs_draw" | "draw_seconds_with_beacon" | "beacon_value" | "beacon_removed_at" | "recorded_by_server" | "beacon_locked" | "unknown_sale_key" | "no_sale_keys" | "no_sale_keys_to_invite" | "batch_number_taken" | "batch_id_taken" | "until_before_from" | "event_id_taken" | "event_too_early" | "lobby_locked" | "start_locked" | "lobby_soon" | "start_soon" | "event_past" | "not_scheduled" | "quota_zero" | "hold_ttl_for_draw" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "class_needs_header" | "no_client_condition" | "only_with_hold" | "hold_needs_fifo" | "no_orders_job_queue" | "hold_methods" | "hold_needs_proxy" | "header_test" | "header_range" | "untrusted_header" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "no_proof_of_work" | "jwks_or_keys" | "keys_of_alb" | "alb_arn" | "sign_in_required" | "key_set" | "identity_source" | "https_url" | "sign_in_url" | "classified_networks" | "or_none" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "source" | "network" | "address" | "color" | "domain" | "origin_pattern" | "message_text" | "operator_message" | "language_tag" | "tag_twice" | "salt" | "signature" | "hex_32" | "key_id" | "any_json" | "job_queue_id" | "job_key" | "handler_url" | "signing_secret" | "media_type" | "http_target_only" | "origin_target_only" | "job_queue_stays" | "job_queue_tenant" | "orders_kind" | "origin_needs_fifo" | "origin_producers" | "max_backoff_too_short" | "cron" | "time_zone" | "schedule_payload" | "schedule_payload_json" | "schedule_group" | "schedule_group_unused" | "schedule_of_orders" | "schedule_id_taken" | "webhook_queue" | "webhook_producers" | "timestamp" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "sign_in_again" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "event_locked" | "no_report" | "invitation_key_missing" | "no_beacon" | "beacon_recorded" | "beacon_round" | "draw_in_progress" | "routing_conflict" | "already_exists" | "not_empty" | "has_job_queues" | "has_themes" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "no_job_queues" | "pull_needs_redis" | "unknown_job_queue" | "unknown_job" | "no_signing_secret" | "unknown_schedule" | "no_webhook" | "job_queue_not_empty" | "pull_not_supported" | "lease_ended" | "job_leased" | "job_finished" | "unknown_dead_letter" | "not_replayable" | "job_queue_in_use" | "held_orders_only" | "group_required" | "group_not_supported" | "delay_not_supported" | "invalid_id" | "invalid_json" | "empty_payload" | "payload_too_large" | "job_queue_full" | "not_queued" | "enqueue_unconfirmed" | "store_unavailable" | "data_unreadable" | "outcome_unknown" | "this_id" | "this_name" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "an_event" | "a_batch" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "takes_themes" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "no_such_tenant" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "support_code" | "page_start" | "sale_key_missing" | "url" | "some_or_all" | "user_id_format" | "session_id_format" | "content_type_format" | "job_id_format" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_void_lobby_tickets" | "will_void_unused_tickets" | "will_void_uncounted_tickets" | "will_remove_beacon" | "will_remove_beacon_uncounted" | "both" | "will_reset" | "will_remove_queue" | "will_remove_job_queue" | "will_end_secret" | "will_drain_job_queue" | "will_delete_dead_letters" | "will_remove_operator" | "will_remove_tenant" | "will_leave_operators" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "will_import_job_queues" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "upper_case_ending" | "not_utf8" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             client?: components["schemas"]["ClassifiedClient"] | null;
@@ -2248,6 +2261,11 @@ export interface components {
         };
         /** @description A job. */
         Job: {
+            /**
+             * Format: int64
+             * @description How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they can't be counted.
+             */
+            ahead?: number | null;
             /** @description The last attempts, the oldest first. */
             attempts: components["schemas"]["JobAttempt"][];
             /** @description Media type of the payload; `null` once the job is completed. */
@@ -2278,10 +2296,14 @@ export interface components {
             job_id: string;
             /** @description ID of the job queue. */
             job_queue: string;
+            /** @description Path and query of the visitor's request; `null` once the job is completed. */
+            params?: unknown;
             /** @description The payload: JSON, or text. */
             payload?: unknown;
             /** @description The payload in base64 if it is neither text nor JSON of at most 60 levels. */
             payload_base64?: string | null;
+            /** @description The last progress messages of the handler, the oldest first. Lists of jobs leave them out. */
+            progress: components["schemas"]["JobProgressMessage"][];
             /** @description Why the job is a dead letter. */
             reason?: string | null;
             /**
@@ -2293,11 +2315,14 @@ export interface components {
             resolution?: string | null;
             /** @description The start of the last response that reported a failure. */
             response?: string | null;
+            result?: components["schemas"]["CompletingResponse"] | null;
             /**
              * Format: int64
              * @description Number of the job in the order of acceptance.
              */
             sequence_number: number;
+            /** @description The session of the visitor who may follow the job. */
+            session?: string | null;
             /**
              * @description `queued`, `running`, `retrying`, `completed`, `failed` for a dead letter, or `unknown` for a held order that the origin
              *     may have processed.
@@ -2347,8 +2372,25 @@ export interface components {
             group_id?: string;
             /** @description The payload, any JSON value. It reaches the handler as JSON. */
             payload: Record<string, never> | unknown[] | string | number | boolean | null;
+            /** @description The session of the visitor who may follow the job: `sub` of the pass, or `X-Vestibule-Session`. */
+            session?: string;
             /** @description The user of your site for whom the job runs. */
             user_id?: string;
+        };
+        /** @description A progress message of the handler. */
+        JobProgressMessage: {
+            /**
+             * Format: int64
+             * @description When it arrived, in seconds since 1970.
+             */
+            at: number;
+            /**
+             * Format: int64
+             * @description Number of the message, from 1.
+             */
+            id: number;
+            /** @description The message, any JSON value. */
+            message: unknown;
         };
         /** @description The settings of a job queue. Times are in seconds. */
         JobQueueDraft: {
@@ -2652,12 +2694,17 @@ export interface components {
             bytes: number;
             /**
              * Format: int64
+             * @description Waiting jobs that were deleted.
+             */
+            canceled: number;
+            /**
+             * Format: int64
              * @description Dead letters.
              */
             dead: number;
             /**
              * Format: int64
-             * @description Jobs that became dead letters.
+             * @description Jobs that became dead letters. Held orders whose outcome became unknown are not among them.
              */
             dead_lettered: number;
             /**
@@ -2692,6 +2739,16 @@ export interface components {
             ready: number;
             /**
              * Format: int64
+             * @description Refused settlements and extensions of old leases.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Dead letters that were put back.
+             */
+            replayed: number;
+            /**
+             * Format: int64
              * @description Jobs that were returned without an attempt.
              */
             requeued: number;
@@ -2700,6 +2757,11 @@ export interface components {
              * @description Jobs that run.
              */
             running: number;
+            /**
+             * Format: int64
+             * @description Held orders whose outcome became unknown.
+             */
+            unknown: number;
             /**
              * Format: int64
              * @description Jobs that wait, for their turn or for a retry.
@@ -3876,7 +3938,7 @@ export interface components {
              * @description Number of the job in the order of acceptance.
              */
             sequence_number: number;
-            /** @description The session of the visitor who enqueued the job. */
+            /** @description The session of the visitor who may follow the job. */
             session?: string | null;
             /** @description The user for whom the job runs. */
             user_id?: string | null;
@@ -5259,6 +5321,8 @@ export interface operations {
                 "Idempotency-Key"?: string | null;
                 /** @description The user of your site for whom the job runs */
                 "Vestibule-User-Id"?: string | null;
+                /** @description The session of the visitor who may follow the job: `sub` of the pass, or `X-Vestibule-Session` */
+                "Vestibule-Session"?: string | null;
             };
             path: {
                 /** @description ID of the job queue */

@@ -26,6 +26,15 @@ async function showStatus(page: Page, change: Record<string, unknown>): Promise<
   )
 }
 
+/** The turn comes while the tab is hidden. */
+async function admitHidden(page: Page, expires_in: number): Promise<void> {
+  await page.evaluate((expires_in) => {
+    Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
+    window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2, expires_in })
+  }, expires_in)
+  await pollNow(page)
+}
+
 const wait = { p50: 240, p90: 360 }
 
 /** Checks the page of a waiting visitor, then of the admitted visitor, in a tab of its own: an admitted page goes to the site by itself. */
@@ -84,11 +93,7 @@ for (const [look, options] of Object.entries(looks)) {
       [0, /^You did not continue in time\./, 'turn has passed'],
     ] as const) {
       await page.goto(gate.at('acme.localhost', '/'))
-      await page.evaluate((expires_in) => {
-        Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
-        window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2, expires_in })
-      }, expires_in)
-      await pollNow(page)
+      await admitHidden(page, expires_in)
       await expect(part(page, 'lead')).toHaveText(text)
       await expectAccessible(page, where)
     }
@@ -110,6 +115,37 @@ for (const [look, options] of Object.entries(looks)) {
     await context.close()
   })
 }
+
+test('pages without a position are accessible, also from right to left', async ({ serve, browser }) => {
+  const gate = await serve((shop) =>
+    [
+      brands({ acme: { name: 'Acme' } }, { quota: 0 })(shop),
+      brands({ full: { name: 'Acme' } }, { quota: 0, max_waiting: 1 })(shop),
+      brands({ invited: { name: 'Acme' } }, { quota: 0, access: 'invited' })(shop),
+    ].join('\n'),
+  )
+  const first = await browser.newContext()
+  await (await first.newPage()).goto(gate.at('full.localhost', '/'))
+  for (const [locale, dir] of [
+    ['en', 'ltr'],
+    ['ar', 'rtl'],
+  ] as const) {
+    const context = await browser.newContext({ ...phone, locale, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    for (const brand of ['full', 'invited']) {
+      await page.goto(gate.at(`${brand}.localhost`, '/'))
+      await expect(page.locator('html')).toHaveAttribute('dir', dir)
+      await expect(part(page, 'position')).toBeHidden()
+      await expectAccessible(page, `${brand}, ${locale}`)
+    }
+    await page.goto(gate.at('acme.localhost', '/'))
+    await admitHidden(page, 600)
+    await expect(part(page, 'enter-link')).toBeVisible()
+    await expectAccessible(page, `turn in a hidden tab, ${locale}`)
+    await context.close()
+  }
+  await first.close()
+})
 
 test('the live region announces admission at once', async ({ serve, page }) => {
   const gate = await serve(queue())

@@ -241,4 +241,43 @@ mod tests {
         let chi_squared: f64 = counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
         assert!(chi_squared < 135.0, "{chi_squared}");
     }
+
+    /// Over many draws every tenth of the arrivals gets every tenth of the ranks equally often.
+    #[test]
+    fn ranks_are_uniform_over_many_draws() {
+        const DRAWS: usize = 1_000;
+        const VISITORS: usize = 10_000;
+        const BINS: usize = 10;
+        /// Chi-squared at 1 %, for which both margins of the table are fixed: 81 degrees of freedom.
+        const CHI_SQUARED_MAX: f64 = 113.5;
+        /// Three standard errors of the mean of the correlations.
+        const CORRELATION_MAX: f64 = 0.000_95;
+        let queue = "acme-tour".parse().unwrap();
+        let mut counts = [[0_u64; BINS]; BINS];
+        let mut correlations = 0.0;
+        for salt in 0..DRAWS {
+            let draw = sale_keys().draw(&queue, &Event { salt: Some(salt.to_string()), ..event() }).unwrap();
+            let session = |visitor: u64| {
+                let mut bytes = [0; 14];
+                bytes[..8].copy_from_slice(&visitor.to_be_bytes());
+                SessionId::from_bytes(bytes)
+            };
+            let mut drawn: Vec<_> =
+                (0..VISITORS as u64).map(|visitor| (draw.number(session(visitor)), visitor)).collect();
+            drawn.sort_unstable();
+            let middle = (VISITORS - 1) as f64 / 2.0;
+            let mut product = 0.0;
+            for (rank, (_, visitor)) in drawn.iter().enumerate() {
+                counts[*visitor as usize * BINS / VISITORS][rank * BINS / VISITORS] += 1;
+                product += (rank as f64 - middle) * (*visitor as f64 - middle);
+            }
+            let squares = VISITORS as f64 * (VISITORS as f64 * VISITORS as f64 - 1.0) / 12.0;
+            correlations += product / squares;
+        }
+        let expected = (DRAWS * VISITORS / BINS / BINS) as f64;
+        let chi_squared: f64 = counts.iter().flatten().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
+        assert!(chi_squared < CHI_SQUARED_MAX, "{chi_squared}");
+        let correlation = correlations / DRAWS as f64;
+        assert!(correlation.abs() < CORRELATION_MAX, "{correlation}");
+    }
 }

@@ -112,7 +112,8 @@ struct Shown {
     state: VisitorState,
     position: Option<u64>,
     wait: Option<WaitText>,
-    /// Without the time until the start, which pages count down.
+    /// Without the time until the start, which pages count down, and with the duration of the draw in place of the time until its
+    /// end.
     event: Option<EventStatus>,
     message: Option<String>,
     enter_url: Option<String>,
@@ -124,7 +125,11 @@ impl Shown {
             state: status.state,
             position: status.position,
             wait: status.wait_seconds.map(WaitText::of),
-            event: status.event.clone().map(|event| EventStatus { starts_in: 0.0, draw_ends_in: None, ..event }),
+            event: status.event.clone().map(|event| EventStatus {
+                starts_in: 0.0,
+                draw_ends_in: event.draw_ends_in.map(|left| (left - event.starts_in).round()),
+                ..event
+            }),
             message: status.message.clone(),
             enter_url: status.enter_url.clone(),
         }
@@ -365,6 +370,28 @@ mod tests {
         assert!(last.starts_with(b"retry: ") && last.ends_with(b"\n\n"));
         assert!(stream.next().await.is_none() && drained_at.elapsed() < Duration::from_millis(1));
         assert_eq!(gate.streams.counts().streams.open(), 0);
+    }
+
+    #[test]
+    fn another_end_of_the_draw_is_a_change() {
+        let shown = |beacon: &serde_json::Value, draw_seconds: u64, seconds: u64| {
+            let event = json!({
+                "id": "sale", "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z", "order": "draw",
+                "draw_seconds": draw_seconds, "beacon": beacon,
+            });
+            let settings = Settings::from_value(&json!({
+                "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 0, "handover": { "kind": "check" },
+                "mode": "scheduled", "events": [event],
+            }));
+            let settings = settings.unwrap();
+            let now = Micros(settings.line.events[0].starts_at.micros().0 + seconds * 1_000_137);
+            let status = VisitorStatus::new(settings.id.clone(), VisitorState::Lobby, 1);
+            Shown::of(&VisitorStatus { event: EventStatus::of(&settings, now, true), ..status })
+        };
+        let (none, drand) = (serde_json::Value::Null, json!("drand-quicknet"));
+        assert!(shown(&none, 60, 1) == shown(&none, 60, 7), "pages count down");
+        assert!(shown(&none, 60, 1) != shown(&none, 90, 1), "the draw is longer");
+        assert!(shown(&drand, 60, 1) == shown(&drand, 60, 7) && shown(&drand, 60, 7) != shown(&none, 60, 7));
     }
 
     #[test]

@@ -33,35 +33,39 @@ impl BeaconRecorder {
         let mut failures = 0_u32;
         loop {
             ticks.tick().await;
-            match self.record_all().await {
-                Ok(()) => failures = 0,
-                Err(error) if failures.is_multiple_of(WARN_EVERY) => {
-                    warn!(error = format!("{error:#}"), "the value of a beacon could not be recorded yet");
-                    failures += 1;
-                }
-                Err(error) => {
-                    debug!(error = format!("{error:#}"), "the value of a beacon could not be recorded yet");
-                    failures += 1;
+            let failed = self.record_all().await;
+            for error in &failed {
+                let error = format!("{error:#}");
+                if failures.is_multiple_of(WARN_EVERY) {
+                    warn!(error, "the value of a beacon could not be recorded yet");
+                } else {
+                    debug!(error, "the value of a beacon could not be recorded yet");
                 }
             }
+            failures = if failed.is_empty() { 0 } else { failures + 1 };
         }
     }
 
-    async fn record_all(&self) -> anyhow::Result<()> {
+    /// Records the values that are published. Returns what failed: other draws do not wait for it.
+    async fn record_all(&self) -> Vec<anyhow::Error> {
         let queues = self.directory.queues();
         let settings = queues.iter().map(|queue| &queue.settings);
         let awaited: Vec<_> = settings.flat_map(|settings| awaited_rounds(settings)).collect();
         if awaited.is_empty() {
-            return Ok(());
+            return Vec::new();
         }
-        let now = self.records.now().await?;
+        let now = match self.records.now().await {
+            Ok(now) => now,
+            Err(error) => return vec![error.into()],
+        };
+        let mut failed = Vec::new();
         for (settings, event, named) in awaited.into_iter().filter(|(_, _, named)| named.published_at.micros() <= now) {
             let is_over = settings.line.events.iter().any(|found| found.id == event && found.missed_beacon(now));
-            if !is_over {
-                self.record(settings, &event, named).await?;
+            if !is_over && let Err(error) = self.record(settings, &event, named).await {
+                failed.push(error.context(format!("queue {}, event {event}", settings.id)));
             }
         }
-        Ok(())
+        failed
     }
 
     async fn record(&self, settings: &Settings, event: &EventId, named: BeaconRound) -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use vestibule_core::settings::Beacon;
 use vestibule_core::{Micros, Timestamp};
 use vestibule_tests::{Program, wait_until};
 
@@ -19,6 +20,11 @@ const LINE: &str = "/_vestibule/line?queue=tour";
 
 /// Answers every request for a round with the same signature. Returns its address.
 async fn relay() -> String {
+    relay_without(None).await
+}
+
+/// A relay that does not have one of the rounds.
+async fn relay_without(missing: Option<u64>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -28,7 +34,7 @@ async fn relay() -> String {
             let request = String::from_utf8_lossy(&buffer[..read]).into_owned();
             let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
             let round = path.strip_prefix(&format!("/{CHAIN}/public/")).and_then(|round| round.parse::<u64>().ok());
-            let (status, body) = match round {
+            let (status, body) = match round.filter(|round| Some(*round) != missing) {
                 Some(round) => ("200 OK", json!({ "round": round, "randomness": RANDOMNESS, "signature": SIGNATURE })),
                 None => ("404 Not Found", json!({})),
             };
@@ -75,6 +81,22 @@ async fn serve_records_the_value_of_a_beacon() {
     let reloaded = gate.file.shown();
     let (code, output) = run(&["check", &reloaded]).await;
     assert!(code == 0 && output.contains("of drand-quicknet, published"), "{output}");
+}
+
+#[tokio::test]
+async fn draw_that_fails_does_not_keep_others_waiting() {
+    let earlier = Timestamp::of(Micros(0).add_seconds(now() - 120));
+    let url = relay_without(Some(Beacon::DrandQuicknet.round_of(earlier))).await;
+    let other =
+        "[[queues]]\nid = \"fair\"\ntenant = \"acme\"\nhosts = [\"fair.example.com\"]\nhandover = { kind = \"check\" }";
+    let starts_at = |seconds: u64| started(seconds).replace("id = \"sale\"", &format!("id = \"sale-{seconds}\""));
+    let lines = format!("{}\n{other}\n{}", starts_at(60), starts_at(120));
+    let mut gate = RunningGate::launched(&lines, &["--beacon-url", &url], |launch| launch).await;
+    gate.program.until_logged("queue fair, event sale-120: cannot read ").await;
+    wait_until("the order of the other is drawn", Duration::from_mins(1), async || {
+        gate.visitor().fetch(LINE).await.json()["event"]["drawn_at"].is_u64()
+    })
+    .await;
 }
 
 #[tokio::test]

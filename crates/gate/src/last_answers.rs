@@ -59,8 +59,9 @@ impl LastAnswers {
         if rules.mode != Mode::Scheduled || rules.between_events.unwrap_or_default() != BetweenEvents::Bypass {
             return None;
         }
-        // Before the first event nobody can wait for it.
-        if phase(rules, now, true).phase == Phase::Idle {
+        // Before the first event nobody can wait for it, and a day after the last one nobody does, unless the store has just said so.
+        let is_in_use = self.last(settings).is_some_and(|last| last.mode != Mode::Bypass);
+        if phase(rules, now, is_in_use || rules.may_be_ending(now)).phase == Phase::Idle {
             return Some(next_lobby(settings, now));
         }
         self.idle(settings).filter(|idle| now < idle.until).map(|idle| idle.until)
@@ -147,5 +148,15 @@ mod tests {
         assert_eq!(answers.bypassed_until(&changed, now), None, "other settings");
         answers.observe(&settings, &VisitAnswer { mode: Mode::Open, ..answer });
         assert_eq!(answers.bypassed_until(&settings, now), None);
+    }
+
+    #[test]
+    fn an_event_is_over_a_day_after_its_end_without_an_answer_of_the_store() {
+        let (answers, settings, end) = (LastAnswers::default(), settings("bypass"), at("2027-03-05T19:00:00Z"));
+        assert_eq!(answers.bypassed_until(&settings, Micros(end.0 - 1)), None, "somebody may wait");
+        assert_eq!(answers.bypassed_until(&settings, end), Some(Micros(u64::MAX)));
+        let answer = Line::new(settings.line.clone(), end, false).visit(end, &Visit::joining(SessionId::random()));
+        answers.observe(&settings, &VisitAnswer { mode: Mode::Open, ..answer });
+        assert_eq!(answers.bypassed_until(&settings, end), None, "somebody waits");
     }
 }

@@ -8,8 +8,8 @@ use super::rules::LineRules;
 use crate::settings::{BetweenEvents, Event, EventOrder, Events};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// After a loss of the state, an event counts as not over for at most this many seconds after its end: a day, longer than its line
-/// lasts. Visitors who still wait then may be among those who have not returned yet.
+/// While it is not known who waits, an event counts as not over for at most this many seconds after its end: a day, longer than its
+/// line lasts. After a loss of the state, visitors who still wait may be among those who have not returned yet.
 pub const ENDING_MAX: u64 = 86_400;
 
 /// What a scheduled queue does at an instant.
@@ -80,8 +80,8 @@ fn phase_of(event: &Event, now: Micros) -> Phase {
 }
 
 impl LineRules {
-    /// Whether visitors of the last event may wait, if the state is incomplete: its end is not longer ago than a line lasts.
-    pub(super) fn may_be_ending(&self, now: Micros) -> bool {
+    /// Whether visitors of the last event may wait, if it is not known who does: its end is not longer ago than a line lasts.
+    pub fn may_be_ending(&self, now: Micros) -> bool {
         let until = |event: &Event| event.ends_at.micros().add_seconds(ENDING_MAX);
         latest(self, now).is_some_and(|event| now < until(event))
     }

@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use vestibule_core::fields::Field as _;
-use vestibule_core::line::{LineView, Phase, Stats};
+use vestibule_core::line::{CurrentPhase, LineView, Phase, Stats};
 use vestibule_core::settings::{BeaconRound, Event, EventOrder, HOST_GAP, OperatorMessage, Settings};
-use vestibule_core::{EventId, EventStatus, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, WaitSeconds};
+use vestibule_core::{EventId, Hex32, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, WaitSeconds};
 use vestibule_estimate::newcomer_wait;
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_runtime::Queue;
@@ -105,17 +105,21 @@ struct Body<'a> {
     front: Option<Front>,
     last: Option<Last>,
     checkpoints: Vec<(u64, Micros)>,
+    /// The current event of a scheduled queue, or the next one.
     event: Option<LineEvent>,
+    /// The last event with a draw whose lobby has opened; `null` if it is `event`.
+    last_draw: Option<LineEvent>,
     message: Option<Value>,
     poll_after: u64,
 }
 
-/// The current event of a scheduled queue, or the next one.
+/// An event of the queue.
 #[derive(Serialize)]
 struct LineEvent {
     id: EventId,
     name: String,
-    phase: Phase,
+    /// `null` for an event that the queue does not follow now.
+    phase: Option<Phase>,
     order: EventOrder,
     lobby_at: u64,
     starts_at: u64,
@@ -125,33 +129,55 @@ struct LineEvent {
     drawn_at: Option<u64>,
     /// `null` for an event in order of arrival, and while the value of the beacon is missing.
     draw_ends_in: Option<f64>,
-    /// Lobby tickets that were issued; `null` for an event in order of arrival.
+    /// Lobby tickets that were issued; `null` for an event in order of arrival, and for one that the queue does not follow now.
     lobby_tickets: Option<u64>,
     /// `null` for an event in order of arrival, before the lobby opens, and at a gate without the sale key.
     draw: Option<LineDraw>,
 }
 
 impl LineEvent {
-    fn of(settings: &Settings, stats: &Stats, named: impl Fn(&str) -> String, keys: &SaleKeys) -> Option<Self> {
-        let now = stats.now;
-        let event = settings.line.phase(now, stats.may_wait())?.event?;
-        let EventStatus { id, name, phase, order, starts_at, ends_at, starts_in, draw_ends_in, .. } =
-            EventStatus::of(settings, now, stats.may_wait())?;
+    /// The current event of a scheduled queue or the next one, and the last event with a draw whose lobby has opened if that is
+    /// another one: anyone can check its draw whatever the queue does since.
+    fn current_and_last_draw(
+        settings: &Settings,
+        stats: &Stats,
+        named: impl Fn(&str) -> String,
+        keys: &SaleKeys,
+    ) -> (Option<Self>, Option<Self>) {
+        let current = settings.line.phase(stats.now, stats.may_wait());
+        let followed = current.and_then(|CurrentPhase { phase, event }| Some((event?, phase)));
+        let has_opened = |event: &&Event| event.lobby_at().micros() <= stats.now;
+        let mut drawn =
+            settings.line.events.planned().filter(|event| event.order == EventOrder::Draw && has_opened(event));
+        let last_draw = drawn.rfind(|event| followed.is_none_or(|(followed, _)| followed.id != event.id));
+        let of = |event: &Event, phase| Self::of(settings, event, phase, stats, &named, keys);
+        (followed.map(|(event, phase)| of(event, Some(phase))), last_draw.map(|event| of(event, None)))
+    }
+
+    fn of(
+        settings: &Settings,
+        event: &Event,
+        phase: Option<Phase>,
+        stats: &Stats,
+        named: impl Fn(&str) -> String,
+        keys: &SaleKeys,
+    ) -> Self {
+        let (now, order) = (stats.now, event.order);
         let drawn_at = event.drawn_at().filter(|drawn_at| *drawn_at <= now);
-        Some(Self {
-            id,
-            name: named(&name),
+        Self {
+            id: event.id.clone(),
+            name: named(event.name.as_deref().unwrap_or(&settings.name)),
             phase,
             order,
             lobby_at: event.lobby_at().seconds(),
-            starts_at,
-            ends_at,
-            starts_in,
+            starts_at: event.starts_at.seconds(),
+            ends_at: event.ends_at.seconds(),
+            starts_in: event.starts_in(now),
             drawn_at: drawn_at.map(Micros::seconds),
-            draw_ends_in,
-            lobby_tickets: (order == EventOrder::Draw).then_some(stats.lobby_tickets),
-            draw: LineDraw::of(settings, event, now, keys).filter(|_| phase != Phase::Idle),
-        })
+            draw_ends_in: event.draw_ends_in(now),
+            lobby_tickets: (phase.is_some() && order == EventOrder::Draw).then_some(stats.lobby_tickets),
+            draw: LineDraw::of(settings, event, now, keys).filter(|_| phase != Some(Phase::Idle)),
+        }
     }
 }
 
@@ -237,6 +263,7 @@ fn render(settings: &Settings, host: &str, view: &LineView, keys: &SaleKeys) -> 
     let LineView { stats, checkpoints, .. } = view;
     let named = |name: &str| name.replace(HOST_GAP, host);
     let seen = stats.pace.observed(stats.now);
+    let (event, last_draw) = LineEvent::current_and_last_draw(settings, stats, named, keys);
     let body = Body {
         queue: &settings.id,
         name: named(&settings.name),
@@ -257,7 +284,8 @@ fn render(settings: &Settings, host: &str, view: &LineView, keys: &SaleKeys) -> 
         front: Front::of(settings, view, keys),
         last: checkpoints.last().map(|it| Last { arrival: it.arrival }),
         checkpoints: checkpoints.iter().map(|it| (it.rank, it.arrival)).collect(),
-        event: LineEvent::of(settings, stats, named, keys),
+        event,
+        last_draw,
         message: settings.message.as_ref().map(OperatorMessage::to_json),
         poll_after: POLL_AFTER,
     };

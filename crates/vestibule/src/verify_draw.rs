@@ -59,10 +59,19 @@ struct LineDocument {
     /// When it was written, in seconds since 1970.
     at: f64,
     event: Option<PublishedEvent>,
+    /// The last event with a draw, if it is not `event`. Gates of earlier versions do not write it.
+    last_draw: Option<PublishedEvent>,
 }
 
-/// The event of a line document.
-#[derive(Debug, Deserialize)]
+impl LineDocument {
+    /// The events of the document.
+    fn events(&self) -> impl Iterator<Item = &PublishedEvent> + Clone {
+        self.event.iter().chain(&self.last_draw)
+    }
+}
+
+/// An event of a line document.
+#[derive(Debug, Clone, Deserialize)]
 struct PublishedEvent {
     id: String,
     lobby_at: u64,
@@ -72,7 +81,7 @@ struct PublishedEvent {
 }
 
 /// The draw of a line document.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct PublishedDraw {
     key: String,
     salt: String,
@@ -120,7 +129,11 @@ pub(crate) async fn verify_draw(options: VerifyDrawOptions) -> ExitCode {
 
 async fn verify(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
     let after = read(&options.document).await?;
-    let verifiable = match VerifiableDraw::of(after) {
+    let before = match &options.committed {
+        Some(committed) => Some(read(committed).await?),
+        None => None,
+    };
+    let verifiable = match VerifiableDraw::of(&after, before.as_ref()) {
         Ok(verifiable) => verifiable,
         Err(reason) => {
             println!("nothing to verify: {reason}");
@@ -129,8 +142,8 @@ async fn verify(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
     };
     let mut findings = Findings::default();
     verifiable.check_itself(&mut findings);
-    if let Some(committed) = &options.committed {
-        verifiable.check_commitment(&read(committed).await?, &mut findings)?;
+    if let Some(before) = &before {
+        verifiable.check_commitment(before, &mut findings)?;
     }
     for shown in &options.sessions_shown {
         println!("{}", verifiable.describe(shown.session));
@@ -175,9 +188,15 @@ impl Findings {
 }
 
 impl VerifiableDraw {
-    fn of(document: LineDocument) -> Result<Self, String> {
-        let LineDocument { queue, event, .. } = document;
-        let mut event = event.ok_or("the queue has no event")?;
+    /// The draw of a document: that of an event which `before` is about, if there are two that took place.
+    fn of(document: &LineDocument, before: Option<&LineDocument>) -> Result<Self, String> {
+        let is_drawn = |event: &&PublishedEvent| event.draw.as_ref().is_some_and(|draw| draw.secret.is_some());
+        let is_committed =
+            |event: &&PublishedEvent| before.is_some_and(|it| it.events().any(|committed| committed.id == event.id));
+        let mut drawn = document.events().filter(is_drawn);
+        let chosen = drawn.clone().find(is_committed).or_else(|| drawn.next()).or_else(|| document.events().next());
+        let mut event = chosen.cloned().ok_or("the queue has no event")?;
+        let queue = document.queue.clone();
         let published = event.draw.take().ok_or_else(|| format!("no order is drawn in the event \"{}\"", event.id))?;
         let (Some(secret), Some(seed)) = (published.secret, published.seed) else {
             let starts_at = timestamp(event.starts_at)?;
@@ -226,8 +245,11 @@ impl VerifiableDraw {
 
     /// Whether they are what the queue had committed to.
     fn check_commitment(&self, before: &LineDocument, findings: &mut Findings) -> anyhow::Result<()> {
-        let committed = before.event.as_ref().and_then(|event| Some((event, event.draw.as_ref()?)));
-        let Some((event, draw)) = committed else { bail!("the document of --committed has no draw") };
+        let mut committed = before.events().filter_map(|event| Some((event, event.draw.as_ref()?)));
+        let same = committed.clone().find(|(event, _)| event.id == self.event.id);
+        let Some((event, draw)) = same.or_else(|| committed.next()) else {
+            bail!("the document of --committed has no draw")
+        };
         if before.queue != self.queue || event.id != self.event.id {
             bail!(
                 "the document of --committed is about the event \"{}\" of the queue \"{}\", not \"{}\" of \"{}\"",

@@ -19,6 +19,7 @@ direct_and_lambda! {
     lobby_ticket_of_an_earlier_event_is_void,
     leaving_the_lobby_deletes_the_ticket,
     line_document_commits_to_the_draw,
+    line_document_keeps_the_last_draw,
     postponed_event_keeps_its_secret,
 }
 
@@ -304,6 +305,36 @@ async fn line_document_commits_to_the_draw(setup: StoreSetup) {
     let front = &after["front"];
     assert_eq!((&front["arrival"], &front["joined_at"]), (&json!(draw.arrival(session)), &json!(null)));
     assert_eq!(front["number"], draw.number(session).to_string());
+}
+
+/// Also while an operator has set another mode, and once the event is over and the next one follows.
+async fn line_document_keeps_the_last_draw(setup: StoreSetup) {
+    let mut settings = drawn(&setup, &json!({}));
+    let now = setup.clock.now().seconds();
+    let at = |seconds: u64| Timestamp::of(Micros((now + seconds) * 1_000_000)).to_string();
+    let next = json!({ "id": "next", "lobby_at": at(86_400), "starts_at": at(86_600), "ends_at": at(90_000), "key": "s1", "salt": "b" });
+    settings["events"].as_array_mut().unwrap().push(next);
+    let fixture = GateFixture::open(setup, settings).await;
+    let draw = draw_of(&fixture).await;
+    let read = async || {
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        fixture.visitor().fetch(&fixture.own("line")).await.json()
+    };
+    assert_eq!(read().await["last_draw"], json!(null), "it is the current event");
+    fixture.change(&json!({ "mode": "paused" })).await;
+    let paused = read().await;
+    let published = &paused["last_draw"];
+    assert_eq!((&paused["event"], &published["id"], &published["phase"]), (&json!(null), &json!("sale"), &json!(null)));
+    assert_eq!(published["draw"]["commitment"], draw.commitment().to_string());
+    assert_eq!((&published["draw"]["secret"], &published["drawn_at"]), (&json!(null), &json!(null)));
+    fixture.change(&json!({ "mode": "scheduled" })).await;
+    for (seconds, phase) in [(10_000, "idle"), (76_400, "lobby")] {
+        advance(&fixture, seconds).await;
+        let document = read().await;
+        assert_eq!((&document["phase"], &document["event"]["id"]), (&json!(phase), &json!("next")));
+        let published = &document["last_draw"];
+        assert_eq!((&published["id"], &published["draw"]["secret"]), (&json!("sale"), &json!(draw.secret())));
+    }
 }
 
 async fn lobby_polls_cost_the_store_nothing(setup: StoreSetup) {

@@ -38,7 +38,7 @@ async fn the_line_document_has_exactly_these_fields(setup: StoreSetup) {
         "front": { "arrival": arrivals[0], "joined_at": joined_at[1], "number": null },
         "last": { "arrival": arrivals[2] },
         "checkpoints": [[1, arrivals[0]], [2, arrivals[1]], [3, arrivals[2]]],
-        "event": null, "message": null, "poll_after": 5,
+        "event": null, "last_draw": null, "message": null, "poll_after": 5,
     });
     assert_eq!(document, expected);
     let empty = GateFixture::open(fixture.setup.clone(), json!({ "quota": 1 })).await;

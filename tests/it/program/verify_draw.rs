@@ -206,6 +206,18 @@ async fn known_draw_with_a_beacon_is_verified() {
     let (code, output) = draw.verify(&draw.before, &[]).await;
     assert!(code == 2 && output.contains("round 37117016 of its beacon"), "{output}");
 
+    // The lobby of the next event is open, or another mode is set.
+    for event in [draw.before["event"].clone(), Value::Null] {
+        let mut later = draw.after.clone();
+        later["last_draw"] = later["event"].take();
+        later["event"] = event;
+        if later["event"].is_object() {
+            later["event"]["id"] = "summer-sale".into();
+        }
+        let (code, output) = draw.verify(&later, &["--committed", &committed, "--session", &session]).await;
+        assert_eq!(code, 0, "{output}");
+    }
+
     let change = |field: &str, value: Value| {
         let mut changed = draw.after.clone();
         changed["event"]["draw"]["beacon"][field] = value;

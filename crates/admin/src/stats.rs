@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::line::Stats;
+use vestibule_core::line::{Phase, Stats};
 use vestibule_core::settings::{Event, EventOrder, Mode, Settings};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
 use vestibule_estimate::{QuotaForecast, WaitRange, estimate_wait, newcomer_wait, quota_forecast};
@@ -182,11 +182,14 @@ pub(crate) struct QueueForecast {
     quota: u64,
     /// Time of the forecast in seconds since 1970, by the clock of the store.
     at: u64,
-    /// Visitors who wait now.
+    /// When admissions begin, in seconds since 1970, if the event of a scheduled queue has not begun them; otherwise `null`.
+    begins_at: Option<u64>,
+    /// Visitors who wait now, and in the lobby of a draw those with a lobby ticket.
     waiting: u64,
     /// How many of them would be admitted at once.
     admitted_now: u64,
-    /// Estimated wait of the last one, 0 if nobody waits; `null` if there is no estimate, as with a quota of 0.
+    /// Estimated wait of the last one, from `begins_at` or now on, 0 if nobody waits; `null` if there is no estimate, as with a
+    /// quota of 0.
     last_wait_seconds: Option<Wait>,
     /// When the last one would be admitted, in seconds since 1970; `null` if there is no estimate.
     line_ends_at: Option<Wait>,
@@ -194,16 +197,30 @@ pub(crate) struct QueueForecast {
 
 impl QueueForecast {
     /// The forecast for this quota.
-    pub(crate) fn of(stats: &Stats, quota: u64) -> Self {
-        let QuotaForecast { admitted_now, last_wait } = quota_forecast(stats, quota);
+    pub(crate) fn of(settings: &Settings, stats: &Stats, quota: u64) -> Self {
+        let event = settings.line.phase(stats.now, stats.may_wait()).and_then(|current| current.event);
+        let begins_at = event
+            .filter(|_| matches!(stats.phase, Some(Phase::Lobby | Phase::Draw)))
+            .map(|event| event.draw_ends_at().unwrap_or(event.starts_at.micros()))
+            .filter(|begins_at| *begins_at > stats.now)
+            .map(Micros::seconds);
+        let waiting = match stats.mode {
+            Mode::Lobby => stats.waiting + stats.lobby_tickets,
+            // Visitors of the lobby join the line, in which others may be as well.
+            Mode::Draw => stats.waiting.max(stats.lobby_tickets),
+            _ => stats.waiting,
+        };
+        let QuotaForecast { admitted_now, last_wait } = quota_forecast(stats, waiting, quota);
         let at = stats.now.seconds();
+        let from = begins_at.unwrap_or(at);
         Self {
             quota,
             at,
-            waiting: stats.waiting,
+            begins_at,
+            waiting,
             admitted_now,
             last_wait_seconds: last_wait.map(Wait::of),
-            line_ends_at: last_wait.map(|wait| Wait { p50: at + wait.p50, p90: at + wait.p90 }),
+            line_ends_at: last_wait.map(|wait| Wait { p50: from + wait.p50, p90: from + wait.p90 }),
         }
     }
 }

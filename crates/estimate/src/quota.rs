@@ -15,17 +15,17 @@ pub struct QuotaForecast {
     pub last_wait: Option<WaitSeconds>,
 }
 
-/// The forecast for this quota. While nobody is admitted, it presumes that the queue opens now.
-pub fn quota_forecast(stats: &Stats, quota: u64) -> QuotaForecast {
+/// The forecast for this quota and this many waiting visitors. While nobody is admitted, it presumes that the queue opens now.
+pub fn quota_forecast(stats: &Stats, waiting: u64, quota: u64) -> QuotaForecast {
     let mode = if stats.mode.admits() { stats.mode } else { Mode::Open };
     let before = stats.rules.in_mode(mode);
     let rules = LineRules { quota, ..before.clone() };
     // While a lost state is restored, nobody is admitted, and slots are reserved for visitors who return.
     let is_held = rules.admissions_per_minute.is_some() || stats.recovering;
     let free = if is_held { 0 } else { quota.saturating_sub(stats.active + stats.reserved) };
-    let admitted_now = free.min(stats.waiting);
+    let admitted_now = free.min(waiting);
     let flow = Flow {
-        waiting: stats.waiting - admitted_now,
+        waiting: waiting - admitted_now,
         active: stats.active + admitted_now,
         pace: stats.pace.under(before.quota, quota),
     };

@@ -252,29 +252,29 @@ fn stats_of(rules: LineRules, flow: Flow, now: Micros) -> Stats {
 fn larger_quota_admits_at_once_and_shortens_the_rest() {
     let (flow, now) = steady(100, PACE_WINDOW, 0);
     let stats = stats_of(LineRules::with_quota(100), flow, now);
-    let same = quota_forecast(&stats, 100);
+    let same = quota_forecast(&stats, stats.waiting, 100);
     let expected = estimated_seconds(&stats.rules, &flow, now, 1000);
     assert_eq!(same, QuotaForecast { admitted_now: 0, last_wait: expected });
-    let wait = |quota| quota_forecast(&stats, quota).last_wait.unwrap().p50;
-    let double = quota_forecast(&stats, 200);
+    let wait = |quota| quota_forecast(&stats, stats.waiting, quota).last_wait.unwrap().p50;
+    let double = quota_forecast(&stats, stats.waiting, 200);
     assert_eq!(double.admitted_now, 100);
     assert!((400..=500).contains(&wait(200)), "900 at twice the pace: {double:?}");
     assert!(wait(50) > 19 * wait(100) / 10, "half of the pace: {}", wait(50));
     assert_eq!(
-        quota_forecast(&stats, 1100),
+        quota_forecast(&stats, stats.waiting, 1100),
         QuotaForecast { admitted_now: 1000, last_wait: Some(WaitSeconds { p50: 0, p90: 0 }) }
     );
-    assert_eq!(quota_forecast(&stats, 0), QuotaForecast { admitted_now: 0, last_wait: None });
+    assert_eq!(quota_forecast(&stats, stats.waiting, 0), QuotaForecast { admitted_now: 0, last_wait: None });
 }
 
 #[test]
 fn forecast_keeps_the_rate_and_presumes_an_open_queue() {
     let (flow, now) = steady(100, PACE_WINDOW, 0);
     let limited = LineRules { admissions_per_minute: Some(60), ..LineRules::with_quota(100) };
-    let forecast = quota_forecast(&stats_of(limited, flow, now), 10_000);
+    let forecast = quota_forecast(&stats_of(limited, flow, now), flow.waiting, 10_000);
     assert_eq!(forecast.admitted_now, 0);
     assert!(forecast.last_wait.unwrap().p50.abs_diff(1000) <= 3, "{forecast:?}");
     let paused = LineRules { mode: Mode::Paused, ..LineRules::with_quota(100) };
-    let open = quota_forecast(&stats_of(LineRules::with_quota(100), flow, now), 150);
-    assert_eq!(quota_forecast(&stats_of(paused, flow, now), 150), open);
+    let open = quota_forecast(&stats_of(LineRules::with_quota(100), flow, now), flow.waiting, 150);
+    assert_eq!(quota_forecast(&stats_of(paused, flow, now), flow.waiting, 150), open);
 }

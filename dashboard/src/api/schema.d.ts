@@ -817,7 +817,8 @@ export interface paths {
         /**
          * Forecast the line at a quota
          * @description Estimates how long the last waiting visitor would wait with another quota, and when the present line would end. Nothing is
-         *     changed. Visitors who join later are not included. While nobody is admitted, the forecast presumes that the queue opens now.
+         *     changed. Visitors who join later are not included. Before an event admits visitors, the forecast
+         *     is from then on and includes the lobby; otherwise, while nobody is admitted, it presumes that the queue opens now.
          */
         get: operations["get_queue_forecast"];
         put?: never;
@@ -3444,6 +3445,11 @@ export interface components {
              * @description Time of the forecast in seconds since 1970, by the clock of the store.
              */
             at: number;
+            /**
+             * Format: int64
+             * @description When admissions begin, in seconds since 1970, if the event of a scheduled queue has not begun them; otherwise `null`.
+             */
+            begins_at?: number | null;
             last_wait_seconds?: components["schemas"]["Wait"] | null;
             line_ends_at?: components["schemas"]["Wait"] | null;
             /**
@@ -3453,7 +3459,7 @@ export interface components {
             quota: number;
             /**
              * Format: int64
-             * @description Visitors who wait now.
+             * @description Visitors who wait now, and in the lobby of a draw those with a lobby ticket.
              */
             waiting: number;
         };

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use vestibule_core::{Micros, Timestamp};
 use vestibule_records::history::record_samples;
 use vestibule_tests::AdminUnderTest;
 
@@ -18,6 +19,7 @@ on_memory_and_redis! {
     queue_stats_summarize_the_line,
     stats_of_all_queues_include_recent_samples,
     forecast_answers_for_a_quota,
+    forecast_includes_the_lobby,
     history_is_available_as_json_and_csv,
     stats_tell_the_time_between_steps_of_admissions,
     stats_stream_sends_changes,
@@ -117,7 +119,7 @@ async fn forecast_answers_for_a_quota(backoffice: Backoffice) {
     let now = root.get("/queues/tour/forecast").await.json();
     let (wait, at) = (now["last_wait_seconds"].clone(), backoffice.now());
     let expected = json!({
-        "quota": 4, "at": at, "waiting": 10, "admitted_now": 0, "last_wait_seconds": wait,
+        "quota": 4, "at": at, "begins_at": null, "waiting": 10, "admitted_now": 0, "last_wait_seconds": wait,
         "line_ends_at": { "p50": at + wait["p50"].as_u64().unwrap(), "p90": at + wait["p90"].as_u64().unwrap() },
     });
     assert_eq!(now, expected);
@@ -129,6 +131,29 @@ async fn forecast_answers_for_a_quota(backoffice: Backoffice) {
     let stats = root.get("/queues/tour/stats").await.json();
     assert_eq!((&stats["quota"], &stats["waiting"]), (&json!(4), &json!(10)), "nothing is changed");
     assert_eq!(root.get("/queues/tour/forecast?quota=-1").await.status, 422);
+}
+
+/// Visitors of a lobby are not in line yet, and nobody is admitted before the end of the draw.
+async fn forecast_includes_the_lobby(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let now = backoffice.now();
+    let at = |seconds: u64| Timestamp::of(Micros(0).add_seconds(now + seconds)).to_string();
+    let sale = json!({ "id": "sale", "lobby_at": at(100), "starts_at": at(200), "ends_at": at(4_000) });
+    backoffice.queue("tour", "acme", json!({ "quota": 0, "mode": "scheduled", "events": [sale] })).await;
+    backoffice.advance_seconds(150);
+    backoffice.join("tour", 14).await;
+    let mut root = backoffice.root();
+    let forecast = root.get("/queues/tour/forecast?quota=20").await.json();
+    let ends_at = json!({ "p50": now + 230, "p90": now + 230 });
+    assert_eq!(
+        (&forecast["waiting"], &forecast["admitted_now"], &forecast["begins_at"], &forecast["line_ends_at"]),
+        (&json!(14), &json!(14), &json!(now + 230), &ends_at)
+    );
+    let fewer = root.get("/queues/tour/forecast?quota=4").await.json();
+    assert_eq!((&fewer["waiting"], &fewer["admitted_now"]), (&json!(14), &json!(4)));
+    backoffice.advance_seconds(60);
+    let drawing = root.get("/queues/tour/forecast?quota=4").await.json();
+    assert_eq!((&drawing["waiting"], &drawing["begins_at"]), (&json!(14), &json!(now + 230)));
 }
 
 async fn stats_of_all_queues_include_recent_samples(backoffice: Backoffice) {

@@ -114,7 +114,8 @@ describe!(query ForecastQuery);
 /// Forecast the line at a quota
 ///
 /// Estimates how long the last waiting visitor would wait with another quota, and when the present line would end. Nothing is
-/// changed. Visitors who join later are not included. While nobody is admitted, the forecast presumes that the queue opens now.
+/// changed. Visitors who join later are not included. Before an event admits visitors, the forecast
+/// is from then on and includes the lobby; otherwise, while nobody is admitted, it presumes that the queue opens now.
 #[utoipa::path(get, path = "/queues/{queue}/forecast", tag = "stats",
     params(ForecastQuery),
     responses((status = 200, description = "The forecast", body = QueueForecast)))]
@@ -126,7 +127,7 @@ pub(crate) async fn get_queue_forecast(
 ) -> Result<Json<QueueForecast>, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&settings.id).await?;
-    Ok(Json(QueueForecast::of(&stats, query.quota.unwrap_or(stats.rules.quota))))
+    Ok(Json(QueueForecast::of(&settings, &stats, query.quota.unwrap_or(stats.rules.quota))))
 }
 
 const COLUMNS: [&str; 8] = ["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected"];

@@ -40,5 +40,6 @@ test('the lobby of a draw has its name', () => {
   locale.value = 'de'
   const title = (lobby_tickets: number | null) => mountApp(EventNotice, { stats: stats({ mode: 'scheduled', event: { phase: 'lobby', name: 'Verkauf', starts_at: 1_790_000_100, starts_in: 100, lobby_tickets, awaits_beacon: false } }) }).text()
   expect(title(3)).toContain('Verkauf: Vor der Auslosung')
-  expect(title(null)).toContain('Verkauf: Besucher stellen sich an')
+  expect(title(3)).toContain('Bisher nehmen 3 Besucher teil.')
+  expect(title(null)).toMatch(/Verkauf: Besucher stellen sich an(?!.*Bisher)/)
 })

@@ -18,7 +18,7 @@ let props: { settings: QueueSettings }
 
 const plain = (text: string) => text.replace(/[\s\u00a0\u202f]+/g, ' ')
 const forecast = (changes: Partial<Forecast> = {}): Forecast => ({
-  quota: 600, at: 1_700_000_000, waiting: 1200, admitted_now: 100,
+  quota: 600, at: 1_700_000_000, begins_at: null, waiting: 1200, admitted_now: 100,
   last_wait_seconds: { p50: 1200, p90: 1500 }, line_ends_at: { p50: 1_700_001_200, p90: 1_700_001_500 }, ...changes,
 })
 const told = (changes: Partial<Forecast> = {}, isAdmitting = true) => forecastSentences(forecast(changes), isAdmitting).map(plain)
@@ -26,6 +26,7 @@ const told = (changes: Partial<Forecast> = {}, isAdmitting = true) => forecastSe
 test('a forecast tells who is admitted, the last wait and the end', () => {
   expect(told()).toEqual(['100 visitors are admitted at once.', 'The last of 1,200 waiting visitors waits 20 min to 25 min.', expect.stringMatching(/^The line of now ends between .* and .*\.$/)])
   expect(told({}, false)[0]).toBe('If the queue opened now:')
+  expect(told({ begins_at: 1_700_000_300 }, false)[0]).toBe('From the start of admissions on:')
   expect(told({ waiting: 1, admitted_now: 1 })).toEqual(['1 visitor is admitted at once.'])
   expect(told({ quota: 0 })).toEqual(['Nobody is admitted at a quota of 0.'])
   expect(told({ waiting: 0, admitted_now: 0 })).toEqual(['The line is empty.'])

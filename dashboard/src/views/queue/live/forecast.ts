@@ -7,10 +7,10 @@ import { estimatedRange } from './waits'
 const DATED_AFTER = 43_200
 
 /** What a quota does to the line, as sentences. `isAdmitting` says whether the queue admits visitors now. */
-export function forecastSentences({ quota, at, waiting, admitted_now, last_wait_seconds: wait, line_ends_at: end }: QueueForecast, isAdmitting: boolean): string[] {
+export function forecastSentences({ quota, at, begins_at: begins, waiting, admitted_now, last_wait_seconds: wait, line_ends_at: end }: QueueForecast, isAdmitting: boolean): string[] {
   if (quota === 0) return [t('live.whatIf.nobody')]
   if (waiting === 0) return [t('live.whatIf.empty')]
-  const presumed = isAdmitting ? [] : [t('live.whatIf.presumed')]
+  const presumed = begins ? [t('live.whatIf.begins')] : isAdmitting ? [] : [t('live.whatIf.presumed')]
   const now = admitted_now > 0 ? [t('live.whatIf.now', { count: count(admitted_now) }, admitted_now)] : []
   if (!wait || !end) return [...presumed, ...now, t('live.whatIf.unknown')]
   if (admitted_now === waiting) return [...presumed, ...now]

@@ -2022,7 +2022,7 @@ export interface components {
             salt?: string;
             /**
              * Format: date-time
-             * @description When admissions begin.
+             * @description When the sale starts. Admissions begin then, or, with a draw, `draw_seconds` after the order is drawn.
              */
             starts_at: string;
             /** @description Whether the queue ignores the event. */
@@ -2048,7 +2048,7 @@ export interface components {
             phase: string;
             /** @description What prevents the event from taking place as planned. */
             problems: components["schemas"]["Message"][];
-            /** @description When admissions begin, in RFC 3339. */
+            /** @description When the sale starts, in RFC 3339. Admissions begin then, or, with a draw, at `draw.ends_at`. */
             starts_at: string;
             /**
              * Format: double

@@ -84,7 +84,7 @@ crate::fields! {
         pub name: Omissible<Name>,
         /// When the lobby opens, 60 seconds to 24 hours before the start. By default 30 minutes before it.
         pub lobby_at: Omissible<Timestamp>,
-        /// When admissions begin.
+        /// When the sale starts. Admissions begin then, or, with a draw, `draw_seconds` after the order is drawn.
         pub starts_at: Timestamp,
         /// When the sale ends, 60 seconds to 30 days after the start. Visitors in line are still admitted.
         pub ends_at: Timestamp,

@@ -32,7 +32,7 @@ pub(crate) struct EventState {
     phase: &'static str,
     /// When the lobby opens, in RFC 3339.
     lobby_at: String,
-    /// When admissions begin, in RFC 3339.
+    /// When the sale starts, in RFC 3339. Admissions begin then, or, with a draw, at `draw.ends_at`.
     starts_at: String,
     /// When the sale ends, in RFC 3339.
     ends_at: String,

@@ -134,7 +134,7 @@ message_codes! {
         AuthenticationCode("code", "a code of the authenticator app or a recovery code"),
         SupportCode("support_code", "a support code such as \"7QK2-M0XV\", or a session ID"),
         PageStart("page_start", "\"next\" of the previous page"),
-        SaleKeyMissing("sale_key_missing", "the backoffice does not know the sale key \"{key}\" of the draw; add it to VESTIBULE_SALE_KEYS"),
+        SaleKeyMissing("sale_key_missing", "the backoffice does not know the sale key \"{key}\"; add it to VESTIBULE_SALE_KEYS"),
         Url("url", "a URL with a host, such as \"https://tickets.example.com/shop\""),
         SomeOrAll("some_or_all", "must name at least one job, or be left out with \"all\": true"),
         UserIdFormat("user_id_format", "1 to {most} printable ASCII characters"),

@@ -74,7 +74,7 @@ metrics! {
     LOBBY_TICKETS = COUNTER "vestibule_queue_lobby_tickets_total" QUEUE,
         "Lobby tickets issued for the current event of a scheduled queue.";
     SALE_KEY_MISSING = GAUGE "vestibule_queue_sale_key_missing" QUEUE,
-        "1 if the gates do not know the sale key of the draw of the current or next event, else 0; absent without a draw.";
+        "1 if the gates do not know the sale key of a draw or of invitations that can still be used, else 0; absent if there are none.";
     BEACON_MISSING = GAUGE "vestibule_queue_event_beacon_missing_seconds" QUEUE,
         "Seconds since the round of the beacon was published that the draw of the current event waits for; absent unless its value is missing.";
 

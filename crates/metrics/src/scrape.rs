@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use prometheus::proto::MetricFamily;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::{LineRules, ProtectionReport, Stats};
+use vestibule_core::line::{ProtectionReport, Stats};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
 use vestibule_runtime::JobQueues;
@@ -46,8 +46,8 @@ pub(crate) struct ScrapedQueue {
     pub(crate) event_starts_in: Option<f64>,
     /// Lobby tickets of that event; `None` unless its order is drawn.
     pub(crate) lobby_tickets: Option<u64>,
-    /// Whether the gates do not know the sale key of that event; `None` unless its order is drawn, and in a process that does
-    /// not know which keys they have.
+    /// Whether the gates do not know a sale key that draws or invitations need; `None` if none needs one, and in a process that
+    /// does not know which keys they have.
     pub(crate) sale_key_missing: Option<bool>,
     /// Seconds since the round was published that the draw waits for; `None` unless a value is missing.
     pub(crate) beacon_missing_for: Option<f64>,
@@ -57,20 +57,24 @@ pub(crate) struct ScrapedQueue {
     pub(crate) largest_network_joins: Option<u64>,
 }
 
-/// The tenant and the rules of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
+/// The settings of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
 /// queue that was removed and created again has a new state.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 struct LastKnownQueue {
     revision: u64,
     state_since: Micros,
-    tenant: TenantId,
-    rules: LineRules,
+    settings: Arc<Settings>,
 }
 
 /// Seconds since the round was published that the draw of an event waits for.
 fn missing_for(event: &Event, now: Micros) -> Option<f64> {
     let published_at = event.beacon_round().filter(|_| event.awaits_beacon(now))?.published_at.micros();
     (published_at <= now).then(|| now.since(published_at) as f64 / MICROS_PER_SECOND as f64)
+}
+
+/// Whether a sale key that draws or invitations need is not among these; `None` if none needs one.
+fn is_any_missing(settings: &Settings, ids: &BTreeSet<String>, now: Micros) -> Option<bool> {
+    settings.needed_sale_keys(now).map(|(_, key)| !ids.contains(key)).reduce(|one, other| one || other)
 }
 
 /// Scrapes the store.
@@ -81,12 +85,12 @@ pub(crate) struct Scraper {
     /// The job queues; `None` if there are none in this deployment.
     pub(crate) job_queues: Option<Arc<JobQueues>>,
     /// What is known of each queue, so that its settings are read once. Holds the queues of the last scrape only.
-    tenants: Mutex<HashMap<QueueId, LastKnownQueue>>,
+    known: Mutex<HashMap<QueueId, LastKnownQueue>>,
 }
 
 impl Scraper {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, sale_key_ids: None, job_queues: None, tenants: Mutex::default() }
+        Self { store, sale_key_ids: None, job_queues: None, known: Mutex::default() }
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
@@ -120,7 +124,7 @@ impl Scraper {
     }
 
     async fn read_all(&self, queues: Vec<QueueId>) -> Vec<ScrapedQueue> {
-        let held = std::mem::take(&mut *self.tenants.lock());
+        let held = std::mem::take(&mut *self.known.lock());
         let reads = queues.into_iter().map(|queue| {
             let known = held.get(&queue).cloned();
             self.read(queue, known)
@@ -129,7 +133,7 @@ impl Scraper {
         let (scraped, known): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let queues = scraped.iter().map(|queue: &ScrapedQueue| queue.id.clone());
         let known = queues.zip(known).filter_map(|(queue, known)| Some((queue, known?))).collect();
-        *self.tenants.lock() = known;
+        *self.known.lock() = known;
         let failed: Vec<_> =
             scraped.iter().filter(|queue| queue.stats.is_none()).map(|queue| queue.id.as_str()).collect();
         if let Some(queue) = failed.first() {
@@ -139,18 +143,21 @@ impl Scraper {
     }
 
     async fn read(&self, queue: QueueId, known: Option<LastKnownQueue>) -> (ScrapedQueue, Option<LastKnownQueue>) {
-        match self.read_with_tenant(&queue, known.clone()).await {
+        match self.read_with_settings(&queue, known.clone()).await {
             Ok((report, known)) => {
                 let largest = Some(report.networks.first().map_or(0, |largest| largest.joins));
                 let stats = report.stats;
-                let tenant = Some(known.tenant.clone());
-                let current = known.rules.phase(stats.now, stats.may_wait()).and_then(|current| current.event);
+                let settings = &known.settings;
+                let tenant = Some(settings.tenant.clone());
+                let current = settings.line.phase(stats.now, stats.may_wait()).and_then(|current| current.event);
                 let drawn = current.filter(|event| event.order == EventOrder::Draw);
-                let key = drawn.map(|event| event.key.clone().unwrap_or_default());
                 let scraped = ScrapedQueue {
                     event_starts_in: current.map(|event| event.starts_in(stats.now)),
                     lobby_tickets: drawn.map(|_| stats.lobby_tickets),
-                    sale_key_missing: self.sale_key_ids.as_ref().and_then(|ids| Some(!ids.contains(&key?))),
+                    sale_key_missing: self
+                        .sale_key_ids
+                        .as_ref()
+                        .and_then(|ids| is_any_missing(settings, ids, stats.now)),
                     beacon_missing_for: drawn.and_then(|event| missing_for(event, stats.now)),
                     id: queue,
                     tenant,
@@ -163,7 +170,7 @@ impl Scraper {
             Err(error) => {
                 debug!(%queue, %error, "queue cannot be read");
                 let tenant = match &known {
-                    Some(known) => Some(known.tenant.clone()),
+                    Some(known) => Some(known.settings.tenant.clone()),
                     None => self.settings_of(&queue).await.ok().map(|settings| settings.tenant),
                 };
                 let scraped = ScrapedQueue {
@@ -182,7 +189,7 @@ impl Scraper {
         }
     }
 
-    async fn read_with_tenant(
+    async fn read_with_settings(
         &self,
         queue: &QueueId,
         known: Option<LastKnownQueue>,
@@ -193,8 +200,7 @@ impl Scraper {
         let known = if let Some(known) = still_known {
             known
         } else {
-            let Settings { tenant, line: rules, .. } = self.settings_of(queue).await?;
-            LastKnownQueue { revision, state_since, tenant, rules }
+            LastKnownQueue { revision, state_since, settings: Arc::new(self.settings_of(queue).await?) }
         };
         Ok((report, known))
     }

@@ -106,7 +106,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         }
         for warning in warnings(queue, &document.queues, &plan, now)
             .into_iter()
-            .chain(key_warnings(queue).into_iter().filter(|_| keys.is_none()))
+            .chain(key_warnings(queue, now).into_iter().filter(|_| keys.is_none()))
             .chain(header_warnings(queue, &options.trusted_headers))
             .chain(hold_warnings(queue, options.jobs.as_deref()))
         {
@@ -226,11 +226,12 @@ fn event_summary(event: &Event) -> String {
         EventOrder::Draw => match event.beacon_round() {
             Some(BeaconRound { round, published_at, .. }) => {
                 format!(
-                    "draw of {} s with round {round} of drand-quicknet, published {published_at}",
-                    event.draw_seconds()
+                    "draw of {} s with round {round} of drand-quicknet, published {published_at}, {}",
+                    event.draw_seconds(),
+                    key_summary(event.key.as_deref())
                 )
             }
-            None => format!("draw of {} s", event.draw_seconds()),
+            None => format!("draw of {} s, {}", event.draw_seconds(), key_summary(event.key.as_deref())),
         },
         EventOrder::Arrival => "order of arrival".to_owned(),
     };
@@ -242,9 +243,14 @@ fn batch_summary(batch: &InvitationBatch) -> String {
     let InvitationBatch { number, id, count, head_start, .. } = batch;
     let time = |name: &str, time: Option<Timestamp>| time.map(|time| format!(", {name} {time}")).unwrap_or_default();
     let (from, until) = (time("from", batch.from), time("until", batch.until));
-    let key = batch.key.as_deref().map_or_else(|| "the first sale key".to_owned(), |key| format!("sale key {key}"));
+    let key = key_summary(batch.key.as_deref());
     let revoked = if batch.revoked { ", revoked" } else { "" };
     format!("invitations {id}: batch {number}, {count} codes, head start {head_start} s{from}{until}, {key}{revoked}")
+}
+
+/// The sale key of a draw or a batch. Without one in the file, it depends on what is stored, which is not known here.
+fn key_summary(key: Option<&str>) -> String {
+    key.map_or_else(|| "sale key as stored, or the first if it is new".to_owned(), |key| format!("sale key {key}"))
 }
 
 /// Warnings about a queue that follows its events.
@@ -260,13 +266,10 @@ fn schedule_warnings(rules: &LineRules, now: Micros) -> Vec<String> {
 }
 
 /// Draws and invitations that name a sale key, which the gates need to have.
-fn key_warnings(queue: &Settings) -> Vec<String> {
-    let draws = queue.line.events.planned().filter(|event| event.order == EventOrder::Draw);
-    let draws = draws.filter_map(|event| Some((format!("event \"{}\"", event.id), event.key.as_ref()?.as_str())));
-    let batches = queue.invitations.iter();
-    let batches = batches.filter_map(|batch| Some((format!("invitations \"{}\"", batch.id), batch.key.as_deref()?)));
+fn key_warnings(queue: &Settings, now: Micros) -> Vec<String> {
+    let named = queue.needed_sale_keys(now).filter(|(_, key)| !key.is_empty());
     let warning = |(what, key)| format!("{what}: serve needs the sale key \"{key}\"; pass --sale-keys to check it");
-    draws.chain(batches).map(warning).collect()
+    named.map(warning).collect()
 }
 
 /// Rules that never match, because anyone could send their headers.

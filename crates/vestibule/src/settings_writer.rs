@@ -10,7 +10,7 @@ use tracing::{error, info, warn};
 use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted, UnreadableQueue};
-use vestibule_core::{QueueId, SaleKeys, Store, StoreError, TenantId};
+use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError, TenantId};
 use vestibule_runtime::{Directory, JobQueues, NotWritten, stored_settings};
 
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
@@ -136,6 +136,7 @@ impl SettingsWriter {
         plan.settle_removed_beacons(&stored, now);
         log_plan(&plan);
         log_locked(&plan, &locked);
+        self.log_missing_sale_keys(&plan, now);
         // After a failed write, the audit events compare with what was there before the first attempt.
         let mut previous = self.previous.lock().await;
         let before = previous.take().unwrap_or_else(|| stored.clone());
@@ -161,6 +162,17 @@ impl SettingsWriter {
             self.report(unlisted_ids()).await?;
         }
         self.write_job_queues(&plan).await
+    }
+
+    /// Logs draws and invitations whose stored sale key this process does not have any more: no code of such a batch is valid, and
+    /// such a draw cannot take place here.
+    fn log_missing_sale_keys(&self, plan: &Plan, now: Micros) {
+        for queue in plan.all_queues_after() {
+            for (what, key) in queue.needed_sale_keys(now).filter(|(_, key)| self.sale_keys.ids().all(|id| id != *key))
+            {
+                warn!(queue = %queue.id, what, key, "--sale-keys lacks a sale key that is in use");
+            }
+        }
     }
 
     async fn report(&self, unlisted: impl Iterator<Item = QueueId>) -> Result<(), WriteError> {

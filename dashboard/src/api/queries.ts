@@ -25,6 +25,7 @@ export const queryKeys = {
   queues: ['queues'],
   queue: (queue: string) => ['queues', queue],
   forecast: (queue: string, quota: number) => ['queues', queue, 'forecast', quota],
+  invitations: (queue: string) => ['queues', queue, 'invitations'],
   event: (queue: string, event: string) => ['queues', queue, 'events', event],
   history: (queue: string, minutes: number) => ['queues', queue, 'history', minutes],
   protection: (queue: string) => ['queues', queue, 'protection'],

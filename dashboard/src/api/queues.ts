@@ -38,6 +38,9 @@ export const updateQueue = (queue: string, revision: number, patch: QueuePatch, 
 export const getEvent = (queue: string, event: string, signal?: AbortSignal) =>
   body(client.GET('/api/v1/queues/{queue}/events/{event}', { params: { path: { queue, event } }, signal }))
 
+export const listInvitations = (queue: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}/invitations', { params: { path: { queue } }, signal }))
+
 /** The changes that `updateQueue` would make. */
 export const validateQueue = (queue: string, revision: number, patch: QueuePatch) =>
   body(

@@ -850,6 +850,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/{queue}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the batches of invitations
+         * @description Returns the batches of a queue with what prevents their codes from being used: `sale_key_missing`, if the backoffice does not
+         *     know the sale key. The gates have the same keys.
+         */
+        get: operations["list_invitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues/{queue}/invitations/{batch}/codes": {
         parameters: {
             query?: never;
@@ -2259,6 +2280,25 @@ export interface components {
              * @description When the codes expire. By default never.
              */
             until?: string;
+        };
+        /** @description The batches of invitations of a queue. */
+        InvitationList: {
+            /** @description The batches, in the order of the settings. */
+            invitations: components["schemas"]["InvitationState"][];
+        };
+        /** @description What prevents the codes of a batch from being used. */
+        InvitationState: {
+            /** @description ID of the batch. */
+            id: string;
+            /** @description ID of the sale key from which the codes derive. */
+            key: string;
+            /**
+             * Format: int64
+             * @description Number of the batch.
+             */
+            number: number;
+            /** @description What prevents the codes from being used, besides the settings of the batch. */
+            problems: components["schemas"]["Message"][];
         };
         /** @description A job. */
         Job: {
@@ -6460,6 +6500,30 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["QueueHistory"];
                     "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    list_invitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: components["parameters"]["PathQueue"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batches */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationList"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -72,6 +72,8 @@ async fn viewers_see_batches_but_no_codes(backoffice: Backoffice) {
     invited(&backoffice, &["tickets.example.com"]).await;
     let mut viewer = backoffice.operator("vera", "viewer", &["acme"]).await;
     assert_eq!(viewer.get("/queues/tour").await.json()["invitations"][0]["head_start"], 600);
+    let listed = viewer.get("/queues/tour/invitations").await.json();
+    assert_eq!((&listed["invitations"][0]["key"], &listed["invitations"][0]["problems"]), (&json!("s1"), &json!([])));
     let refused = viewer.get("/queues/tour/invitations/fans/codes").await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (403, "permission_denied"));
 }
@@ -97,6 +99,9 @@ async fn a_missing_sale_key_is_an_error(backoffice: Backoffice) {
     let mut root = backoffice.root();
     let answer = root.get("/queues/tour/invitations/fans/codes").await;
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (409, "invitation_key_missing"));
+    let listed = root.get("/queues/tour/invitations").await.json();
+    let problem = json!({ "code": "sale_key_missing", "params": { "key": "gone" } });
+    assert_eq!(listed, json!({ "invitations": [{ "number": 7, "id": "fans", "key": "gone", "problems": [problem] }] }));
     let kept = root.patch("/queues/tour", json!({ "quota": 3 })).await;
     assert_eq!((kept.status.as_u16(), &kept.json()["invitations"][0]["key"]), (200, &json!("gone")));
 }

@@ -301,6 +301,22 @@ async fn draws_have_lobby_tickets_and_need_a_sale_key() {
 }
 
 #[tokio::test]
+async fn invitations_need_a_sale_key_until_they_expire() {
+    let stores = StoreFixture::memory();
+    let until = event("", 0, 0, 60)["ends_at"].clone();
+    let batch = json!({ "number": 1, "id": "fans", "count": 5, "key": "s1", "until": until });
+    let fixture = stores.open(json!({ "tenant": "acme", "invitations": [batch] })).await;
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
+    let missing = async |id: &str| {
+        let metrics = Metrics::new(stores.store.clone()).with_sale_key_ids([id.to_owned()]);
+        scrape(&router(metrics, TOKEN.parse().unwrap())).await.value("vestibule_queue_sale_key_missing", &of)
+    };
+    assert_eq!((missing("s1").await, missing("s2").await), (Some(0.0), Some(1.0)));
+    fixture.advance_seconds(60);
+    assert_eq!(missing("s2").await, None, "no code is valid any more");
+}
+
+#[tokio::test]
 async fn missing_value_of_a_beacon_is_reported_until_it_is_recorded() {
     let stores = StoreFixture::memory();
     let mut sale = event("sale", 0, 60, 1_000);

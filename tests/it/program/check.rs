@@ -107,6 +107,7 @@ async fn events_are_listed_in_utc_and_local_time() {
     let line = "event sale: lobby 2099-03-04T09:30:00Z (2099-03-04 15:15:00 +05:45), \
                 start 2099-03-04T10:00:00Z (2099-03-04 15:45:00 +05:45), end 2099-03-04T14:00:00Z (2099-03-04 19:45:00 +05:45)";
     assert!(said.contains(line) && !said.contains("warning"), "{said}");
+    assert!(said.contains("draw of 30 s, sale key as stored, or the first if it is new"), "{said}");
     let said = checked(event("quota = 0") + "\nsuspended = true").await;
     assert!(said.contains("event sale, suspended: lobby ") && !said.contains("event \"sale\":"), "{said}");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_tests::Program;
 
-use super::{SettingsFile, run, settings};
+use super::{RunningGate, SettingsFile, run, settings};
 use crate::admin::backoffice::Backoffice;
 
 #[tokio::test]
@@ -51,4 +51,23 @@ async fn check_lists_batches_and_their_keys() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+    // Which key a batch without one has depends on what is stored.
+    file.write(&settings("https://www.example.com", &format!("quota = 1\n{}", batches.replace("key = \"s1\"\n", ""))));
+    let (status, said) = run(&["check", &file.shown(), "--sale-keys", &format!("s2:{}", "A".repeat(43))]).await;
+    assert!(status == 0 && said.contains("head start 600 s, sale key as stored, or the first if it is new"), "{said}");
+}
+
+/// A batch keeps the key that it was created with, so its codes are not valid without it.
+#[tokio::test]
+async fn sale_key_that_is_in_use_and_missing_is_logged() {
+    let mut served =
+        RunningGate::with("quota = 1\n[[queues.invitations]]\nnumber = 7\nid = \"fans\"\ncount = 5000").await;
+    let missing = "--sale-keys lacks a sale key that is in use";
+    assert!(!served.program.log().contains(missing), "{}", served.program.log());
+    assert!(served.program.terminate().await.success());
+    std::fs::remove_file(served.program.folder().join("state/sale.keys")).unwrap();
+    served.program.restart();
+    served.program.until_logged(missing).await;
+    let log = served.program.log();
+    assert!(log.contains("queue=tour") && log.contains("invitations \\\"fans\\\""), "{log}");
 }

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::event::{Event, EventOrder, Events, SALT_MAX};
+use super::invitation::InvitationBatch;
 use crate::draw::{commitment_of, hmac};
 use crate::fields::FieldErrorCode as Code;
 use crate::line::LineRules;
@@ -143,6 +144,21 @@ impl SaleKeys {
     }
 }
 
+impl Settings {
+    /// The draws and batches of invitations that can still be used at `now`, such as `event "sale"`, and the sale key that each
+    /// derives from: empty if it is not chosen yet.
+    pub fn needed_sale_keys(&self, now: Micros) -> impl Iterator<Item = (String, &str)> {
+        let is_over = move |event: &Event| event.ends_at.micros().add_seconds(self.line.hold_ttl) <= now;
+        let draws = self.line.events.planned().filter(|event| event.order == EventOrder::Draw);
+        let draws =
+            draws.filter(move |event| !is_over(event)).map(|event| (format!("event \"{}\"", event.id), &event.key));
+        let has_expired = move |batch: &InvitationBatch| batch.until.is_some_and(|until| until.micros() <= now);
+        let batches = self.invitations.iter().filter(move |batch| !batch.revoked && !has_expired(batch));
+        let batches = batches.map(|batch| (format!("invitations \"{}\"", batch.id), &batch.key));
+        draws.chain(batches).map(|(what, key)| (what, key.as_deref().unwrap_or_default()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -219,5 +235,40 @@ mod tests {
         assert_ne!(salt(Some(&by_arrival), Some(&first)).0, first, "it was no draw in between");
         let longest = "a".repeat(SALT_MAX);
         assert_eq!(salt(None, Some(&longest)).0.len(), SALT_MAX);
+    }
+
+    #[test]
+    fn sale_keys_are_needed_until_the_draw_and_the_codes_are_over() {
+        let event = |id: &str, order: &str, day: u32| {
+            let at = |hour: u32| format!("2027-03-{day:02}T{hour}:00:00Z");
+            json!({ "id": id, "starts_at": at(10), "ends_at": at(14), "order": order, "key": "s1" })
+        };
+        let mut suspended = event("none", "draw", 7);
+        suspended["suspended"] = true.into();
+        let batch = |number: u64, more: &serde_json::Value| {
+            let mut batch = json!({ "number": number, "id": format!("b{number}"), "count": 1, "key": "s2" });
+            batch.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            batch
+        };
+        let settings = Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" },
+            "events": [event("a", "draw", 4), event("b", "arrival", 5), event("c", "draw", 6), suspended],
+            "invitations": [
+                batch(1, &json!({})),
+                batch(2, &json!({ "revoked": true })),
+                batch(3, &json!({ "until": "2027-03-04T14:10:00Z" })),
+            ],
+        }))
+        .unwrap();
+        let needed = |at: &str, micros: u64| {
+            let now = Micros(at.parse::<crate::Timestamp>().unwrap().micros().0 - micros);
+            settings.needed_sale_keys(now).map(|(what, key)| format!("{what} {key}")).collect::<Vec<_>>()
+        };
+        let later = ["event \"c\" s1", "invitations \"b1\" s2"];
+        assert_eq!(
+            needed("2027-03-04T14:10:00Z", 1),
+            [&["event \"a\" s1"], &later[..], &["invitations \"b3\" s2"]].concat()
+        );
+        assert_eq!(needed("2027-03-04T14:10:00Z", 0), later);
     }
 }

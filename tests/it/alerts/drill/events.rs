@@ -25,9 +25,9 @@ pub(super) async fn event_is_soon(site: &Site) {
 /// No gate knows the sale key of a draw; then the event is taken away.
 pub(super) async fn sale_key_is_missing(watch: &Watch, site: &Site) {
     put(&site.store, "keyless", event(3_600, &json!({ "key": "lost", "salt": "a" }))).await;
-    watch.fires("VestibuleEventKeyMissing", "keyless").await;
+    watch.fires("VestibuleSaleKeyMissing", "keyless").await;
     put(&site.store, "keyless", json!({})).await;
-    watch.resolves("VestibuleEventKeyMissing", "keyless").await;
+    watch.resolves("VestibuleSaleKeyMissing", "keyless").await;
 }
 
 /// A draw waits for its beacon; then the event is taken away.

@@ -1,18 +1,23 @@
 //! The codes of a queue's invitations.
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+use vestibule_core::SaleKeys;
 use vestibule_core::fields;
 use vestibule_core::fields::Bounded;
 use vestibule_core::settings::{CODES_MAX, HostPattern, InvitationBatch, Settings};
 
-use super::service::find_editable;
+use super::service::{find_editable, find_visible};
 use crate::access::{Principal, may_change};
 use crate::audit::AuditEventBuilder;
 use crate::body::{Query, Segments};
 use crate::codes::Code;
 use crate::csv::csv_file;
 use crate::describe::describe;
+use crate::message::MessageView;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -33,6 +38,53 @@ fields! {
 }
 
 describe!(query CodesQuery);
+
+/// The batches of invitations of a queue.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct InvitationList {
+    /// The batches, in the order of the settings.
+    invitations: Vec<InvitationState>,
+}
+
+/// What prevents the codes of a batch from being used.
+#[derive(Serialize, ToSchema)]
+struct InvitationState {
+    /// Number of the batch.
+    number: u64,
+    /// ID of the batch.
+    id: String,
+    /// ID of the sale key from which the codes derive.
+    key: String,
+    /// What prevents the codes from being used, besides the settings of the batch.
+    problems: Vec<MessageView>,
+}
+
+impl InvitationState {
+    fn of(keys: &SaleKeys, settings: &Settings, batch: &InvitationBatch) -> Self {
+        let key = batch.key.as_deref().unwrap_or_default();
+        let is_known = keys.batch_key(settings, batch).is_some();
+        let missing = (!is_known).then(|| MessageView(Code::SaleKeyMissing.with("key", key)));
+        let problems = missing.into_iter().collect();
+        Self { number: batch.number, id: batch.id.to_string(), key: key.to_owned(), problems }
+    }
+}
+
+/// List the batches of invitations
+///
+/// Returns the batches of a queue with what prevents their codes from being used: `sale_key_missing`, if the backoffice does not
+/// know the sale key. The gates have the same keys.
+#[utoipa::path(get, path = "/queues/{queue}/invitations", tag = "queues",
+    responses((status = 200, description = "The batches", body = InvitationList)))]
+pub(crate) async fn list_invitations(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(queue): Segments<String>,
+) -> Result<Json<InvitationList>, Problem> {
+    let settings = find_visible(&admin, &principal, &queue).await?;
+    let batches = settings.invitations.iter();
+    let invitations = batches.map(|batch| InvitationState::of(&admin.sale_keys, &settings, batch)).collect();
+    Ok(Json(InvitationList { invitations }))
+}
 
 /// Get the codes of a batch of invitations
 ///

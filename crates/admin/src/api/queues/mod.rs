@@ -44,6 +44,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(beacon::record_beacon_value))
         .routes(routes!(report::get_event_report))
         .routes(routes!(report::get_queue_report))
+        .routes(routes!(invitations::list_invitations))
         .routes(routes!(invitations::get_invitation_codes))
         .routes(routes!(protection::start_attack_mode, protection::end_attack_mode))
         .routes(routes!(protection::get_queue_protection))

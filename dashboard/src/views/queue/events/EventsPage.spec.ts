@@ -41,7 +41,7 @@ async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'o
   const requests = mockApi({
     'GET /api/v1/queues/acme-tour': stored ?? queue,
     'GET /api/v1/queues/acme-tour/stats': now,
-    'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null, beacon: draw?.beacon ? { ...BEACON, ...draw.beacon } : null }, problems: [] },
+    'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { key: 's1', commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null, beacon: draw?.beacon ? { ...BEACON, ...draw.beacon } : null }, problems: [] },
     'POST /api/v1/queues/acme-tour/events/sale/beacon': { id: 'sale' },
     'PATCH /api/v1/queues/acme-tour': saved ?? draw?.patch ?? queue,
     'PATCH /api/v1/queues/acme-tour?validate=true': saved ?? { settings: queue, changes: [], warnings },

@@ -15,13 +15,16 @@ const FANS: InvitationBatch = { number: 7, id: 'fans', name: 'Fan club', head_st
 
 let page: VueWrapper
 
-async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
+async function invitations(changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', saved?: () => Response, stored?: () => QueueSettings, missing: string[] = []): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
   const queue = settings({ invitations: [FANS], ...changes })
   const now = stats({ at: Date.parse('2027-03-04T10:00:00Z') / 1000 })
   const requests = mockApi({
     'GET /api/v1/queues/acme-tour': stored ?? queue,
     'GET /api/v1/queues/acme-tour/stats': now,
+    'GET /api/v1/queues/acme-tour/invitations': {
+      invitations: (queue.invitations ?? []).map(({ number, id, key = '' }) => ({ number, id, key, problems: missing.includes(key) ? [{ code: 'sale_key_missing', params: { key } }] : [] })),
+    },
     'PATCH /api/v1/queues/acme-tour': saved ?? queue,
   })
   signInAs(role)
@@ -55,6 +58,13 @@ test('a batch is shown with its head start and state', async () => {
   await invitations({ invitations: [FANS, { ...FANS, number: 8, id: 'late', until: '2027-03-04T09:00:00Z' }, { ...FANS, number: 9, id: 'soon', from: '2027-03-05T09:00:00Z' }] })
   const text = page.text()
   for (const shown of ['Fan club', '600 s', '250,000', 'Valid', 'Expired', 'Not yet valid']) expect(text).toContain(shown)
+})
+
+test('a batch whose sale key is missing is not valid', async () => {
+  await invitations({ access: 'invited' }, 'viewer', undefined, undefined, ['s1'])
+  const text = page.text()
+  for (const shown of ['Codes not accepted', 'does not know the sale key “s1”', 'Nobody can join']) expect(text).toContain(shown)
+  expect(text).not.toContain('Valid')
 })
 
 test('a batch is revoked after a confirmation and restored', async () => {

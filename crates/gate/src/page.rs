@@ -18,7 +18,7 @@ use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
-use crate::invitation_code::{PresentedCode, clear_wrong, other_parameters};
+use crate::invitation_code::{PARAMETER, PresentedCode, clear_wrong, other_parameters};
 use crate::page_cache::PageKey;
 use crate::request::RequestInfo;
 use crate::state::Gate;
@@ -53,7 +53,11 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
         stream_url: gate.stream_url.as_deref(),
         ..view(info, result, &entered, &nonce, &parts)
     };
-    let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
+    let mut body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
+    if asks_for_code && !body.contains(PARAMETER) {
+        // The template has no form, and nobody could enter a code.
+        body = Themes::built_in().queue_page(None, &view).await;
+    }
     let mut response = html(info, status, &nonce, body);
     if code_wrong {
         clear_wrong(response.headers_mut(), info.origin.https);

@@ -1,10 +1,12 @@
 //! Invitation codes as visitors present them (rules 19 and 20).
 
+use std::time::Duration;
+
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, SaleKeys, SessionId, Timestamp};
-use vestibule_tests::{GateUnderTest, TestResponse, Visitor};
+use vestibule_tests::{GateOptions, GateUnderTest, TestResponse, Visitor, wait_until};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda};
 
@@ -23,6 +25,32 @@ direct_and_lambda! {
     codes_of_no_use_to_a_visitor_are_not_used,
     apps_present_codes_in_a_header,
     the_draw_subtracts_the_head_start,
+}
+
+/// Otherwise nobody could enter a code.
+#[tokio::test]
+async fn template_without_the_form_is_not_used_where_a_code_is_needed() {
+    let form = "{% if asks_for_code %}<input name=\"vestibule_invite\">{% endif %}";
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("acme/queue.html");
+    std::fs::create_dir(page.parent().unwrap()).unwrap();
+    std::fs::write(&page, "<h1>ours</h1>{{ script_tags }}").unwrap();
+    let options = GateOptions { themes: Some(folder.path().to_owned()), ..GateOptions::default() };
+    let settings = with(&json!({ "theme": "acme" }));
+    let fixture = GateFixture::open_with(StoreSetup::memory(), settings, options).await;
+    let own_page_is_shown = async || {
+        wait_until("the page of the theme is shown", Duration::from_secs(20), async || {
+            fixture.visitor().navigate("/").await.text().contains("<h1>ours</h1>")
+        })
+        .await;
+    };
+    own_page_is_shown().await;
+    fixture.change(&json!({ "access": "invited" })).await;
+    let shown = fixture.visitor().navigate("/").await;
+    let is_own = shown.text().contains("<h1>ours</h1>");
+    assert!(!is_own && shown.text().contains("name=\"vestibule_invite\""), "{}", shown.text());
+    std::fs::write(&page, format!("<h1>ours</h1>{form}{{{{ script_tags }}}}")).unwrap();
+    own_page_is_shown().await;
 }
 
 const HEAD_START: u64 = 600;

@@ -1475,6 +1475,7 @@ export interface paths {
          * Preview a theme
          * @description Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
          *     theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
+         *     With a `message`, it shows that.
          */
         get: operations["preview_theme"];
         put?: never;
@@ -7557,6 +7558,8 @@ export interface operations {
                 starts_at?: string;
                 /** @description Seconds until the start that the page shows. Default: 900. */
                 starts_in?: number;
+                /** @description The operator's message; by default a sample for the state `waiting`. */
+                message?: string;
             };
             header?: never;
             path: {

@@ -252,6 +252,9 @@ async fn preview_shows_countdown_message_and_kept_position() {
         let page = studio.operator.get(&format!("{LIVE}/preview?state={state}")).await;
         assert!(words.iter().all(|words| page.text().contains(words)), "{state}: {}", page.text());
     }
+    let page = studio.operator.get(&format!("{LIVE}/preview?state=lobby&message=Sold%20out%20%3Cb%3E")).await;
+    assert!(page.text().contains("Sold out &lt;b&gt;") && !page.text().contains("Sample message"), "{}", page.text());
+    assert_eq!(studio.operator.get(&format!("{LIVE}/preview?message={}", "a".repeat(281))).await.status, 422);
     let waiting = studio.operator.get(&format!("{LIVE}/preview?event=Spring%20sale&{at}")).await;
     assert!(
         waiting.text().contains("in line") && !waiting.text().contains("Start of Spring sale"),

@@ -26,6 +26,8 @@ pub(crate) struct SamplePage {
     pub(crate) language: Language,
     /// The event that the page counts down to.
     pub(crate) event: Option<SampleEvent>,
+    /// The operator's message; `None` for that of the sample.
+    pub(crate) message: Option<String>,
 }
 
 /// An event that is ahead.
@@ -99,7 +101,9 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
 }
 
 /// A visitor in the middle of the line, in the lobby, or an admitted one.
-fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage, now: Micros) -> Result<VisitorStatus, Problem> {
+fn visitor_status(page: &SamplePage, now: Micros) -> Result<VisitorStatus, Problem> {
+    let SamplePage { state, event, message, .. } = page;
+    let state = *state;
     let lobby = (state == VisitorState::Lobby).then(|| SampleEvent::in_lobby(now));
     let is_waiting = state == VisitorState::Waiting;
     let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
@@ -111,8 +115,8 @@ fn visitor_status(&SamplePage { state, ref event, .. }: &SamplePage, now: Micros
         position: in_line.then_some(1234),
         waiting: Some(5678),
         active: Some(500),
-        message: is_waiting.then(|| MESSAGE.to_owned()),
-        message_language: is_waiting.then(|| "en".to_owned()),
+        message: message.clone().or_else(|| is_waiting.then(|| MESSAGE.to_owned())),
+        message_language: (message.is_none() && is_waiting).then(|| "en".to_owned()),
         wait_seconds: is_waiting.then_some(WaitSeconds { p50: 240, p90: 360 }),
         enter_url: Some("/".to_owned()),
         event: event.as_ref().or(lobby.as_ref()).map(|event| event_status(event, state)).transpose()?,

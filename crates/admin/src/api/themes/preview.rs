@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use vestibule_core::fields::{Bounded, Field as _, ObjectReader, Omissible};
-use vestibule_core::settings::{FieldErrorCode, Name};
+use vestibule_core::settings::{FieldErrorCode, MESSAGE_MAX, Name};
 use vestibule_core::{Timestamp, VisitorState, choice_kind, fields, text_kind};
 use vestibule_themes::{Language, VersionId};
 
@@ -17,6 +17,12 @@ use crate::themes::{SampleEvent, SamplePage, find_visible, preview_page};
 text_kind! {
     /// The ID of a version.
     pub(crate) Version -> VersionId: Code::VersionId, {}, |text| text.parse().ok();
+    /// A message that is not checked otherwise: it is only shown.
+    pub(crate) ShownMessage: FieldErrorCode::MessageText.with("most", MESSAGE_MAX), { "maxLength": MESSAGE_MAX }, shown_message;
+}
+
+fn shown_message(text: &str) -> Option<String> {
+    (text.chars().count() <= MESSAGE_MAX).then(|| text.to_owned())
 }
 
 fields! {
@@ -34,6 +40,8 @@ fields! {
         starts_at: Omissible<Timestamp>,
         /// Seconds until the start that the page shows.
         starts_in: Bounded<1, STARTS_IN_MAX> = STARTS_IN,
+        /// The operator's message; by default a sample for the state `waiting`.
+        message: Omissible<ShownMessage>,
     }
     check = check_event;
 }
@@ -55,6 +63,7 @@ fn check_event(query: &mut PreviewQuery, object: &mut ObjectReader<'_>) {
 ///
 /// Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
 /// theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
+/// With a `message`, it shows that.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
     params(PreviewQuery),
     responses(
@@ -69,9 +78,9 @@ pub(crate) async fn preview_theme(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let theme = find_visible(&admin, &principal, &id).await?;
-    let PreviewQuery { version, state, language, event, starts_at, starts_in } = query;
+    let PreviewQuery { version, state, language, event, starts_at, starts_in, message } = query;
     let event = event.zip(starts_at).map(|(name, starts_at)| SampleEvent { name, starts_at, starts_in });
-    preview_page(&admin, &theme, version, &SamplePage { state, language, event }).await
+    preview_page(&admin, &theme, version, &SamplePage { state, language, event, message }).await
 }
 
 choice_kind! {

@@ -111,7 +111,7 @@ pub(crate) async fn preview_theme_draft(
     for state in states {
         pages.push(PreviewPage {
             state: state.as_str(),
-            html: sample.page(draft.as_ref(), &SamplePage { state, language, event: None }).await?,
+            html: sample.page(draft.as_ref(), &SamplePage { state, language, event: None, message: None }).await?,
         });
     }
     Ok(Json(ThemeDraftPreview { pages, asset_base: ASSET_BASE, nonce: sample.nonce }))

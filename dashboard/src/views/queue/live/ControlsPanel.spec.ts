@@ -137,3 +137,17 @@ test('closed and bypass are set apart from the other modes', async () => {
   await controls({})
   expect(panel.findAll('.mode.drastic').map((mode) => mode.text())).toEqual(['Closed', 'Bypass'])
 })
+
+test('a message is previewed in the language of the dashboard before it is shown', async () => {
+  await controls({}, { theme: 'summer' })
+  await panel.find('textarea').setValue('Sold out.')
+  await panel.find('form.message').trigger('submit')
+  await flushPromises()
+  expect(document.querySelector('[role="dialog"] iframe')).toBeNull()
+  const details = getElement<HTMLDetailsElement>('[role="dialog"] details')
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  const shown = new URL(getElement<HTMLIFrameElement>('[role="dialog"] iframe').src, location.href)
+  expect([shown.pathname, Object.fromEntries(shown.searchParams)]).toEqual(['/api/v1/themes/summer/preview', { state: 'waiting', message: 'Sold out.', language: 'en' }])
+})

@@ -169,6 +169,8 @@ impl Context {
             _ => &plain.lead,
         };
         let (heading, lead) = (fill(&plain.heading, &named), fill(lead, &named));
+        let refresh_seconds =
+            if page.is_rejection() { view.refresh_seconds } else { plain.refresh_seconds.min(view.refresh_seconds) };
         Self {
             state: "error",
             title: without_isolates(&heading),
@@ -176,11 +178,8 @@ impl Context {
             sign_in_url: view.sign_in_url().to_owned(),
             session_kept: kept_text(view, &texts.session_kept),
             can_retry,
-            refresh_seconds: if page.is_rejection() {
-                view.refresh_seconds
-            } else {
-                plain.refresh_seconds.min(view.refresh_seconds)
-            },
+            refresh_seconds,
+            script_tags: Value::from_safe_string(script::retry_tags(refresh_seconds)),
             ..Self::branded(view, &heading)
         }
     }
@@ -234,9 +233,10 @@ impl Context {
             ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
             _ => text.lead.clone(),
         };
-        let refresh_seconds = if page.retries() { ErrorPage::RETRY_SECONDS } else { 0 };
+        let refresh_seconds = if page.retries() && can_retry { ErrorPage::RETRY_SECONDS } else { 0 };
+        let script_tags = Value::from_safe_string(script::retry_tags(refresh_seconds));
         let bare = Self::bare(language, nonce, Color::default(), &text.heading, value);
-        Self { title: text.heading.clone(), lead, refresh_seconds, can_retry, ..bare }
+        Self { title: text.heading.clone(), lead, refresh_seconds, can_retry, script_tags, ..bare }
     }
 
     /// The variables of every page of a queue.

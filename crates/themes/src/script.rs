@@ -30,7 +30,8 @@ pub fn queue_script_version() -> &'static str {
     queue_script().etag.trim_matches('"')
 }
 
-/// The inline script of the queue page, which reloads it if [`queue_script`] does not run. The page's policy allows it by its hash.
+/// The inline script that reloads an error page, and the queue page if [`queue_script`] does not run. The page's policy allows it by its
+/// hash.
 pub fn fallback_script() -> &'static str {
     &FALLBACK
 }
@@ -164,6 +165,18 @@ pub(crate) fn tags(view: &PageView<'_>) -> String {
     format!(
         "<script type=\"application/json\" id=\"vestibule-data\">{data}</script>\n<script>{fallback}</script>\n{}",
         *QUEUE_TAG
+    )
+}
+
+/// The data block and the script of an error page, which reload it after this time; empty if it stays as it is.
+pub(crate) fn retry_tags(refresh_seconds: u64) -> String {
+    if refresh_seconds == 0 {
+        return String::new();
+    }
+    let fallback = fallback_script();
+    format!(
+        "<script type=\"application/json\" id=\"vestibule-data\">{{\"refresh_seconds\":{refresh_seconds}}}</script>\n\
+         <script>{fallback}</script>"
     )
 }
 

@@ -14,6 +14,7 @@ use futures_util::{StreamExt as _, stream};
 use vestibule_core::line::Stats;
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
+use crate::client_address::log_client_address;
 use crate::event_report::record_turning_points;
 use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, LoggedQueue, RecordStore};
 
@@ -215,6 +216,7 @@ async fn sample(
     for (step, at) in due {
         let (log, point) = (step.stream(&logged), Point::of(&stats, *at));
         if stats.waiting + stats.active > 0 || had_visitors(records, &log, &point).await? {
+        log_client_address(records, &queue, stats.limits.client_address).await?;
             records.append(&log, &point.to_text()).await?;
             written += 1;
         }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod client_address;
 pub mod event_report;
 pub mod history;
 mod store;

@@ -213,6 +213,8 @@ vestibule_core::names! {
         Comparison = "comparison",
         /// What the last comparison saw of a queue.
         WatchedQueue = "watched-queue",
+        /// The state of the client addresses of a queue that are not reliable, as it was logged last.
+        ClientAddress = "client-address",
         /// Marks a job queue that was removed, not lost.
         RemovedJobQueue = "removed-job-queue",
     }

@@ -74,22 +74,26 @@ pub fn request_origin(
         let address = peer.map(|peer| peer.to_canonical());
         return RequestOrigin { address, from_proxies: false, https: false, extra_hops };
     }
-    let (listed, is_count_known): (Vec<&str>, bool) = match source {
-        ClientAddressSource::XForwardedFor => (all_values(headers, X_FORWARDED_FOR).collect(), true),
-        ClientAddressSource::Forwarded => (forwarded_for(headers), true),
-        ClientAddressSource::Header(name) => {
-            (headers.get(name).map(|value| text_of(value.as_bytes())).into_iter().collect(), false)
-        }
-    };
-    let (address, from_proxies) = if let ClientAddressSource::Header(name) = source {
-        (listed.first().and_then(|text| address_in(name, text)), !listed.is_empty())
-    } else {
-        let index = listed.len().checked_sub(trusted);
-        (index.and_then(|index| parse_address(listed[index])), index.is_some())
-    };
     let https =
         all_values(headers, "x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
-    RequestOrigin { address, from_proxies, https, extra_hops: is_count_known && listed.len() > trusted }
+    let listed = match source {
+        ClientAddressSource::XForwardedFor => all_values(headers, X_FORWARDED_FOR).collect(),
+        ClientAddressSource::Forwarded => forwarded_for(headers),
+        ClientAddressSource::Header(name) => {
+            let address = headers.get(name).and_then(|value| address_in(name, text_of(value.as_bytes())));
+            let from_proxies = headers.contains_key(name);
+            return RequestOrigin { address, from_proxies, https, extra_hops: has_entry_before(headers, address) };
+        }
+    };
+    let index = listed.len().checked_sub(trusted);
+    let address = index.and_then(|index| parse_address(listed[index]));
+    RequestOrigin { address, from_proxies: index.is_some(), https, extra_hops: listed.len() > trusted }
+}
+
+/// Whether `X-Forwarded-For` lists another address before this one, which is that of a proxy then.
+fn has_entry_before(headers: &HeaderMap, address: Option<IpAddr>) -> bool {
+    let index = all_values(headers, X_FORWARDED_FOR).position(|entry| parse_address(entry) == address);
+    address.is_some() && index.is_some_and(|index| index > 0)
 }
 
 /// The `for` of each element of `Forwarded`, in order; empty for an element without one.
@@ -240,7 +244,15 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|trusted| extra("x-forwarded-for", list(), trusted)), [true, true, false, false]);
         assert!(!extra("x-forwarded-for", HeaderMap::new(), 0));
         assert!(extra("forwarded", header("forwarded", "for=203.0.113.9, for=198.51.100.2"), 1));
-        assert!(!extra("cf-connecting-ip", list(), 1), "it does not say how many proxies there are");
+        let named = |address: &str, listed: &str| {
+            let mut headers = header("x-forwarded-for", listed);
+            headers.insert("cf-connecting-ip", address.parse().unwrap());
+            extra("cf-connecting-ip", headers, 1)
+        };
+        assert!(named("198.51.100.2", "203.0.113.9, 198.51.100.2"), "the header names the proxy in front");
+        assert!(!named("203.0.113.9", "203.0.113.9, 198.51.100.2"), "the proxies are behind the client");
+        assert!(!named("203.0.113.9", "198.51.100.2"), "the list does not name it");
+        assert!(!extra("cf-connecting-ip", list(), 1), "no header names a client");
     }
 
     #[test]

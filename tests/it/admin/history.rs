@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::line::Visit;
 use vestibule_core::{Clock as _, ManualClock, Micros, PutMode, QueueId, SessionId, Store};
 use vestibule_records::history::{History, Sample, Step, rates, record_samples};
-use vestibule_records::{LoggedQueue, RecordStore};
+use vestibule_records::{EphemeralKey, EphemeralKind, LoggedQueue, RecordStore};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
@@ -83,6 +83,7 @@ on_each! {
     {
         concurrent_writers_record_a_minute_once,
         samples_contain_differences,
+        unreliable_client_addresses_are_noted_until_they_are_reliable,
         queue_without_visitors_has_no_samples,
         empty_minutes_and_missing_ones_differ,
         brief_visitors_are_in_the_minute_in_which_they_came,
@@ -102,6 +103,17 @@ async fn concurrent_writers_record_a_minute_once(stores: &StoreFixture) {
     assert_eq!(stores.notice().await, 1, "the five minutes last");
     assert_eq!(stores.samples(Step::Minute, START).await.len(), 2);
     assert_eq!(stores.samples(Step::FiveMinutes, START).await.len(), 1);
+}
+
+async fn unreliable_client_addresses_are_noted_until_they_are_reliable(stores: &StoreFixture) {
+    let key = EphemeralKey::new(EphemeralKind::ClientAddress, stores.queue.as_str());
+    let noted = async || stores.records.get_ephemeral(&key).await.unwrap();
+    stores.join(20).await;
+    stores.notice().await;
+    assert_eq!(noted().await.as_deref(), Some("unusable"), "no join has an address");
+    stores.advance_seconds(600);
+    stores.notice().await;
+    assert_eq!(noted().await, None);
 }
 
 async fn samples_contain_differences(stores: &StoreFixture) {

@@ -60,6 +60,8 @@ metrics! {
     PRE_TICKET_REQUIRED = GAUGE "vestibule_queue_pre_ticket_required" QUEUE,
         "1 while newcomers need a pre-ticket to join, else 0.";
     ATTACK_MODE = GAUGE "vestibule_queue_attack_mode" QUEUE, "1 while the queue is in attack mode, else 0.";
+    LIMITS_ENFORCED = GAUGE "vestibule_queue_limits_enforced" QUEUE,
+        "1 while limits of joins and proof of work apply: in mode enforce and in attack mode, else 0.";
     WINDOW_JOINS = GAUGE "vestibule_queue_window_joins" QUEUE,
         "Joins in the current window of 300 seconds and the one before.";
     LARGEST_NETWORK_JOINS = GAUGE "vestibule_queue_largest_network_joins" QUEUE,

@@ -14,7 +14,7 @@ const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
 
 /// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
-const GAUGES: [Gauge; 12] = [
+const GAUGES: [Gauge; 13] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
     (&all::MAX_WAITING, |stats| Some(stats.rules.max_waiting? as f64)),
     (&all::ACTIVE, |stats| Some(stats.active as f64)),
@@ -27,6 +27,7 @@ const GAUGES: [Gauge; 12] = [
     (&all::RECOVERING, |stats| Some(flag(stats.recovering))),
     (&all::PRE_TICKET_REQUIRED, |stats| Some(flag(stats.requires_pre_ticket()))),
     (&all::ATTACK_MODE, |stats| Some(flag(stats.attack_mode_until.is_some()))),
+    (&all::LIMITS_ENFORCED, |stats| Some(flag(stats.enforces_limits()))),
 ];
 
 type Counter = (&'static Metric, fn(&Counters) -> u64);

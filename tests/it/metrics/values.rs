@@ -69,6 +69,7 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
         one("admissions_per_second", seen.admissions / seen.seconds.max(1.0)),
         one("pre_ticket_required", f64::from(u8::from(stats.requires_pre_ticket()))),
         one("attack_mode", f64::from(u8::from(stats.attack_mode_until.is_some()))),
+        one("limits_enforced", f64::from(u8::from(stats.enforces_limits()))),
         one("window_joins", report.totals.joins as f64),
         one("largest_network_joins", report.networks.first().map_or(0.0, |largest| largest.joins as f64)),
         one("recovering", f64::from(u8::from(stats.recovering))),

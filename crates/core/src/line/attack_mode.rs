@@ -2,6 +2,7 @@
 //! say. It belongs to the state of a queue and not to its settings, so that it applies to the next request and ends by itself.
 
 use super::state::Line;
+use super::types::Stats;
 use crate::ProofMode;
 use crate::settings::{LimitMode, Protection};
 use crate::time::Micros;
@@ -43,6 +44,13 @@ impl Line {
     /// After the clock stepped back from `used_at`, attack mode lasts as long as it would have.
     pub(super) fn reanchor_attack_mode(&mut self, now: Micros, used_at: Micros) {
         self.attack_until = Micros(self.attack_until.0.saturating_sub(used_at.since(now)));
+    }
+}
+
+impl Stats {
+    /// Whether limits of joins and proof of work apply.
+    pub fn enforces_limits(&self) -> bool {
+        self.rules.protection.in_force(self.attack_mode_until.is_some()).mode == LimitMode::Enforce
     }
 }
 

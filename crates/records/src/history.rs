@@ -89,13 +89,16 @@ pub struct Sample {
     pub pre_tickets: Option<u64>,
     /// Joins rejected since the previous sample; `None` if unknown.
     pub rejected: Option<u64>,
+    /// Newcomers who had to prove work since the previous sample; `None` if unknown.
+    pub challenged: Option<u64>,
 }
 
 impl Sample {
     /// A step without visitors.
     const fn empty(at: u64, quota: u64) -> Self {
         let none = Some(0);
-        Self { at, waiting: 0, active: 0, quota, joined: none, admitted: none, pre_tickets: none, rejected: none }
+        let (joined, admitted, pre_tickets, rejected, challenged) = (none, none, none, none, none);
+        Self { at, waiting: 0, active: 0, quota, joined, admitted, pre_tickets, rejected, challenged }
     }
 }
 
@@ -109,12 +112,13 @@ struct Point {
     joined: u64,
     admitted: u64,
     state_since: u64,
-    /// Pre-tickets and rejections; `None` in points of older versions.
-    attacks: Option<(u64, u64)>,
+    /// Pre-tickets, rejections and challenged newcomers; `None` in points of older versions.
+    attacks: Option<[u64; 3]>,
 }
 
 impl Point {
     fn of(stats: &Stats, at: u64) -> Self {
+        let limits = &stats.limits.counters;
         Self {
             at,
             waiting: stats.waiting,
@@ -123,13 +127,13 @@ impl Point {
             joined: stats.counters.joined,
             admitted: stats.counters.admitted + stats.counters.released,
             state_since: stats.state_since.seconds(),
-            attacks: Some((stats.counters.pre_tickets_issued, stats.limits.counters.all_rejected())),
+            attacks: Some([stats.counters.pre_tickets_issued, limits.all_rejected(), limits.challenged]),
         }
     }
 
     fn to_text(self) -> String {
         let Self { at, waiting, active, quota, joined, admitted, state_since, attacks } = self;
-        let attacks = attacks.map_or_else(String::new, |(pre_tickets, rejected)| format!(" {pre_tickets} {rejected}"));
+        let attacks: String = attacks.into_iter().flatten().map(|count| format!(" {count}")).collect();
         format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}{attacks}")
     }
 
@@ -137,7 +141,7 @@ impl Point {
         let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
         // Newer versions may add numbers.
         let (&[at, waiting, active, quota, joined, admitted, state_since], more) = numbers.split_first_chunk()?;
-        let attacks = more.first_chunk().map(|[pre_tickets, rejected]| (*pre_tickets, *rejected));
+        let attacks = more.first_chunk().copied();
         Some(Self { at, waiting, active, quota, joined, admitted, state_since, attacks })
     }
 
@@ -155,8 +159,9 @@ impl Point {
             quota: self.quota,
             joined: grown(|point| Some(point.joined)),
             admitted: grown(|point| Some(point.admitted)),
-            pre_tickets: grown(|point| Some(point.attacks?.0)),
-            rejected: grown(|point| Some(point.attacks?.1)),
+            pre_tickets: grown(|point| Some(point.attacks?[0])),
+            rejected: grown(|point| Some(point.attacks?[1])),
+            challenged: grown(|point| Some(point.attacks?[2])),
         }
     }
 }
@@ -211,12 +216,12 @@ async fn sample(
     };
     if due.iter().any(|(step, _)| *step == Step::Minute) {
         record_turning_points(records, &settings, None, &stats).await?;
+        log_client_address(records, &queue, stats.limits.client_address).await?;
     }
     let (logged, mut written) = (LoggedQueue::of(&settings), 0);
     for (step, at) in due {
         let (log, point) = (step.stream(&logged), Point::of(&stats, *at));
         if stats.waiting + stats.active > 0 || had_visitors(records, &log, &point).await? {
-        log_client_address(records, &queue, stats.limits.client_address).await?;
             records.append(&log, &point.to_text()).await?;
             written += 1;
         }
@@ -229,7 +234,7 @@ async fn had_visitors(records: &dyn RecordStore, log: &LogName, point: &Point) -
     let last = records.entries(log, None, 1).await?.first().and_then(|entry| Point::parse(&entry.text));
     Ok(match last.filter(|last| last.state_since == point.state_since) {
         Some(last) => (last.joined, last.admitted, last.attacks) != (point.joined, point.admitted, point.attacks),
-        None => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != (0, 0)),
+        None => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != [0; 3]),
     })
 }
 
@@ -344,7 +349,7 @@ mod tests {
         joined: 40,
         admitted: 30,
         state_since: 600,
-        attacks: Some((70, 8)),
+        attacks: Some([70, 8, 5]),
     };
 
     #[test]
@@ -361,7 +366,7 @@ mod tests {
         assert_eq!(Point::parse(&older.to_text()), Some(older));
         assert_eq!(Point::parse(&format!("{} 11", POINT.to_text())), Some(POINT), "a newer version added a number");
         let sample = POINT.since(Some(&older), Step::Minute);
-        assert_eq!((sample.joined, sample.pre_tickets, sample.rejected), (Some(0), None, None));
+        assert_eq!((sample.joined, sample.pre_tickets, sample.challenged), (Some(0), None, None));
     }
 
     #[test]

@@ -2235,6 +2235,19 @@ export interface components {
             /** @description Address of the page on which visitors sign in; its origin must be one of the tenant's. `{return}` stands for the address to which they return. */
             sign_in?: string;
         };
+        /** @description Tokens of accounts. */
+        IdentityCounts: {
+            /**
+             * Format: int64
+             * @description Tokens that were accepted.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Tokens that were rejected: forged, expired, or of somebody else.
+             */
+            rejected: number;
+        };
         /** @description The result of an import. */
         ImportResult: {
             /** @description Whether the plan was applied. */
@@ -3509,7 +3522,7 @@ export interface components {
             /**
              * @description Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
              *     `quota`, and since the previous sample the visitors who `joined` and were `admitted`, the `pre_tickets` issued to first
-             *     visits, and the `rejected` joins.
+             *     visits, the `rejected` joins, and the newcomers who were `challenged` to prove work.
              */
             columns: string[];
             /** @description The samples, oldest first, one for each step. `null` is unknown: in a step with nothing but `at` nothing was recorded. */
@@ -3638,6 +3651,13 @@ export interface components {
             attack_mode_until?: number | null;
             /** @description Whether client addresses are reliable: `ok`, `unusable` or `extra_proxy`. */
             client_address: string;
+            /**
+             * Format: int64
+             * @description Difficulty of the proof of work for the first join of a network now; 0 if none is required.
+             */
+            difficulty: number;
+            /** @description Tokens of accounts. */
+            identities: components["schemas"]["IdentityCounts"];
             /** @description Joins. */
             joins: components["schemas"]["JoinCounts"];
             /** @description The mode of limits in the settings: `off`, `monitor` or `enforce`. */

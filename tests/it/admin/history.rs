@@ -132,6 +132,7 @@ async fn samples_contain_differences(stores: &StoreFixture) {
         admitted: Some(2),
         pre_tickets: Some(0),
         rejected: Some(0),
+        challenged: Some(0),
     };
     let samples = stores.samples(Step::Minute, START).await;
     assert_eq!(samples[0], first);

@@ -35,6 +35,7 @@ async fn attack_mode_is_started_extended_and_ended(backoffice: Backoffice) {
     assert_eq!((started.status.as_u16(), started.json()), (200, json!({ "attack_mode_until": now + 1800 })));
     let report = root.get("/queues/tour/protection").await.json();
     assert_eq!((&report["attack_mode_until"], &report["pre_ticket_required"]), (&json!(now + 1800), &json!(true)));
+    assert_eq!(report["difficulty"], 4, "of the first join of a network");
     assert_eq!(report["mode"], "monitor", "the settings stay");
     assert_eq!(root.get("/queues/tour").await.json()["revision"], before["revision"]);
     backoffice.advance_seconds(600);
@@ -127,6 +128,7 @@ async fn report_without_joins_is_empty(backoffice: Backoffice) {
             "networks": [], "over_limit": { "address": 0, "network": 0 },
             "would_challenge": 0, "rejected": { "blocked": 0, "full": 0, "rate": 0, "limit": 0 },
             "proofs": { "challenged": 0, "valid": 0, "invalid": 0, "delayed_joins": 0 },
+            "difficulty": 0, "identities": { "accepted": 0, "rejected": 0 },
         })
     );
 }

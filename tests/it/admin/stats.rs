@@ -190,7 +190,7 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     let history = root.get("/queues/tour/history").await.json();
     assert_eq!(
         history["columns"],
-        json!(["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected"])
+        json!(["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected", "challenged"])
     );
     assert_eq!(history["step_seconds"], 60);
     let points = history["points"].as_array().unwrap();
@@ -203,7 +203,7 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     let csv = root.get("/queues/tour/history?format=csv").await;
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
     let lines: Vec<_> = csv.text().split("\r\n").collect();
-    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted,pre_tickets,rejected", 5));
+    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted,pre_tickets,rejected,challenged", 5));
     assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
     assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
 
@@ -212,10 +212,10 @@ async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
     backoffice.join("tour", 1).await;
     notice(&backoffice).await;
     let history = root.get("/queues/tour/history").await.json();
-    assert_eq!(history["points"][3], json!([began + 180, null, null, null, null, null, null, null]));
+    assert_eq!(history["points"][3], json!([began + 180, null, null, null, null, null, null, null, null]));
     assert_eq!(history["points"][4][0], began + 240);
     let csv = root.get("/queues/tour/history?format=csv").await;
-    assert_eq!(csv.text().split("\r\n").nth(4), Some(format!("{},,,,,,,", began + 180).as_str()));
+    assert_eq!(csv.text().split("\r\n").nth(4), Some(format!("{},,,,,,,,", began + 180).as_str()));
 }
 
 async fn stats_tell_the_time_between_steps_of_admissions(backoffice: Backoffice) {

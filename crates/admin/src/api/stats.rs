@@ -130,7 +130,8 @@ pub(crate) async fn get_queue_forecast(
     Ok(Json(QueueForecast::of(&settings, &stats, query.quota.unwrap_or(stats.rules.quota))))
 }
 
-const COLUMNS: [&str; 8] = ["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected"];
+const COLUMNS: [&str; 9] =
+    ["at", "waiting", "active", "quota", "joined", "admitted", "pre_tickets", "rejected", "challenged"];
 
 /// History of a queue.
 #[derive(Serialize, ToSchema)]
@@ -139,10 +140,10 @@ pub(crate) struct QueueHistory {
     step_seconds: u64,
     /// Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
     /// `quota`, and since the previous sample the visitors who `joined` and were `admitted`, the `pre_tickets` issued to first
-    /// visits, and the `rejected` joins.
-    columns: [&'static str; 8],
+    /// visits, the `rejected` joins, and the newcomers who were `challenged` to prove work.
+    columns: [&'static str; 9],
     /// The samples, oldest first, one for each step. `null` is unknown: in a step with nothing but `at` nothing was recorded.
-    points: Vec<[Option<u64>; 8]>,
+    points: Vec<[Option<u64>; 9]>,
 }
 
 fields! {
@@ -186,11 +187,12 @@ pub(crate) async fn get_queue_history(
     Ok(Json(QueueHistory { step_seconds: step.seconds(), columns: COLUMNS, points }).into_response())
 }
 
-const fn point((at, sample): (u64, Option<Sample>)) -> [Option<u64>; 8] {
-    let Some(Sample { waiting, active, quota, joined, admitted, pre_tickets, rejected, .. }) = sample else {
-        return [Some(at), None, None, None, None, None, None, None];
+const fn point((at, sample): (u64, Option<Sample>)) -> [Option<u64>; 9] {
+    let Some(Sample { waiting, active, quota, joined, admitted, pre_tickets, rejected, challenged, .. }) = sample
+    else {
+        return [Some(at), None, None, None, None, None, None, None, None];
     };
-    [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted, pre_tickets, rejected]
+    [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted, pre_tickets, rejected, challenged]
 }
 
 /// How long a stream lasts. Then the browser opens another one.

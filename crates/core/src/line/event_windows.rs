@@ -1,5 +1,6 @@
 //! The events of the current window and the one before.
 
+use super::Counters;
 use super::limits::LimitCounters;
 use crate::join_counters::join_window;
 use crate::time::Micros;
@@ -13,35 +14,47 @@ pub struct WindowEvents {
     pub pre_tickets_redeemed: u64,
     /// Rejected joins and joins above a limit.
     pub limits: LimitCounters,
+    /// Tokens of accounts that were accepted.
+    pub identities_accepted: u64,
+    /// Tokens of accounts that were rejected.
+    pub identities_rejected: u64,
 }
+
+/// The names of the counters before and after those of limits.
+const NAMES_BEFORE: [&str; 2] = ["pre_tickets_issued", "pre_tickets_redeemed"];
+const NAMES_AFTER: [&str; 2] = ["identities:accepted", "identities:rejected"];
 
 impl WindowEvents {
     /// Number of events.
-    pub const COUNT: usize = 2 + LimitCounters::COUNT;
+    pub const COUNT: usize = NAMES_BEFORE.len() + LimitCounters::COUNT + NAMES_AFTER.len();
+
+    /// The events so far.
+    pub fn of(counters: &Counters, limits: LimitCounters) -> Self {
+        let Counters { pre_tickets_issued, pre_tickets_redeemed, identities_accepted, identities_rejected, .. } =
+            *counters;
+        Self { pre_tickets_issued, pre_tickets_redeemed, limits, identities_accepted, identities_rejected }
+    }
 
     /// The names of their counters, in the order of [`WindowEvents::from_values`].
     pub fn names() -> [&'static str; Self::COUNT] {
-        let limits = LimitCounters::default().named();
-        std::array::from_fn(|index| match index {
-            0 => "pre_tickets_issued",
-            1 => "pre_tickets_redeemed",
-            index => limits[index - 2].0,
-        })
+        let limits = LimitCounters::default().named().map(|(name, _)| name);
+        let mut names = NAMES_BEFORE.into_iter().chain(limits).chain(NAMES_AFTER);
+        std::array::from_fn(|_| names.next().unwrap_or_default())
     }
 
     fn values(&self) -> [u64; Self::COUNT] {
-        let limits = self.limits.named();
-        std::array::from_fn(|index| match index {
-            0 => self.pre_tickets_issued,
-            1 => self.pre_tickets_redeemed,
-            index => limits[index - 2].1,
-        })
+        let limits = self.limits.named().map(|(_, count)| count);
+        let before = [self.pre_tickets_issued, self.pre_tickets_redeemed];
+        let after = [self.identities_accepted, self.identities_rejected];
+        let mut values = before.into_iter().chain(limits).chain(after);
+        std::array::from_fn(|_| values.next().unwrap_or_default())
     }
 
     /// The events with these values, in the order of [`WindowEvents::names`].
     pub fn from_values(values: [u64; Self::COUNT]) -> Self {
-        let [pre_tickets_issued, pre_tickets_redeemed, limits @ ..] = values;
-        Self { pre_tickets_issued, pre_tickets_redeemed, limits: LimitCounters::from_values(limits) }
+        let [pre_tickets_issued, pre_tickets_redeemed, limits @ .., identities_accepted, identities_rejected] = values;
+        let limits = LimitCounters::from_values(limits);
+        Self { pre_tickets_issued, pre_tickets_redeemed, limits, identities_accepted, identities_rejected }
     }
 
     fn since(&self, before: &Self) -> Self {

@@ -8,6 +8,7 @@ use super::state::Line;
 use super::types::Stats;
 use crate::join_counters::JOIN_WINDOW;
 use crate::time::{MICROS_PER_SECOND, Micros};
+use crate::{JoinLoad, ProofMode, difficulty};
 
 /// What a line knows about joins and pre-tickets in both windows.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,26 +63,28 @@ impl ProtectionReport {
     }
 }
 
+impl ProtectionReport {
+    /// The difficulty of the proof of work for the first join of a network; 0 if none is required.
+    pub fn difficulty(&self) -> u64 {
+        let (protection, attack_mode) = (&self.stats.rules.protection, self.stats.attack_mode_until.is_some());
+        let mode =
+            if self.stats.enforces_limits() { protection.in_force(attack_mode).proof_mode } else { ProofMode::Off };
+        let load = JoinLoad { address: 1, network: 1, per_second: self.joins_per_second, class: None };
+        difficulty(&load, mode, protection.proof_of_work.from, attack_mode)
+    }
+}
+
 impl Stats {
     /// The events so far that are counted by window.
     fn window_events(&self) -> WindowEvents {
-        WindowEvents {
-            pre_tickets_issued: self.counters.pre_tickets_issued,
-            pre_tickets_redeemed: self.counters.pre_tickets_redeemed,
-            limits: self.limits.counters,
-        }
+        WindowEvents::of(&self.counters, self.limits.counters)
     }
 }
 
 impl Line {
     /// Notes the events so far if a window has begun.
     pub(super) fn advance_event_windows(&mut self, now: Micros) {
-        let events = WindowEvents {
-            pre_tickets_issued: self.counters.pre_tickets_issued,
-            pre_tickets_redeemed: self.counters.pre_tickets_redeemed,
-            limits: self.limit_counters,
-        };
-        self.event_windows.advance(now, events);
+        self.event_windows.advance(now, WindowEvents::of(&self.counters, self.limit_counters));
     }
 
     /// What is known about the joins of the current window and the one before. Does not change the state.

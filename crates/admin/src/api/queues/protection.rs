@@ -115,6 +115,10 @@ pub(crate) struct QueueProtection {
     rejected: RejectedCounts,
     /// Proofs of work.
     proofs: ProofCounts,
+    /// Difficulty of the proof of work for the first join of a network now; 0 if none is required.
+    difficulty: u64,
+    /// Tokens of accounts.
+    identities: IdentityCounts,
 }
 
 /// Pre-tickets in both windows.
@@ -190,6 +194,15 @@ pub(crate) struct ProofCounts {
     delayed_joins: u64,
 }
 
+/// Tokens of accounts.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct IdentityCounts {
+    /// Tokens that were accepted.
+    accepted: u64,
+    /// Tokens that were rejected: forged, expired, or of somebody else.
+    rejected: u64,
+}
+
 impl QueueProtection {
     fn of(settings: &Settings, report: &ProtectionReport) -> Self {
         let ProtectionReport { stats, totals, events, .. } = report;
@@ -234,6 +247,8 @@ impl QueueProtection {
                 invalid: limits.proofs_invalid,
                 delayed_joins: limits.delayed_joins,
             },
+            difficulty: report.difficulty(),
+            identities: IdentityCounts { accepted: events.identities_accepted, rejected: events.identities_rejected },
         }
     }
 }

@@ -65,6 +65,16 @@ export function rejectedBy(histogram: readonly number[], limit: Limit): number {
   return Math.round(sum(rejected))
 }
 
+/** Seconds that a core of a program without a browser takes for a derivation: 0.71 s for 2,500 of them. */
+const CORE_SECONDS = 0.71 / 2500
+
+/** What the position of a client costs that joins for the first time. A proof of work takes a challenge and a join as well. */
+export function costOf(report: Pick<QueueProtection, 'pre_ticket_required' | 'difficulty'> | undefined, proofOfWork: Protection['proof_of_work']) {
+  const { pre_ticket_required = false, difficulty = 0 } = report ?? {}
+  const { effort } = { ...PROTECTION_DEFAULTS.proof_of_work, ...proofOfWork }
+  return { requests: (pre_ticket_required ? 2 : 1) + (difficulty > 0 ? 2 : 0), coreSeconds: difficulty * effort * CORE_SECONDS }
+}
+
 export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 /** The number of joins of a network as limits count them. */

@@ -23,6 +23,7 @@ const REPORT: QueueProtection = {
   networks: [{ prefix: '203.0.113.0/24', joins: 802, list: null }, { prefix: '198.51.100.0/24', joins: 20, list: 'shared' }],
   over_limit: { address: 0, network: 402 }, rejected: { blocked: 0, full: 0, rate: 0, limit: 7 },
   would_challenge: 1290, proofs: { challenged: 31, valid: 27, invalid: 2, delayed_joins: 3 },
+  difficulty: 0, identities: { accepted: 0, rejected: 0 },
 }
 
 let page: VueWrapper
@@ -68,6 +69,11 @@ test('the report is shown with the effect of the limits', async () => {
   // Of cell 8, the 111 joins above 400 are rejected, and all of cell 9.
   expect(shownText).toContain('Would have rejected 402 of 802 joins in the last 6 min 52 s, from 1 network.')
   expect(shownText.toLowerCase()).not.toContain('bots')
+})
+
+test('a position also costs the computing time of its proof of work', async () => {
+  await open({ difficulty: 4 }, 'operator', { protection: { proof_of_work: { effort: 5000 } } })
+  expect(text()).toContain('5.7 core-seconds, 4 requests')
 })
 
 test('moved limits are saved with the loaded revision', async () => {

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use vestibule_core::line::{Mode, Visit, VisitAnswer, VisitKind};
-use vestibule_core::{FirstVisit, Micros, PreTicket, PutMode, SessionId};
+use vestibule_core::settings::{Access, Settings};
+use vestibule_core::{Clock as _, FirstVisit, Micros, PreTicket, PutMode, SessionId};
 
 use super::phases::event;
-use crate::line_fixture::{LineFixture, StoreFixture};
+use crate::line_fixture::{LineFixture, START, StoreFixture};
 
 const NETWORK: &str = "203.0.113.0/24";
 
@@ -233,6 +234,77 @@ pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(stores:
     assert_eq!(arrival(&answer), started_at, "behind everyone who is drawn");
     later = fixture.ask(fixture.stores.ticket(&fixture.queue, &later), None).await;
     assert_eq!((answer.place.unwrap().position, later.place.unwrap().position), (1, 2), "ahead of later visitors");
+}
+
+/// A first visit now, and one whose arrival is preserved.
+fn first_visits(fixture: &LineFixture<'_>) -> [FirstVisit; 2] {
+    [first_visit(fixture), FirstVisit { preserved: true, ..first_visit(fixture) }]
+}
+
+/// Pre-tickets that were collected while nobody could join are no head start.
+pub(super) async fn rule_23_first_visits_of_a_closed_queue_count_from_its_opening(stores: &StoreFixture) {
+    let close: [fn(&mut Settings); 4] = [
+        |settings| settings.line.mode = Mode::Closed,
+        |settings| settings.line.mode = Mode::Draining,
+        |settings| settings.line.mode = Mode::Bypass,
+        |settings| settings.line.access = Some(Access::Invited),
+    ];
+    for (index, close) in close.into_iter().enumerate() {
+        let fixture = stores.open(always(json!({ "quota": 0 }))).await;
+        fixture.change(close).await;
+        fixture.advance_seconds(5);
+        let while_closed = first_visits(&fixture);
+        fixture.advance_seconds(5);
+        fixture.change(|settings| (settings.line.mode, settings.line.access) = (Mode::Open, None)).await;
+        let opened_at = fixture.now();
+        fixture.advance_seconds(1);
+        let after = first_visit(&fixture);
+        fixture.advance_seconds(1);
+        fixture.change(|settings| settings.line.mode = Mode::Paused).await;
+        fixture.advance_seconds(1);
+        for visit in while_closed {
+            assert_eq!(arrival(&fixture.redeem(signed(&fixture, &visit)).await), opened_at, "{index}");
+        }
+        assert_eq!(arrival(&fixture.redeem(signed(&fixture, &after)).await), after.at, "{index}");
+    }
+}
+
+pub(super) async fn rule_23_first_visits_before_a_lobby_count_from_its_opening(stores: &StoreFixture) {
+    for (between, mode) in [("bypass", Mode::Scheduled), ("closed", Mode::Scheduled), ("closed", Mode::Open)] {
+        let begins = stores.clock.now().since(START) / 1_000_000;
+        let sale = event("sale", begins + 20, begins + 80, begins + 4_000);
+        let scheduled =
+            json!({ "mode": "scheduled", "between_events": between, "quota": 0, "hold_ttl": 600, "events": [sale] });
+        let fixture = stores.open(always(scheduled)).await;
+        fixture.advance_seconds(7);
+        let before = first_visits(&fixture);
+        fixture.advance_seconds(13);
+        let opened_at = fixture.now();
+        fixture.advance_seconds(1);
+        let visitor = first_visit(&fixture);
+        // The operator opens the line before the start.
+        fixture.change(|settings| settings.line.mode = mode).await;
+        fixture.advance_seconds(1);
+        assert_eq!(arrival(&fixture.redeem(signed(&fixture, &visitor)).await), visitor.at);
+        for visit in before {
+            assert_eq!(arrival(&fixture.redeem(signed(&fixture, &visit)).await), opened_at, "{between}, {mode:?}");
+        }
+    }
+    let begins = stores.clock.now().since(START) / 1_000_000;
+    let mut sale = event("sale", begins + 20, begins + 80, begins + 4_000);
+    for (field, value) in
+        [("order", json!("draw")), ("draw_seconds", json!(30)), ("key", json!("s1")), ("salt", json!("a"))]
+    {
+        sale[field] = value;
+    }
+    let fixture =
+        stores.open(always(json!({ "mode": "scheduled", "quota": 0, "hold_ttl": 600, "events": [sale] }))).await;
+    fixture.advance_seconds(7);
+    let [_, before] = first_visits(&fixture);
+    fixture.advance_seconds(75);
+    let started_at = Micros(fixture.now().0 - 2_000_000);
+    let answer = fixture.redeem(signed(&fixture, &before)).await;
+    assert_eq!(arrival(&answer), started_at, "behind everyone who is drawn");
 }
 
 /// Tickets of direct joins may have been hoarded by bots before the store lost its state.

@@ -22,6 +22,8 @@ pub(super) struct StepHistory {
     /// capacity.
     spent: u64,
     spent_at: Micros,
+    /// When newcomers without an invitation could last not join.
+    closed_at: Micros,
     /// When a session was last waiting.
     waited_at: Micros,
     /// The last visit of the line, or the start of its state; `None` if unknown.
@@ -152,8 +154,17 @@ impl Step<'_> {
     /// Rule 1.
     fn arrivals_increase(&self, history: &mut StepHistory) -> Result<(), String> {
         if self.is_new_state() {
-            history.last_arrival = 0;
+            (history.last_arrival, history.closed_at) = (0, Micros(0));
         }
+        let result = self.newcomer_arrives(history);
+        let stats = &self.after.stats;
+        if !stats.mode.accepts_joins() || stats.rules.access == Some(Access::Invited) {
+            history.closed_at = self.now();
+        }
+        result
+    }
+
+    fn newcomer_arrives(&self, history: &mut StepHistory) -> Result<(), String> {
         let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
         let Some(place) = answer.place else { return Ok(()) };
         let head_start = match self.operation {
@@ -176,6 +187,9 @@ impl Step<'_> {
             let is_behind = is_earlier && (expected..=self.now().0).contains(&place.arrival.0);
             let is_expected = place.arrival.0 == expected || is_behind;
             hold!(is_expected, "arrived at {}, not {expected}", place.arrival.0);
+            // Rule 23: a first visit while nobody could join counts from when newcomers could.
+            let is_open = head_start.is_some() || place.arrival >= history.closed_at;
+            hold!(is_open, "arrived at {}, but nobody could join at {}", place.arrival.0, history.closed_at.0);
         }
         // Rule 19: an invited newcomer delays nobody.
         let is_ahead = answer.kind == VisitKind::Joined && head_start.is_some_and(|head_start| head_start > 0);

@@ -153,13 +153,19 @@ impl Run {
         *self.happened.entry("lobby").or_default() += 1;
     }
 
-    /// Keeps the pre-ticket that the gate would set. Some come from another network later, and some were signed while the store
+    /// Keeps the pre-ticket that a gate would set. Some come from another network later, and some were signed while the store
     /// did not respond, so that their arrival is preserved.
     fn keep_pre_ticket(&mut self, operation: &Operation, answer: &OperationResult) {
         let (Operation::Visit(visit), OperationResult::Visit(answer)) = (operation, answer) else { return };
-        let is_first = matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::Full);
-        let Some(session) = visit.join.filter(|_| is_first && visit.redeem.is_none()) else { return };
+        let is_new = visit.join.filter(|_| visit.ticket.is_none() && visit.redeem.is_none());
+        let Some(session) = is_new else { return };
         let [choice, ..] = *session.as_bytes();
+        let is_turned_away = matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::Full);
+        // A gate that has not heard that the queue is closed signs some as well.
+        let is_closed = answer.kind == VisitKind::Absent && !answer.mode.accepts_joins();
+        if !is_turned_away && !(is_closed && choice % 4 < 2) {
+            return;
+        }
         let preserved = answer.kind == VisitKind::Full || choice % 4 == 0;
         let visit = FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) };
         let brought_from = if choice % 5 == 0 { OTHER_NETWORK } else { NETWORK };

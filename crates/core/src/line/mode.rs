@@ -37,6 +37,11 @@ impl Mode {
     pub const fn accepts_joins(self) -> bool {
         matches!(self, Self::Open | Self::Paused | Self::Draw)
     }
+
+    /// Whether newcomers can join the line, or come to the lobby.
+    pub const fn accepts_newcomers(self) -> bool {
+        self.accepts_joins() || matches!(self, Self::Lobby)
+    }
 }
 
 // An unknown mode of a newer version is read as paused: this version must not admit visitors.

@@ -106,6 +106,12 @@ impl LineRules {
         }
     }
 
+    /// When newcomers could come to the last event, if the queue follows its events and its lobby has opened; else 0.
+    pub(super) fn lobby_opened_at(&self, now: Micros) -> Micros {
+        let event = latest(self, now).filter(|_| self.mode == Mode::Scheduled);
+        event.map_or(Micros(0), |event| event.lobby_at().micros())
+    }
+
     /// When the wait of a session with this arrival began. Rule 15.9: a drawn arrival is an order and not a time; those
     /// visitors wait from the start of the sale on.
     pub(super) fn waits_since(&self, now: Micros, arrival: Micros) -> Micros {

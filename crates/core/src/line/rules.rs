@@ -108,6 +108,11 @@ impl LineRules {
         quarter.clamp(self.waiting_ttl, self.longest_presence_ttl())
     }
 
+    /// Rule 20: whether only invited visitors can join.
+    pub fn is_restricted(&self) -> bool {
+        self.access.unwrap_or_default() == Access::Invited
+    }
+
     /// The limit of admissions, if there is one.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.admissions_per_minute.map(|per_minute| Rate::stepped(per_minute, self.admissions_every))

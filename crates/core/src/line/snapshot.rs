@@ -29,6 +29,8 @@ pub struct LineSnapshot {
     #[serde(default)]
     reached: Micros,
     #[serde(default)]
+    opened_at: Micros,
+    #[serde(default)]
     empty_since: Option<Micros>,
     /// Waiting sessions: arrival and expiry.
     #[serde(default)]
@@ -66,6 +68,7 @@ impl LineSnapshot {
         line.recovery = self.recovery;
         line.last_arrival = self.last_arrival;
         line.reached = self.reached;
+        line.opened_at = self.opened_at;
         line.empty_since = self.empty_since;
         line.bucket = self.bucket;
         line.pace = self.pace;
@@ -104,6 +107,7 @@ impl Line {
             recovery: self.recovery,
             last_arrival: self.last_arrival,
             reached: self.reached,
+            opened_at: self.opened_at,
             empty_since: self.empty_since,
             waiting,
             active,

@@ -19,7 +19,6 @@ use super::{
 };
 use crate::SessionId;
 use crate::line::Ticket;
-use crate::settings::Access;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// The line, the active set and the pool of one queue, with everything its rules record.
@@ -37,6 +36,8 @@ pub struct Line {
     pub(super) last_arrival: Micros,
     /// The latest arrival that was admitted in order.
     pub(super) reached: Micros,
+    /// Since when newcomers could join by the rules before the current ones, or the last change of the rules while they could not.
+    pub(super) opened_at: Micros,
     /// Since when the line of a draining queue has been empty, as seen by purge.
     pub(super) empty_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
@@ -98,6 +99,7 @@ impl Line {
             recovery: if lost { Recovery { since: now, ..Recovery::default() } } else { Recovery::default() },
             last_arrival: Micros(0),
             reached: Micros(0),
+            opened_at: Micros(0),
             empty_since: None,
             present: HashMap::new(),
             order: OSBTreeSet::new(),
@@ -142,8 +144,9 @@ impl Line {
             if let Some(rate) = self.rules.rate() {
                 self.bucket.refill(now, rate);
             }
-            let pacing = self.pacing(now);
+            let (pacing, opened_at) = (self.pacing(now), self.open_since(now));
             self.rules = rules;
+            self.opened_at = opened_at;
             if !self.rules.protection.show_networks {
                 self.limits.forget_networks();
             }
@@ -279,8 +282,7 @@ impl Line {
     /// Rule 20: whether the visitor could join, or come to the lobby, with an invitation only.
     pub(super) fn needs_invitation(&self, now: Micros, visit: &Visit) -> bool {
         let mode = self.mode(now);
-        let is_restricted = self.rules.access.unwrap_or_default() == Access::Invited;
-        is_restricted && visit.head_start.is_none() && (mode.accepts_joins() || mode == Mode::Lobby)
+        self.rules.is_restricted() && visit.head_start.is_none() && mode.accepts_newcomers()
     }
 
     /// First step of every operation (rule 6).

@@ -31,6 +31,16 @@ impl LineRules {
         matches!(mode, Mode::Open | Mode::Paused)
             && (attack_mode || self.protection.pre_ticket_from.is_some_and(is_scarce))
     }
+
+    /// Whether the first visit of a pre-ticket counts for the arrival: it was recent, its bearer is solving a challenge, or Vestibule
+    /// turned its bearer away.
+    pub fn first_visit_counts(&self, now: Micros, pre_ticket: &PreTicket) -> bool {
+        let Some(age) = now.0.checked_sub(pre_ticket.first_visit().0) else { return false };
+        let recent = age <= self.protection.pre_ticket_max_age * MICROS_PER_SECOND;
+        let solving = pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
+        let preserved = pre_ticket.is_preserved() && age <= self.hold_ttl * MICROS_PER_SECOND;
+        pre_ticket.is_of_same_network() && (recent || solving) || preserved
+    }
 }
 
 impl VisitAnswer {
@@ -102,16 +112,17 @@ impl Line {
         Some(joined)
     }
 
-    /// The arrival by the first visit of a pre-ticket, if that counts: if it was recent, if its bearer is solving a challenge, or if
-    /// Vestibule turned its bearer away. A first visit in the lobby of a draw counts from the start on, behind everyone who is drawn.
+    /// The arrival by the first visit of a pre-ticket, if that counts. One from before newcomers could join counts from then on, and one
+    /// in the lobby of a draw from the start on, behind everyone who is drawn.
     pub(super) fn first_arrival(&self, now: Micros, pre_ticket: &PreTicket) -> Option<Micros> {
-        let first_visit = pre_ticket.first_visit();
-        let age = now.0.checked_sub(first_visit.0)?;
-        let same_network = pre_ticket.is_of_same_network();
-        let recent = same_network && age <= self.rules.protection.pre_ticket_max_age * MICROS_PER_SECOND;
-        let solving = same_network && pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
-        let preserved = pre_ticket.is_preserved() && age <= self.rules.hold_ttl * MICROS_PER_SECOND;
-        (recent || solving || preserved).then(|| self.rules.waits_since(now, first_visit))
+        let counts = self.rules.first_visit_counts(now, pre_ticket);
+        counts.then(|| self.rules.waits_since(now, pre_ticket.first_visit().max(self.open_since(now))))
+    }
+
+    /// Since when newcomers without an invitation can join; now if they can't. Never after now, though the clock stepped back.
+    pub(super) fn open_since(&self, now: Micros) -> Micros {
+        let is_open = self.mode(now).accepts_joins() && !self.rules.is_restricted();
+        if is_open { self.opened_at.max(self.rules.lobby_opened_at(now)).min(now) } else { now }
     }
 }
 

@@ -78,6 +78,13 @@ local function needs_invitation(head_start)
   return mode == 'open' or mode == 'paused' or mode == 'draw' or mode == 'lobby'
 end
 
+-- Rule 23: since when newcomers without an invitation can join; now if they can't. Never after now, though the clock stepped back.
+function limits.open_since()
+  if not accepts_joins() or rules.access == 'invited' then return now end
+  local opened_at = tonumber(call('HGET', STATE, 'opened_at')) or 0
+  return math.min(math.max(opened_at, schedule and schedule.lobby_at or 0), now)
+end
+
 -- Rule 22: whether no newcomer can join because the line is full.
 local function is_full()
   return rules.max_waiting and waiting >= rules.max_waiting and accepts_joins()
@@ -269,8 +276,9 @@ local function join_confirmed(session, by, first_visit, challenge_ends_at, flags
   arrival = math.max(now, last + 1)
   local same_network, preserved = flags % PRESERVED >= SAME_NETWORK, flags >= PRESERVED
   if counts and not limits.joined_late and first_visit_counts(first_visit, challenge_ends_at, same_network, preserved) then
-    -- One in the lobby of a draw counts from the start on, behind everyone who is drawn.
-    arrival = drawn.waits_since(first_visit, drawn.between())
+    -- One from before newcomers could join counts from then on, and one in the lobby of a draw from the start on, behind everyone who is
+    -- drawn.
+    arrival = drawn.waits_since(math.max(first_visit, limits.open_since()), drawn.between())
   end
   count('confirmed', 1)
   count('pre_tickets_redeemed', 1)

@@ -46,6 +46,7 @@ if not rules then
 end
 
 local before, pace_before, mode_before, was_full, restored = rules, pace, effective_mode(), free_slots() <= 0, 0
+local opened_at = limits.open_since()
 if mode == RESTORE then
   -- Newer settings replace those that another process restored.
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
@@ -62,7 +63,7 @@ if given.epoch == before.epoch and before.admissions_per_minute then buckets.sav
 write_settings()
 if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')
-  call('HSET', STATE, 'provisional', restored, 'restored', restored)
+  call('HSET', STATE, 'provisional', restored, 'restored', restored, 'opened_at', opened_at)
   if limits.protection().show_networks == false then limits.forget_networks() end
   find_recovery()
   advance()

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use vestibule_core::line::{DELAY_MAX, Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::{Access, Settings};
-use vestibule_core::{
-    FirstVisit, JoinStep, MICROS_PER_SECOND, Micros, NetworkClass, PreTicket, SessionId, VisitorState, VisitorStatus,
-};
+use vestibule_core::{FirstVisit, JoinStep, Micros, NetworkClass, PreTicket, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Outcome, Queue};
 
 use crate::counts::VisitCounts;
@@ -54,7 +52,7 @@ fn keeps_arrival(visit: &Visit, reason: RejectionReason) -> bool {
 }
 
 /// The pre-ticket of a newcomer who is turned away: the one that was sent if its first visit still counts, so that nobody gains
-/// by keeping one, otherwise `first`. `None` if its arrival is preserved already.
+/// by keeping one, otherwise `first`. `None` if its arrival is preserved already and still counts.
 fn turned_away(
     settings: &Settings,
     now: Micros,
@@ -62,29 +60,27 @@ fn turned_away(
     first: PreTicketOffer,
 ) -> Option<PreTicketOffer> {
     let Some(pre_ticket) = sent.filter(|sent| sent.epoch() == settings.line.epoch) else { return Some(first) };
-    match (pre_ticket.is_preserved(), pre_ticket.proven()) {
-        (true, None) => None,
-        (_, Some(_)) => Some(PreTicketOffer::Again(keep_proof(settings, now, *pre_ticket))),
-        (false, None) if first_visit_counts(settings, now, pre_ticket) => {
-            Some(PreTicketOffer::Again(pre_ticket.preserve()))
-        }
-        (false, None) => Some(first),
+    if pre_ticket.proven().is_some() {
+        return Some(PreTicketOffer::Again(keep_proof(settings, now, *pre_ticket)));
+    }
+    match (first_visit_counts(settings, now, pre_ticket), pre_ticket.is_preserved()) {
+        (true, true) => None,
+        (true, false) => Some(PreTicketOffer::Again(pre_ticket.preserve())),
+        (false, _) => Some(first),
     }
 }
 
-/// Whether the first visit of a pre-ticket counts as the arrival, though it is not preserved.
+/// Whether the first visit of a pre-ticket counts for the arrival. One that is ahead of the store's clock, by that of a process, counts as
+/// one now.
 pub(crate) fn first_visit_counts(settings: &Settings, now: Micros, pre_ticket: &PreTicket) -> bool {
-    let max_age = settings.line.protection.pre_ticket_max_age * MICROS_PER_SECOND;
-    let is_recent = now.since(pre_ticket.first_visit()) <= max_age;
-    let is_solving = pre_ticket.challenge_ends_at().is_some_and(|end| now <= end);
-    pre_ticket.is_of_same_network() && (is_recent || is_solving)
+    settings.line.first_visit_counts(now.max(pre_ticket.first_visit()), pre_ticket)
 }
 
 /// Rule W5: the pre-ticket of a newcomer who has proven work and did not join. Nothing is computed twice, and the arrival is kept; that
 /// is now if the first visit no longer counts.
 fn keep_proof(settings: &Settings, now: Micros, pre_ticket: PreTicket) -> PreTicket {
-    let is_kept = pre_ticket.is_preserved() || first_visit_counts(settings, now, &pre_ticket);
-    if is_kept { pre_ticket.preserve() } else { pre_ticket.restart(now) }
+    let counts = first_visit_counts(settings, now, &pre_ticket);
+    if counts { pre_ticket.preserve() } else { pre_ticket.restart(now) }
 }
 
 /// The pre-ticket of a newcomer who has to prove work: the one that was sent, or that of a first visit.

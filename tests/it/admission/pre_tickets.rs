@@ -20,6 +20,7 @@ direct_and_lambda! {
     ended_session_of_a_pre_ticket_gets_another,
     forward_auth_hands_no_pre_ticket_on,
     full_line_keeps_the_first_visit,
+    preserved_first_visit_that_expired_is_renewed,
     cookie_outlives_the_longest_waiting_time,
 }
 
@@ -241,6 +242,32 @@ async fn full_line_keeps_the_first_visit(setup: StoreSetup) {
     let joined = refused.status(fixture.queue.as_str()).await;
     assert_eq!((session_in(&joined), joined.json()["position"].as_u64()), (kept.session(), Some(2)));
     assert_eq!(joined.json()["joined_at"], kept.first_visit().seconds());
+}
+
+/// Whoever waits longest at a full line is ahead of newer visitors once it moves, also after `hold_ttl`.
+async fn preserved_first_visit_that_expired_is_renewed(setup: StoreSetup) {
+    let times = json!({ "max_waiting": 1, "hold_ttl": 10, "waiting_ttl": 10, "claim_ttl": 10, "protection": {} });
+    let fixture = GateFixture::open(setup, times).await;
+    let (mut first, mut patient, mut newer) = (fixture.visitor(), fixture.visitor(), fixture.visitor());
+    for _ in 0..2 {
+        first.navigate("/").await;
+    }
+    for _ in 0..5 {
+        for visitor in [&mut first, &mut patient] {
+            visitor.status(fixture.queue.as_str()).await;
+        }
+        fixture.advance_seconds(3);
+    }
+    first.status(fixture.queue.as_str()).await;
+    for _ in 0..2 {
+        newer.status(fixture.queue.as_str()).await;
+    }
+    fixture.change(&json!({ "max_waiting": 3 })).await;
+    fixture.advance_seconds(1);
+    for (visitor, position) in [(&mut newer, 2), (&mut patient, 2)] {
+        let status = visitor.status(fixture.queue.as_str()).await.json();
+        assert_eq!(status["position"], position, "{status}");
+    }
 }
 
 /// A page without JavaScript may ask its visitor to come back in 450 seconds.

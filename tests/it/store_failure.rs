@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use vestibule_core::line::{PageStart, SessionList};
+use vestibule_core::line::{Mode, PageStart, SessionList};
 use vestibule_core::settings::Protection;
 use vestibule_core::{PutMode, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -365,6 +365,23 @@ async fn unreadable_settings_leave_the_previous_ones_in_force() {
         let answer = Visitor::new(gate.address(), &host).navigate("/").await;
         assert_eq!(answer.text().contains("origin /"), admitted, "the rules of the store apply: {}", answer.text());
         assert!(admitted || answer.text().contains("World tour"), "the settings are the previous ones");
+    }
+}
+
+/// One slow answer of the store is no head start: nobody could join then.
+#[tokio::test]
+async fn newcomers_of_an_outage_get_no_arrival_while_the_queue_is_closed() {
+    let failing = Failing::open("tickets").await;
+    let (store, queue) = (Arc::clone(failing.gate.store()), failing.queue.parse().unwrap());
+    let mut settings = store.settings(&queue).await.unwrap().unwrap();
+    (settings.line.protection, settings.line.mode) = (Protection::default(), Mode::Closed);
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    assert_eq!(failing.stranger().status(&failing.queue).await.json()["state"], "closed");
+    failing.fail(Failure::Slow).await;
+    for _ in 0..3 {
+        let page = failing.page(&mut failing.stranger()).await;
+        assert!(page.text().contains("data-vestibule"), "{}", page.text());
+        failing.data(&mut failing.stranger()).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
 use tracing::debug;
-use vestibule_core::line::{Identities, JoinClient, LobbyEntry, Mode, ProofCounts, Visit, VisitAnswer, VisitKind};
+use vestibule_core::line::{Identities, JoinClient, LobbyEntry, ProofCounts, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{QueueId, SessionId, StoreError, Ticket};
 use vestibule_runtime::Queue;
 
@@ -101,9 +101,8 @@ async fn call_store(
         answer = gate.visits.visit(id, visit.clone()).await;
     }
     let answer = answer?;
-    let accepts_newcomers = answer.mode.accepts_joins() || answer.mode == Mode::Lobby;
     let has_other = visit.join.is_some() && visit.join != visit.account;
-    if answer.kind != VisitKind::Absent || !accepts_newcomers || !has_other || !retries {
+    if answer.kind != VisitKind::Absent || !answer.mode.accepts_newcomers() || !has_other || !retries {
         return Ok((answer, answer.lobby_entry(&visit)));
     }
     (visit.join, visit.head_start) = (Some(visit.account.unwrap_or_else(SessionId::random)), None);

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use http::Method;
 use vestibule_core::line::{DELAY_MAX, Mode, RejectionReason, Visit, VisitAnswer, VisitKind};
-use vestibule_core::settings::{Access, Settings};
+use vestibule_core::settings::Settings;
 use vestibule_core::{FirstVisit, JoinStep, Micros, NetworkClass, PreTicket, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Outcome, Queue};
 
@@ -103,18 +104,25 @@ fn challenged(
     Some(PreTicketOffer::Again(kept.requiring(difficulty)))
 }
 
-/// The pre-ticket of a newcomer who can't join yet: the store does not answer, or an account is needed. Without the store's clock
-/// there is none.
+/// The pre-ticket of a newcomer who can't join yet: the store does not answer, or an account is needed. There is none without the
+/// store's clock, and while no newcomer can join.
 pub(crate) fn offer_without_answer(
     gate: &Gate,
     settings: &Settings,
     sent: Option<&PreTicket>,
     session: Option<SessionId>,
 ) -> Option<PreTicketOffer> {
-    let session = session.filter(|_| gate.clock.has_synced())?;
+    let session = session.filter(|_| accepts_first_visits(gate, settings))?;
     let now = gate.clock.now();
     let first = FirstVisit { preserved: true, ..FirstVisit::new(settings.line.epoch, session, now) };
     turned_away(settings, now, sent, PreTicketOffer::First(first))
+}
+
+/// Whether newcomers without an invitation can join, or come to the lobby, as far as this process knows without the store: only then
+/// a first visit counts. After an event nobody waits, as far as it knows.
+pub(crate) fn accepts_first_visits(gate: &Gate, settings: &Settings) -> bool {
+    let mode = settings.line.effective_mode(gate.clock.now(), false);
+    gate.clock.has_synced() && mode.accepts_newcomers() && !settings.line.is_restricted()
 }
 
 /// The answer to a newcomer without an account for whom the line is full: a pre-ticket keeps the first visit.
@@ -137,8 +145,7 @@ pub(crate) fn answer_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<Vi
 /// pre-ticket.
 pub(crate) fn not_joined_without_store(gate: &Gate, queue: &Arc<Queue>) -> Option<VisitResult> {
     let settings = &queue.settings;
-    let is_restricted = settings.line.access.unwrap_or_default() == Access::Invited;
-    if is_restricted || !gate.clock.has_synced() {
+    if settings.line.is_restricted() || !gate.clock.has_synced() {
         return None;
     }
     let now = gate.clock.now();
@@ -154,12 +161,13 @@ pub(crate) fn not_joined_without_store(gate: &Gate, queue: &Arc<Queue>) -> Optio
     Some(VisitResult::new(queue.clone(), visitor_status, now, Outcome::NotJoined))
 }
 
-/// Signs the pre-ticket of an answer.
+/// Signs the pre-ticket of an answer; a request for its headers alone gets none.
 pub(crate) fn sign_offer(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> Option<NewTicket> {
     let settings = &visit.queue.settings;
     let network = info.network();
     let network = network.as_deref();
-    let token = match visit.pre_ticket.as_ref()? {
+    let offer = visit.pre_ticket.as_ref().filter(|_| info.method != Method::HEAD)?;
+    let token = match offer {
         PreTicketOffer::First(first) => {
             gate.counts.add(&settings.id, VisitCounts::pre_ticket());
             gate.tickets.sign_first_visit(&settings.id, first, network)

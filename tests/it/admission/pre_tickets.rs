@@ -2,7 +2,7 @@
 
 use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
-use vestibule_core::{PreTicket, TicketSigner};
+use vestibule_core::{PreTicket, TicketSigner, Timestamp};
 use vestibule_tests::{GateUnderTest, TestResponse, Visitor};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
@@ -21,6 +21,7 @@ direct_and_lambda! {
     forward_auth_hands_no_pre_ticket_on,
     full_line_keeps_the_first_visit,
     preserved_first_visit_that_expired_is_renewed,
+    closed_queues_hand_out_no_pre_tickets,
     cookie_outlives_the_longest_waiting_time,
 }
 
@@ -267,6 +268,40 @@ async fn preserved_first_visit_that_expired_is_renewed(setup: StoreSetup) {
     for (visitor, position) in [(&mut newer, 2), (&mut patient, 2)] {
         let status = visitor.status(fixture.queue.as_str()).await.json();
         assert_eq!(status["position"], position, "{status}");
+    }
+}
+
+/// Nobody can be there first before anybody can join.
+async fn closed_queues_hand_out_no_pre_tickets(setup: StoreSetup) {
+    let now = setup.clock.now();
+    let at = |seconds| Timestamp::of(now.add_seconds(seconds)).to_string();
+    let sale =
+        json!({ "id": "sale", "lobby_at": at(60), "starts_at": at(120), "ends_at": at(600), "order": "arrival" });
+    let closed = [
+        json!({ "mode": "closed" }),
+        json!({ "mode": "draining" }),
+        json!({ "mode": "bypass" }),
+        json!({ "mode": "scheduled", "between_events": "closed", "events": [sale] }),
+        json!({ "mode": "scheduled", "between_events": "bypass", "events": [sale] }),
+        json!({ "access": "invited" }),
+    ];
+    for changes in closed {
+        let fixture = GateFixture::open(setup.clone(), changes.clone()).await;
+        // The gate learns the time.
+        fixture.visitor().keepalive(fixture.queue.as_str()).await;
+        for (method, endpoint) in [(Method::GET, "challenge"), (Method::HEAD, "challenge"), (Method::POST, "join")] {
+            let request = Request::builder().method(method.clone()).uri(fixture.own(endpoint));
+            let answer = fixture.visitor().request(request, "").await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN);
+            assert_eq!(pre_ticket(&fixture, &answer), None, "{method} {endpoint} of {changes}");
+        }
+    }
+    let fixture = GateFixture::open(setup, json!({ "mode": "paused" })).await;
+    fixture.visitor().keepalive(fixture.queue.as_str()).await;
+    for (method, is_issued) in [(Method::GET, true), (Method::HEAD, false)] {
+        let request = Request::builder().method(method.clone()).uri(fixture.own("challenge"));
+        let answer = fixture.visitor().request(request, "").await;
+        assert_eq!(pre_ticket(&fixture, &answer).is_some(), is_issued, "{method}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::pre_tickets::PreTicketOffer;
 use crate::request::Credential;
 use crate::respond::respond;
 use crate::state::Gate;
-use crate::two_step::first_visit_counts;
+use crate::two_step::{accepts_first_visits, first_visit_counts};
 use crate::visit::not_visited;
 use crate::visit_result::VisitResult;
 
@@ -74,11 +74,12 @@ fn too_many(visit: VisitResult) -> Answer {
     Answer::new(visit, Reply::Status(StatusCode::TOO_MANY_REQUESTS))
 }
 
-/// The answer to a request that needs a pre-ticket and has none. A newcomer gets one.
+/// The answer to a request that needs a pre-ticket and has none. A newcomer gets one if newcomers can join.
 pub(super) fn without_pre_ticket(gate: &Gate, request: &EndpointRequest, credential: &Credential) -> Answer {
     let info = &request.info;
     let is_newcomer = !matches!(credential, Credential::Ticket(_) | Credential::Lobby(_));
-    let gets_one = is_newcomer && gate.clock.has_synced() && !info.is_prefetch() && !info.is_embedded_elsewhere();
+    let may_join = is_newcomer && !info.is_prefetch() && !info.is_embedded_elsewhere();
+    let gets_one = may_join && accepts_first_visits(gate, &request.queue.settings);
     let epoch = request.queue.settings.line.epoch;
     let first = || PreTicketOffer::First(FirstVisit::new(epoch, SessionId::random(), gate.clock.now()));
     let visit = not_visited(gate, request.queue.clone(), Outcome::NotJoined);

@@ -33,7 +33,7 @@ pub(crate) struct Challenges {
     /// By terms and minute.
     kept: Cache<(ChallengeTerms, u64), Challenge>,
     budget: Mutex<Budget>,
-    invalid: Mutex<HashMap<IpNet, InvalidProofs>>,
+    invalid: Mutex<CountedAddresses>,
     hasher: RandomState,
 }
 
@@ -42,7 +42,7 @@ impl Default for Challenges {
         Self {
             kept: Cache::new(KEPT),
             budget: Mutex::new(Budget::new()),
-            invalid: Mutex::default(),
+            invalid: Mutex::new(CountedAddresses { addresses: HashMap::new(), swept_at: FreezeAwareInstant::now() }),
             hasher: RandomState::new(),
         }
     }
@@ -73,7 +73,7 @@ impl Challenges {
     /// Seconds for which this address has to wait, since it sent too many invalid proofs.
     pub(crate) fn must_wait(&self, address: Option<IpNet>) -> Option<u64> {
         let invalid = self.invalid.lock();
-        let proofs = invalid.get(&address?)?;
+        let proofs = invalid.addresses.get(&address?)?;
         let rest = INVALID_WINDOW.checked_sub(proofs.since.elapsed()).filter(|rest| !rest.is_zero())?;
         (proofs.count >= INVALID_MAX).then(|| rest.as_secs() + u64::from(rest.subsec_nanos() > 0))
     }
@@ -82,13 +82,16 @@ impl Challenges {
     pub(crate) fn count_invalid(&self, address: Option<IpNet>) {
         let Some(address) = address else { return };
         let (now, mut invalid) = (FreezeAwareInstant::now(), self.invalid.lock());
-        if invalid.len() >= ADDRESSES_MAX && !invalid.contains_key(&address) {
-            invalid.retain(|_, proofs| proofs.since.elapsed() < INVALID_WINDOW);
-            if invalid.len() >= ADDRESSES_MAX {
-                return;
-            }
+        // Addresses are kept no longer than they are needed, for two windows at most.
+        if invalid.swept_at.elapsed() >= INVALID_WINDOW {
+            invalid.swept_at = now;
+            invalid.addresses.retain(|_, proofs| proofs.since.elapsed() < INVALID_WINDOW);
         }
-        let proofs = invalid.entry(address).or_insert(InvalidProofs { since: now, count: 0 });
+        let addresses = &mut invalid.addresses;
+        if addresses.len() >= ADDRESSES_MAX && !addresses.contains_key(&address) {
+            return;
+        }
+        let proofs = addresses.entry(address).or_insert(InvalidProofs { since: now, count: 0 });
         if proofs.since.elapsed() >= INVALID_WINDOW {
             *proofs = InvalidProofs { since: now, count: 0 };
         }
@@ -97,6 +100,13 @@ impl Challenges {
             proofs.since = now;
         }
     }
+}
+
+/// The addresses that sent invalid proofs.
+struct CountedAddresses {
+    addresses: HashMap<IpNet, InvalidProofs>,
+    /// When the old ones were removed.
+    swept_at: FreezeAwareInstant,
 }
 
 /// Invalid proofs of one address.
@@ -174,7 +184,7 @@ mod tests {
         for _ in 0..INVALID_MAX {
             challenges.count_invalid(address);
         }
-        for proofs in challenges.invalid.lock().values_mut() {
+        for proofs in challenges.invalid.lock().addresses.values_mut() {
             proofs.since = proofs.since.before_freeze(INVALID_WINDOW).unwrap();
         }
         assert_eq!(challenges.must_wait(address), None, "a minute has passed");
@@ -203,6 +213,10 @@ mod tests {
         for number in 0..ADDRESSES_MAX as u32 + 100 {
             challenges.count_invalid(Some(IpNet::from(std::net::IpAddr::from(number.to_be_bytes()))));
         }
-        assert_eq!(challenges.invalid.lock().len(), ADDRESSES_MAX);
+        let kept = || challenges.invalid.lock().addresses.len();
+        assert_eq!(kept(), ADDRESSES_MAX);
+        advance(INVALID_WINDOW).await;
+        challenges.count_invalid(Some("203.0.113.9/32".parse().unwrap()));
+        assert_eq!(kept(), 1, "the others are no longer needed");
     }
 }

@@ -147,6 +147,30 @@ test('pages without a position are accessible, also from right to left', async (
   await first.close()
 })
 
+test('pages about rejected joins are accessible', async ({ serve, browser }) => {
+  const reject = { pre_ticket_from: 'none', mode: 'enforce', on_exceed: 'reject' }
+  const queues = {
+    blocked: { ...reject, networks: { '"198.51.1.0/24"': 'blocked' } },
+    limit: { ...reject, per_address: 1 },
+  }
+  const settings = Object.entries(queues).map(([id, protection]) => brands({ [id]: { name: 'Acme' } }, { quota: 0, protection }))
+  const gate = await serve((shop) => settings.map((of) => of(shop)).join('\n'), ['--trusted-proxies', '1'])
+  // Limits by address apply from 20 joins on.
+  for (let network = 1; network <= 20; network += 1) {
+    const other = await browser.newContext({ extraHTTPHeaders: { 'X-Forwarded-For': `198.51.${network}.1` } })
+    await (await other.newPage()).goto(gate.at('limit.localhost', '/'))
+    await other.close()
+  }
+  const context = await browser.newContext({ extraHTTPHeaders: { 'X-Forwarded-For': '198.51.1.1' } })
+  const page = await context.newPage()
+  for (const id of Object.keys(queues)) {
+    const response = await page.goto(gate.at(`${id}.localhost`, '/'))
+    expect(response?.status(), id).toBe(429)
+    await expectAccessible(page, id)
+  }
+  await context.close()
+})
+
 test('the live region announces admission at once', async ({ serve, page }) => {
   const gate = await serve(queue())
   const active = await activeVisitor(gate)

@@ -242,11 +242,12 @@ async fn f01_jobs_of_killed_workers_run_again() {
     assert!(again <= stats.counters.failed, "{again} second runs, {} leases that ended", stats.counters.failed);
     assert!(stats.counters.failed <= kills * CONCURRENCY, "{:?}", stats.counters);
     assert!(again > 0, "some worker was killed while a job ran");
+    // The lease, the backoff, and time to look for jobs. After many kills, leases of other jobs may take all places meanwhile.
+    let longest = Duration::from_secs(if kills > 8 { 70 } else { 35 });
     let mut began = HashMap::new();
     for call in &calls {
         if let Some(before) = began.insert(&call.job, call.began) {
-            // The lease, the backoff, and time to look for jobs.
-            assert!(call.began - before < Duration::from_secs(35), "{:?}", call.began - before);
+            assert!(call.began - before < longest, "{:?}", call.began - before);
         }
     }
     site.assert_order();

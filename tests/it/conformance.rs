@@ -208,7 +208,7 @@ suite! {
         rule_23_only_open_and_paused_queues_require_pre_tickets,
         rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line,
         rule_23_first_visits_of_a_lobby_count_from_the_start,
-        rule_23_first_visits_of_a_closed_queue_count_from_its_opening,
+        rule_23_first_visits_count_from_when_the_queue_opens,
         rule_23_first_visits_before_a_lobby_count_from_its_opening,
         rule_23_direct_joins_never_exceed_the_quota_after_a_loss,
         rule_23_hoarded_pre_tickets_gain_nothing,

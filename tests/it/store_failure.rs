@@ -370,7 +370,7 @@ async fn unreadable_settings_leave_the_previous_ones_in_force() {
 
 /// One slow answer of the store is no head start: nobody could join then.
 #[tokio::test]
-async fn newcomers_of_an_outage_get_no_arrival_while_the_queue_is_closed() {
+async fn newcomers_of_an_outage_get_no_arrival_in_a_closed_queue() {
     let failing = Failing::open("tickets").await;
     let (store, queue) = (Arc::clone(failing.gate.store()), failing.queue.parse().unwrap());
     let mut settings = store.settings(&queue).await.unwrap().unwrap();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_over_a_day_after_its_end_without_an_answer_of_the_store() {
+    fn an_event_is_over_a_day_later_without_an_answer_of_the_store() {
         let (answers, settings, end) = (LastAnswers::default(), settings("bypass"), at("2027-03-05T19:00:00Z"));
         assert_eq!(answers.bypassed_until(&settings, Micros(end.0 - 1)), None, "somebody may wait");
         assert_eq!(answers.bypassed_until(&settings, end), Some(Micros(u64::MAX)));

@@ -133,8 +133,9 @@ impl Point {
 
     fn to_text(self) -> String {
         let Self { at, waiting, active, quota, joined, admitted, state_since, attacks } = self;
-        let attacks: String = attacks.into_iter().flatten().map(|count| format!(" {count}")).collect();
-        format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}{attacks}")
+        let numbers = [at, waiting, active, quota, joined, admitted, state_since].into_iter();
+        let numbers = numbers.chain(attacks.into_iter().flatten());
+        numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
     }
 
     fn parse(text: &str) -> Option<Self> {

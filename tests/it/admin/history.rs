@@ -83,7 +83,7 @@ on_each! {
     {
         concurrent_writers_record_a_minute_once,
         samples_contain_differences,
-        unreliable_client_addresses_are_noted_until_they_are_reliable,
+        unreliable_client_addresses_are_noted_while_they_are,
         queue_without_visitors_has_no_samples,
         empty_minutes_and_missing_ones_differ,
         brief_visitors_are_in_the_minute_in_which_they_came,
@@ -105,7 +105,7 @@ async fn concurrent_writers_record_a_minute_once(stores: &StoreFixture) {
     assert_eq!(stores.samples(Step::FiveMinutes, START).await.len(), 1);
 }
 
-async fn unreliable_client_addresses_are_noted_until_they_are_reliable(stores: &StoreFixture) {
+async fn unreliable_client_addresses_are_noted_while_they_are(stores: &StoreFixture) {
     let key = EphemeralKey::new(EphemeralKind::ClientAddress, stores.queue.as_str());
     let noted = async || stores.records.get_ephemeral(&key).await.unwrap();
     stores.join(20).await;

@@ -242,7 +242,7 @@ fn first_visits(fixture: &LineFixture<'_>) -> [FirstVisit; 2] {
 }
 
 /// Pre-tickets that were collected while nobody could join are no head start.
-pub(super) async fn rule_23_first_visits_of_a_closed_queue_count_from_its_opening(stores: &StoreFixture) {
+pub(super) async fn rule_23_first_visits_count_from_when_the_queue_opens(stores: &StoreFixture) {
     let close: [fn(&mut Settings); 4] = [
         |settings| settings.line.mode = Mode::Closed,
         |settings| settings.line.mode = Mode::Draining,

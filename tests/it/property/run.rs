@@ -163,7 +163,7 @@ impl Run {
         let is_turned_away = matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::Full);
         // A gate that has not heard that the queue is closed signs some as well.
         let is_closed = answer.kind == VisitKind::Absent && !answer.mode.accepts_joins();
-        if !is_turned_away && !(is_closed && choice % 4 < 2) {
+        if !(is_turned_away || is_closed && choice % 4 < 2) {
             return;
         }
         let preserved = answer.kind == VisitKind::Full || choice % 4 == 0;

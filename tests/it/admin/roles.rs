@@ -65,6 +65,7 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("record_beacon_value", Operators, Some(json!({ "round": 1, "signature": "00" }))),
         ("get_event_report", Viewers, None),
         ("get_queue_report", Viewers, None),
+        ("list_invitations", Viewers, None),
         ("get_invitation_codes", Operators, None),
         ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
         ("update_controls", Operators, Some(json!({ "quota": 3 }))),

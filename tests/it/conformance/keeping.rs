@@ -294,8 +294,9 @@ pub(super) async fn waits_are_counted_in_histogram_buckets(stores: &StoreFixture
     let mut last = fixture.join().await;
     let mut sum_us = 0;
     for seconds in [1, 2, 30, 31, 3000] {
-        let next = fixture.join().await;
+        let mut next = fixture.join().await;
         fixture.advance_micros(seconds * 1_000_000 - fixture.now().since(next.arrival));
+        fixture.visit(&mut next).await;
         sum_us += fixture.now().since(next.arrival);
         fixture.leave(&last).await;
         last = next;

@@ -151,7 +151,7 @@ test('an operator creates, changes and removes a job queue', async ({ page, back
     await page.getByRole('menuitem', { name: 'Remove' }).click()
     await dialog(page).getByRole('textbox').fill('exports')
     await dialog(page).getByRole('button', { name: 'Remove' }).click()
-    await expect(page.getByText('exports is removed.')).toBeVisible()
+    await expect(page.getByText('exports removed.')).toBeVisible()
     await expect(page.getByRole('rowheader', { name: 'mails' })).toBeVisible()
     await expect(page.getByRole('rowheader', { name: 'exports' })).toHaveCount(0)
   })
@@ -200,7 +200,7 @@ test('an operator adds, runs, changes and removes a schedule', async ({ page, ba
   await test.step('it is removed', async () => {
     await page.getByRole('button', { name: 'Remove schedule nightly' }).click()
     await dialog(page).getByRole('button', { name: 'Remove' }).click()
-    await expect(page.getByText('The schedule nightly is removed.')).toBeVisible()
+    await expect(page.getByText('Schedule nightly removed.')).toBeVisible()
     await expect(schedules).toHaveCount(0)
   })
 })

@@ -54,7 +54,8 @@ test('the countdown is used by keyboard and survives the back button', async ({ 
   await expect(page.getByRole('heading', { name: /^Start of Spring sale: / })).toBeVisible()
   await expect(part(page, 'position')).toHaveText('1')
   await expect(part(page, 'countdown')).toHaveText(/^1[45]:\d\d$/)
-  expect(await younger.status()).toMatchObject({ position: 2, waiting: 2 })
+  // The page was away, and comes back with its next poll.
+  await expect.poll(() => younger.status()).toMatchObject({ position: 2, waiting: 2 })
   const leave = page.getByRole('button', { name: 'Leave the line' })
   await tabTo(page, leave)
   const counted = await part(page, 'countdown').textContent()

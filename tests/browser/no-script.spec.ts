@@ -30,7 +30,7 @@ test('pause and closing end without JavaScript', async ({ serve, page }) => {
   await expect(page.getByRole('heading', { name: 'The line is paused' })).toBeVisible()
   await gate.reload(queue({ mode: 'closed', waiting_ttl: 6 }))
   await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible()
-  await expect(page.getByRole('button')).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
   await gate.reload(queue({ waiting_ttl: 6 }))
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 15_000 })
 })

@@ -477,7 +477,7 @@ fn page_of_a_running_job_asks_for_its_state() {
 }
 
 #[test]
-fn page_of_a_job_shows_where_it_stands() {
+fn page_of_a_job_shows_position_and_progress() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     let details = JobDetails {
         position: Some(1_234),

@@ -107,7 +107,8 @@ fn shortened_ms(time: &str) -> u64 {
         "s" => 1,
         "m" => 60,
         "h" => 3_600,
-        _ => panic!("a time in s, m or h: {time}"),
+        "d" => 86_400,
+        _ => panic!("a time in s, m, h or d: {time}"),
     };
     number.parse::<u64>().unwrap() * unit * 1000 / HASTE
 }

@@ -57,6 +57,12 @@ pub struct Directory {
     reloads: parking_lot::Mutex<HashMap<QueueId, Arc<Reload>>>,
 }
 
+/// The queues that match a normalized `host`, in the order of [`Directory::of_host`].
+pub fn queues_of_host(queues: &[Settings], host: &str) -> Vec<Arc<Queue>> {
+    let queues = queues.iter().map(|settings| queue_of(settings.clone(), &HashMap::new()));
+    Snapshot::of(queues.collect()).of_host(host)
+}
+
 /// Reloads of one queue, one at a time.
 #[derive(Default)]
 struct Reload {

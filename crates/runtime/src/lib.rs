@@ -33,7 +33,7 @@ pub use config::{
 };
 pub use connection_counts::{ConnectionCounts, Count, CountLimits, OpenCount};
 pub use decision::{Decision, Outcome};
-pub use directory::{Directory, NotWritten, Queue};
+pub use directory::{Directory, NotWritten, Queue, queues_of_host};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, parsed, required, variable};
 pub use held_request::{HeldRequest, header_lines, headers_of_lines};
 pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten, OrdersNotHeld};

@@ -26,6 +26,7 @@ use vestibule_themes::ThemesConfig;
 use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
 use crate::arguments::parse_origin;
+use crate::check_url::{TestedUrl, parse_url, ruling_lines};
 use crate::rule_warnings::{own_host_warning, rule_warnings, webhook_warnings};
 use crate::settings_file::read_settings;
 
@@ -68,6 +69,15 @@ pub(crate) struct CheckOptions {
     /// support, are reported
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
+
+    /// Print what happens to requests for a URL, for each interpretation of its path by origins; may be repeated. The requests
+    /// have no cookies, no headers and no known client address
+    #[arg(long = "url", value_parser = parse_url, value_name = "URL")]
+    pub(crate) urls: Vec<TestedUrl>,
+
+    /// Method of the requests of --url
+    #[arg(long, default_value = "GET", value_name = "METHOD")]
+    pub(crate) method: String,
 
     /// Lists of networks of the gates, a folder or `s3://bucket/prefix`; names of other lists are reported
     #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
@@ -137,6 +147,11 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             for warning in sqs_warnings(job_queue) {
                 println!("  warning: {warning}");
             }
+        }
+    }
+    for url in &options.urls {
+        for line in ruling_lines(url, &options.method, &document.queues, &options.trusted_headers) {
+            println!("{line}");
         }
     }
     // What `serve` rejects, too.

@@ -20,6 +20,7 @@ mod apply;
 mod arguments;
 mod beacon;
 mod check;
+mod check_url;
 mod cli;
 mod create_user;
 mod demo;

@@ -312,3 +312,43 @@ async fn settings_that_sqs_does_not_support_are_reported() {
     let (_, said) = run(&["check", &file.shown(), "--jobs", "redis://127.0.0.1"]).await;
     assert!(!said.contains("warning"), "{said}");
 }
+
+#[tokio::test]
+async fn readings_of_a_url_are_printed() {
+    let rules = "quota = 1\n[[queues.rules]]\naction = \"bypass\"\npath = \"/static/*\"";
+    let file = SettingsFile::of(&settings("https://www.example.com", rules));
+    let with = async |more: &[&str]| run(&[&["check", &file.shown()], more].concat()).await;
+    let (status, said) = with(&[
+        "--url",
+        "https://tickets.example.com/static/..%2fbuy?x",
+        "--url",
+        "tickets.example.com/static/a.css",
+        "--url",
+        "https://nobody.example.com/",
+        "--method",
+        "POST",
+    ])
+    .await;
+    assert_eq!(status, 0, "{said}");
+    for line in [
+        "POST https://tickets.example.com/static/..%2fbuy?x: queued by tour\n",
+        "  /static/..%2fbuy: bypasses tour, rules[0]\n",
+        "  /buy: queued by tour, no rule matches\n",
+        "POST tickets.example.com/static/a.css: bypasses tour\n  /static/a.css: bypasses tour, rules[0]\n",
+        "POST https://nobody.example.com/: no queue has the host nobody.example.com; the gate answers 404\n",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let (status, said) = with(&["--url", "/static/a.css"]).await;
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("must be a URL with its host, such as https://tickets.example.com/shop/seats"), "{said}");
+
+    let two = "quota = 1\n[[queues.rules]]\naction = \"queue\"\npath = \"/shop/*\"\n\n[[queues]]\nid = \"sale\"\n\
+               tenant = \"acme\"\nhosts = [\"tickets.example.com\"]\nquota = 1\n\
+               handover = { kind = \"proxy\", origin = \"https://www.example.com\" }\n\
+               [[queues.rules]]\naction = \"queue\"\npath = \"/sale\"";
+    let file = SettingsFile::of(&settings("https://www.example.com", two));
+    let (_, said) = run(&["check", &file.shown(), "--url", "tickets.example.com/shop/..%2fsale"]).await;
+    assert!(said.contains("rejected: the path has too many readings, or different queues take it"), "{said}");
+    assert!(said.contains("  /sale: queued by sale, rules[0]\n"), "{said}");
+}

@@ -109,6 +109,15 @@ pub fn normalize_host(authority: &str) -> Option<String> {
     parse_hostname(host.strip_suffix('.').unwrap_or(host))
 }
 
+/// The normalized host, and the path, of a URL with or without a scheme; query and fragment are left out. `None` if the host is
+/// invalid.
+pub fn host_and_path(url: &str) -> Option<(String, &str)> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let path = rest[end..].split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
+    Some((normalize_host(&rest[..end])?, path))
+}
+
 crate::text_kind! {
     /// A domain of an allowlist.
     pub DomainName: Code::Domain, { "maxLength": 253 }, parse_hostname;
@@ -119,6 +128,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn url_is_parsed_like_a_browser() {
+        for (url, host, path) in [
+            ("https://Tickets.example.com:8443/Shop?x=/y#z", "tickets.example.com", "/Shop"),
+            ("tickets.example.com", "tickets.example.com", "/"),
+            ("http://[::1]:8080?x", "[::1]", "/"),
+        ] {
+            assert_eq!(host_and_path(url), Some((host.to_owned(), path)), "{url}");
+        }
+        for bad in ["", "/shop", "https://", "https://a b/"] {
+            assert_eq!(host_and_path(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn request_host_is_normalized() {

@@ -46,7 +46,7 @@ pub use event_changes::{
 };
 pub use field_change::{FieldChange, differences};
 pub use header_condition::HeaderCondition;
-pub use host::{DomainName, HostPattern, InvalidHost, are_same_site, is_subdomain_of, normalize_host};
+pub use host::{DomainName, HostPattern, InvalidHost, are_same_site, host_and_path, is_subdomain_of, normalize_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
 pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
 pub use job_queue_plan::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, job_queues_outside};
@@ -65,8 +65,8 @@ pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::{Reach, is_own_address};
 pub use rule::{
     Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule,
-    RuleAction, Ruling, Source, class_of, decide, decisive, hold_of, route_of, rules_without_job_queue, rulings,
-    untrusted_headers,
+    RuleAction, Ruling, Source, class_of, decide, deciding_rule, decisive, hold_of, route_of, rules_without_job_queue,
+    rulings, untrusted_headers,
 };
 pub use rule_coverage::{RuleFlaw, rule_flaws};
 pub use tenant::{Color, Logo, Tenant};

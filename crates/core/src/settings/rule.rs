@@ -464,9 +464,15 @@ pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
 /// matches, a queue without queue rules takes the request; a queue with queue rules does not (`None`), and the next queue of the
 /// host decides.
 pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<Route> {
-    let mut routed = rules.iter().filter(|rule| rule.matches(facts, path));
-    let found = routed.find_map(|rule| rule.action.route());
-    found.or_else(|| takes_unmatched(rules).then_some(Route::Queue))
+    match deciding_rule(rules, facts, path) {
+        Some(index) => rules[index].action.route(),
+        None => takes_unmatched(rules).then_some(Route::Queue),
+    }
+}
+
+/// Index of the first matching rule that says where requests go; `None` if none does.
+pub fn deciding_rule(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<usize> {
+    rules.iter().position(|rule| rule.action.route().is_some() && rule.matches(facts, path))
 }
 
 /// How the rules of a queue hold a request that goes through it: as the rule says that decides about a reading of its path.

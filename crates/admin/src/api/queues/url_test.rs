@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use vestibule_core::fields::{List, ObjectReader, Omissible, StringMap};
 use vestibule_core::settings::{
     FieldErrorCode, ListName, Method, RULES_MAX, RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders,
-    decisive, normalize_host, route_of, rulings, untrusted_headers,
+    deciding_rule, decisive, host_and_path, route_of, rulings, untrusted_headers,
 };
 use vestibule_core::{Message, QueueId, fields, text_field};
 use vestibule_runtime::Queue;
@@ -84,7 +84,8 @@ impl FromStr for Url {
     type Err = Code;
 
     fn from_str(text: &str) -> Result<Self, Code> {
-        split(text).map(|(host, path)| Self { host, path }).ok_or(Code::Url)
+        let url = Some(text).filter(|text| text.len() <= URL_MAX).and_then(host_and_path).ok_or(Code::Url)?;
+        Ok(Self { host: url.0, path: url.1.to_owned() })
     }
 }
 
@@ -196,17 +197,6 @@ pub(crate) async fn test_url(
     Ok(Json(met(&principal, &test, &queues, &admin.trusted_headers)))
 }
 
-/// Host and path of a URL, with or without a scheme.
-fn split(url: &str) -> Option<(String, String)> {
-    if url.len() > URL_MAX {
-        return None;
-    }
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let path = rest[end..].split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
-    Some((normalize_host(&rest[..end])?, path.to_owned()))
-}
-
 fn met(
     principal: &Principal,
     request: &UrlTest,
@@ -277,9 +267,8 @@ fn met(
 /// Why a queue takes the request or does not. Texts count rules from 1. If it `takes` the request although no rule says so, the path has too many
 /// readings.
 fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> EvaluatedQueue {
-    let matching = |rule: &Rule| rule.matches(facts, path);
-    let rule = settings.rules.iter().position(|rule| rule.action.route().is_some() && matching(rule));
-    let client = settings.rules.iter().position(|rule| rule.action.class().is_some() && matching(rule));
+    let rule = deciding_rule(&settings.rules, facts, path);
+    let client = settings.rules.iter().position(|rule| rule.action.class().is_some() && rule.matches(facts, path));
     let reason: Message = match (route_of(&settings.rules, facts, path), rule) {
         (Some(Route::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule + 1),
         (Some(Route::Queue), None) if settings.rules.is_empty() => Code::NoRules.into(),
@@ -292,24 +281,5 @@ fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &st
     EvaluatedQueue {
         client: client.map(|rule| ClassifiedClient::by(rule, &settings.rules[rule])),
         ..EvaluatedQueue::new(Some(settings.id.to_string()), host, rule, reason)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn url_is_parsed_like_a_browser() {
-        for (url, host, path) in [
-            ("https://Tickets.example.com:8443/Shop?x=/y#z", "tickets.example.com", "/Shop"),
-            ("tickets.example.com", "tickets.example.com", "/"),
-            ("http://[::1]:8080?x", "[::1]", "/"),
-        ] {
-            assert_eq!(split(url), Some((host.to_owned(), path.to_owned())), "{url}");
-        }
-        for bad in ["", "/shop", "https://", "https://a b/", &"x".repeat(URL_MAX + 1)] {
-            assert_eq!(split(bad), None, "{bad}");
-        }
     }
 }

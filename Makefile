@@ -53,7 +53,7 @@ lint: format clippy docs scripts types dashboard-lint prose dependencies templat
 screenshots: setup build ## take the pictures of the documentation again
 	$(browser_tests) screenshots
 
-release: setup-release dashboard/dist/index.html ## build the programs for x86_64 and arm64 Linux, and the container image
+release: setup-release dashboard/dist/index.html ## build the programs for x86_64 and arm64 Linux, their SBOM, and the container image
 	scripts/release
 
 publish: ## publish what make release built: a pipeline does this for a tag
@@ -78,8 +78,9 @@ setup: ## install what the tests need
 setup-deploy: ## install what a deployment needs: the SAM command line and cargo-lambda
 	@scripts/python-tools aws-sam-cli cargo-lambda
 
-setup-release: ## install what a release needs: cargo-zigbuild
+setup-release: ## install what a release needs: cargo-zigbuild and cargo-cyclonedx
 	@scripts/python-tools cargo-zigbuild
+	@cargo cyclonedx --version > /dev/null 2>&1 || cargo install --locked --debug --version 0.5.9 cargo-cyclonedx
 
 dashboard: dashboard/dist/index.html ## build the dashboard, which the programs that serve it have in them
 

@@ -3,6 +3,7 @@
 //!
 //! Only time is shortened: a minute of the rules is a second here.
 
+mod connections;
 mod events;
 mod jobs;
 mod newcomers;
@@ -23,6 +24,7 @@ use vestibule_tests::{
 
 use super::{RULES, read};
 use crate::line_fixture::settings_of;
+use connections::Crowded;
 use jobs::Jobs;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
@@ -171,6 +173,8 @@ impl Watch {
 /// A store, what is measured of it, and the purge that somebody calls by hand.
 struct Measured {
     redis: Redis,
+    /// That of the job queues.
+    jobs: Redis,
     store: RedisStore,
     metrics: Balancer,
     purge: Function,
@@ -178,14 +182,15 @@ struct Measured {
 
 impl Measured {
     async fn start() -> Self {
-        let redis = Redis::start().await;
+        let (redis, jobs) = tokio::join!(Redis::start(), Redis::start());
         let url = redis.url();
         let deployed = |name: &str| Deployment::of(name).env("VESTIBULE_REDIS_URL", &url);
-        let metrics = deployed("metrics").env("VESTIBULE_METRICS_TOKEN", TOKEN).instances(2).await;
+        let metrics = deployed("metrics").env("VESTIBULE_METRICS_TOKEN", TOKEN);
+        let metrics = metrics.env("VESTIBULE_JOBS_URL", &jobs.url()).instances(2).await;
         let metrics = Balancer::before(metrics, BalancerOptions::default()).await;
         let purge = deployed("purge").instances(1).await;
         let store = RedisStore::connect(&url, patient()).unwrap();
-        Self { redis, store, metrics, purge }
+        Self { redis, jobs, store, metrics, purge }
     }
 
     async fn purge(&self) {
@@ -386,8 +391,9 @@ async fn the_site_fails(watch: &Watch, site: &mut Site) {
 #[tokio::test]
 async fn every_alert_fires_and_resolves() {
     let (neglected, still) = tokio::join!(Measured::start(), Measured::start());
-    let mut site = Site::start().await;
-    let targets = [neglected.metrics.address().to_owned(), still.metrics.address().to_owned(), site.admin.clone()];
+    let (mut site, crowded) = tokio::join!(Site::start(), Crowded::start());
+    let targets = [neglected.metrics.address(), still.metrics.address(), &site.admin, &crowded.admin];
+    let targets = targets.map(str::to_owned);
     let watch = Watch::over(&targets).await;
     let on_site = async {
         events::event_is_soon(&site).await;
@@ -405,9 +411,13 @@ async fn every_alert_fires_and_resolves() {
         the_site_fails(&watch, &mut site).await;
     };
     tokio::join!(
-        purge_is_neglected(&watch, &neglected),
+        async {
+            purge_is_neglected(&watch, &neglected).await;
+            jobs::job_queues_are_unreadable(&watch, &neglected).await;
+        },
         lines_stand_still(&watch, &still),
         newcomers::newcomers_are_suspicious(&watch, &still),
+        connections::connections_are_refused(&watch, &crowded),
         on_site,
     );
 

@@ -14,7 +14,7 @@ use vestibule_core::{Clock as _, Micros, SystemClock};
 use vestibule_runtime::{JobQueues, schedule_key, set_last_run};
 use vestibule_store_redis::{RedisJobs, RedisStore};
 
-use super::{Watch, during, patient, put};
+use super::{Measured, Watch, during, patient, put};
 
 /// Since when the schedule has had no job, in seconds.
 const MISSED: u64 = 600;
@@ -28,9 +28,8 @@ pub(super) struct Jobs {
 impl Jobs {
     /// Creates them before a worker runs, so that it meets what it cannot do.
     pub(super) async fn create(url: &str) -> Self {
-        let connect = || Arc::new(RedisStore::connect(url, patient()).unwrap());
         let backend = Arc::new(RedisJobs::connect(url, patient()).unwrap());
-        let queues = JobQueues::new(connect(), connect(), Arc::<RedisJobs>::clone(&backend));
+        let queues = job_queues(url, &backend);
         let pull = json!({ "kind": "pull" });
         let settings = [
             json!({
@@ -43,8 +42,7 @@ impl Jobs {
             // Paused for the worker: the drill sends its orders.
             json!({ "id": "orders.fifo", "target": { "kind": "origin" }, "paused": true }),
         ];
-        let changed = settings.into_iter().map(change_of).collect();
-        queues.execute(&JobQueuePlan { changed, ..JobQueuePlan::default() }).await.unwrap();
+        write(&queues, settings).await;
         let jobs = Self { queues, backend };
         let full = jobs.settings("full").await;
         jobs.backend.enqueue(&full, vec![job("one")]).await.unwrap();
@@ -64,6 +62,28 @@ impl Jobs {
         let failure = Failure { reason: FailureReason::Reported, status: None, response: Vec::new() };
         self.backend.settle(settings, vec![Settlement { lease, outcome: outcome(failure) }]).await.unwrap();
     }
+}
+
+fn job_queues(url: &str, backend: &Arc<RedisJobs>) -> JobQueues {
+    let connect = || Arc::new(RedisStore::connect(url, patient()).unwrap());
+    JobQueues::new(connect(), connect(), Arc::<RedisJobs>::clone(backend))
+}
+
+async fn write(queues: &JobQueues, settings: impl IntoIterator<Item = Value>) {
+    let changed = settings.into_iter().map(change_of).collect();
+    queues.execute(&JobQueuePlan { changed, ..JobQueuePlan::default() }).await.unwrap();
+}
+
+/// The Redis of the jobs is down for a while; that of the store is not.
+pub(super) async fn job_queues_are_unreadable(watch: &Watch, measured: &Measured) {
+    let place = measured.metrics.address();
+    let backend = Arc::new(RedisJobs::connect(&measured.jobs.url(), patient()).unwrap());
+    let queues = job_queues(&measured.redis.url(), &backend);
+    write(&queues, [json!({ "id": "elsewhere", "target": { "kind": "pull" } })]).await;
+    measured.jobs.kill();
+    watch.fires("VestibuleJobQueuesUnreadable", place).await;
+    measured.jobs.restart().await;
+    watch.resolves("VestibuleJobQueuesUnreadable", place).await;
 }
 
 fn change_of(mut value: Value) -> JobQueueChange {

@@ -50,7 +50,7 @@ impl Crowded {
 
 /// All connections wait for the site, and more clients connect; then they leave.
 pub(super) async fn connections_are_refused(watch: &Watch, crowded: &Crowded) {
-    let crowd = async {
+    let clients = async {
         let mut open = Vec::new();
         loop {
             let connection = crowded.connect().await;
@@ -61,6 +61,6 @@ pub(super) async fn connections_are_refused(watch: &Watch, crowded: &Crowded) {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    during(crowd, watch.fires("VestibuleConnectionsRefused", &crowded.admin)).await;
+    during(clients, watch.fires("VestibuleConnectionsRefused", &crowded.admin)).await;
     watch.resolves("VestibuleConnectionsRefused", &crowded.admin).await;
 }

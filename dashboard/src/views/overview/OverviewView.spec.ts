@@ -73,6 +73,7 @@ test('a scheduled queue shows what it does now', async () => {
   await overview(scheduled('between', 'bypass', {}), scheduled('drawn', 'lobby', { phase: 'lobby', lobby_tickets: 3 }), scheduled('sale', 'open', { phase: 'running' }), queue('open'))
   const badges = Object.fromEntries(page.findAll('tbody tr').map((row) => [row.find('th a').text(), row.findAll('.badges .badge').map((badge) => badge.text())]))
   expect(badges).toEqual({ between: ['Scheduled', 'Bypass'], drawn: ['Scheduled', 'Lobby open'], sale: ['Scheduled', 'Running'], open: ['Open'] })
+  expect(page.findAll('tbody tr').filter((row) => row.text().includes('and 3 in the lobby'))).toHaveLength(1)
 })
 
 test('the empty state depends on the role', async () => {

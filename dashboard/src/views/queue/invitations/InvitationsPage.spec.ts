@@ -67,6 +67,20 @@ test('a batch whose sale key is missing is not valid', async () => {
   expect(text).not.toContain('Valid')
 })
 
+test('a batch is not said to be valid while its key is not known', async () => {
+  mockApi({
+    'GET /api/v1/queues/acme-tour': settings({ access: 'invited', invitations: [FANS] }),
+    'GET /api/v1/queues/acme-tour/stats': stats(),
+    'GET /api/v1/queues/acme-tour/invitations': () => problemResponse(500, 'internal'),
+  })
+  signInAs('viewer')
+  page = mountApp(InvitationsPage, {}, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+  expect(page.find('.batch .badge').exists()).toBe(false)
+  expect(page.text()).not.toContain('Nobody can join')
+  await vi.waitFor(() => expect(page.find('[role="alert"], .alert').exists()).toBe(true), { timeout: 10_000 })
+}, 15_000)
+
 test('a batch is revoked after a confirmation and restored', async () => {
   const requests = await invitations()
   await press('Revoke batch')

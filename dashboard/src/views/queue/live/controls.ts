@@ -82,7 +82,7 @@ function messageEffects(message: OperatorMessage | null, line: Line): string[] {
   const readers = messageReaders(line)
   const seen = { count: count(readers) }
   if (!message) return [t('live.effects.removesMessage', seen, readers)]
-  const texts = Object.entries(message).map(([tag, text]) => (tag === 'default' ? `“${text}”` : `${languageName(tag)}: “${text}”`))
+  const texts = Object.entries(message).map(([tag, text]) => (tag === 'default' ? t('live.effects.text', { text }) : `${languageName(tag)}: ${t('live.effects.text', { text })}`))
   return [line.mode === 'bypass' ? deferredMessage(line) : t('live.effects.showsMessage', seen, readers), ...texts]
 }
 
